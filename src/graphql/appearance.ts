@@ -11,7 +11,7 @@ import {
 } from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Needs, OpenTo } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A banner that clients show to every user." })
@@ -89,14 +89,13 @@ export class AppearanceResolver {
     return serviceBannerOf(appearance);
   }
 
-  @AnyScope()
-  @OpenTo("user", "agent")
+  @Access({ anyScope: true, openTo: ["user", "agent"] })
   @Query(() => AppearanceType, { description: "Returns the branding of the deployment." })
   appearance(@Ctx() ctx: Context): Promise<Appearance> {
     return readAppearance(ctx);
   }
 
-  @Needs("deployment_config:update")
+  @Access({ needs: ["deployment_config:update"] })
   @Mutation(() => UpdateAppearancePayload, { description: "Replaces the branding of the deployment." })
   updateAppearance(
     @Arg("input", () => UpdateAppearanceInput, { description: "The new branding." }) input: UpdateAppearanceInput,

@@ -6,7 +6,7 @@ import {
   createApplicationRedirect,
 } from "../domain/applications/applications.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Needs, OpenTo } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
 @InputType({ description: "An application that the caller wants to open." })
@@ -28,7 +28,7 @@ class CreateApplicationRedirectPayload {
 
 @Resolver()
 export class ApplicationsResolver {
-  @AnyScope()
+  @Access({ anyScope: true })
   @Query(() => String, {
     description: "The wildcard of application hosts, such as `*.apps.example.com`; empty if there is none.",
   })
@@ -36,8 +36,7 @@ export class ApplicationsResolver {
     return applicationsHost(ctx);
   }
 
-  @Needs("all")
-  @OpenTo("session", "token")
+  @Access({ needs: ["all"], openTo: ["session", "token"] })
   @Mutation(() => CreateApplicationRedirectPayload, {
     description:
       "Creates a key that opens applications and nothing else, and the URL that hands it to the host of an application.",

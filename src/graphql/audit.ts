@@ -23,7 +23,7 @@ import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Arg } from "./engine/arguments.js";
-import { Needs, ReadWith } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
 import { orderOf } from "./engine/orders.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
@@ -48,7 +48,7 @@ registerEnumType(AuditAction, {
   },
 });
 
-@ReadWith("audit_log:read")
+@Access({ readWith: "audit_log:read" })
 @ObjectType("AuditEvent", {
   simpleResolvers: true,
   description: "An entry of the audit log: an action, its actor, and the resource it affected.",
@@ -114,7 +114,7 @@ export class AuditResolver {
     return actorId === null ? null : ctx.load(usersById, actorId);
   }
 
-  @Needs("audit_log:read")
+  @Access({ needs: ["audit_log:read"] })
   @Query(() => AuditEventConnection, {
     description: "Lists the audit events that the caller may read, by default newest first.",
   })

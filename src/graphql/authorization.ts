@@ -8,7 +8,7 @@ import {
 } from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, CountsAs, EntryKey, Open } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })
 export class AuthScopes {
@@ -39,7 +39,7 @@ export class AuthCheckObjectInput implements CheckedObject {
 }
 
 @InputType({ description: "A permission check: whether the caller may perform an action on an object." })
-@EntryKey("key")
+@Access({ entryKey: "key" })
 export class AuthCheckInput implements AuthCheck {
   @Field(() => String, {
     description: "Name of the check, unique within the request, 1 to 200 characters. Returned with the result.",
@@ -52,7 +52,7 @@ export class AuthCheckInput implements AuthCheck {
 }
 
 @ObjectType({ simpleResolvers: true, description: "The result of a permission check." })
-@EntryKey("key")
+@Access({ entryKey: "key" })
 export class PermissionCheckResult implements PermissionCheck {
   @Field(() => String, { description: "Name of the check." }) key!: string;
   @Field(() => Boolean, {
@@ -67,13 +67,12 @@ export class AuthorizationResolver {
   @Query(() => AuthScopes, {
     description: "Returns the scopes that credentials can be restricted to. Requires no authentication.",
   })
-  @Open()
+  @Access({ open: true })
   authScopes(): AuthScopes {
     return { external: scopeCatalog };
   }
 
-  @AnyScope()
-  @CountsAs({ argument: "checks" })
+  @Access({ anyScope: true, countsAs: { argument: "checks" } })
   @Query(() => [PermissionCheckResult], {
     description:
       "Checks up to 500 permissions of the caller in one request, at most 10 of them on stored objects by ID.",

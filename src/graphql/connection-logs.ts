@@ -27,7 +27,7 @@ import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Arg } from "./engine/arguments.js";
-import { Needs, OpenTo, ReadWith } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
 import { orderOf } from "./engine/orders.js";
 import { OrganizationType } from "./organizations/organizations.js";
@@ -80,7 +80,7 @@ class ConnectionWebInfoType implements Pick<ConnectionLogRow, "slugOrPort" | "st
     | null;
 }
 
-@ReadWith("connection_log:read")
+@Access({ readWith: "connection_log:read" })
 @ObjectType("ConnectionLog", {
   simpleResolvers: true,
   description: "A connection to a workspace. Names are those at the time of the connection.",
@@ -215,7 +215,7 @@ export class ConnectionLogsResolver {
     return row.slugOrPort === null ? null : row;
   }
 
-  @Needs("connection_log:read")
+  @Access({ needs: ["connection_log:read"] })
   @Query(() => ConnectionLogConnection, {
     description: "Lists the connections to workspaces that the caller may read, by default newest first.",
   })
@@ -234,7 +234,7 @@ export class ConnectionLogsResolver {
     return listConnectionLogs(ctx, q, page, orderBy);
   }
 
-  @OpenTo("agent", "proxy")
+  @Access({ openTo: ["agent", "proxy"] })
   @Mutation(() => RecordConnectionsPayload, {
     description: "Records connection events. For workspace agents and workspace proxies.",
   })

@@ -3,7 +3,7 @@ import type { Context } from "../domain/kernel/context.js";
 import { readServerInfo, type ServerInfo, type SignInProvider } from "../domain/deployment/deployment.js";
 import { ProviderName } from "../domain/outside/identity-providers.js";
 import { sendsPasscodes } from "../domain/sign-in/passcodes.js";
-import { Open } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";
 
 @ObjectType("SignInProvider", { simpleResolvers: true, description: "An identity provider at which users sign in." })
@@ -39,7 +39,7 @@ export class DeploymentResolver {
     return sendsPasscodes(ctx);
   }
 
-  @Open()
+  @Access({ open: true })
   @Query(() => ServerInfoType, {
     description: "Returns public information about this server. Requires no authentication.",
   })

@@ -9,7 +9,7 @@ import {
 } from "../domain/encryption/status.js";
 import { mostCounted } from "../domain/kernel/lists.js";
 import { Arg } from "./engine/arguments.js";
-import { CountsAs, Needs, ReadWith } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 
 @ObjectType("EncryptedRows", {
   simpleResolvers: true,
@@ -30,12 +30,12 @@ class EncryptedRowsType implements EncryptedRows {
 class EncryptionKeyStatusType implements EncryptionKeyStatus {
   @Field(() => String, { description: "ID by which encrypted values refer to the key." }) id!: string;
   @Field(() => Boolean, { description: "Whether this server has the key." }) present!: boolean;
-  @CountsAs(encryptedColumns.length)
+  @Access({ countsAs: encryptedColumns.length })
   @Field(() => [EncryptedRowsType], { description: "Values encrypted with the key, by table." })
   rows!: EncryptedRows[];
 }
 
-@ReadWith("system:read")
+@Access({ readWith: "system:read" })
 @ObjectType("EncryptionStatus", {
   simpleResolvers: true,
   description: "The encryption keys in use and the data encrypted with each of them.",
@@ -54,7 +54,7 @@ class EncryptionStatusType implements EncryptionStatus {
 
 @Resolver()
 export class EncryptionResolver {
-  @Needs("system:read")
+  @Access({ needs: ["system:read"] })
   @Query(() => EncryptionStatusType, {
     description:
       "Returns the encryption keys in use and the data encrypted with each of them. Requires the owner role.",

@@ -2,7 +2,7 @@ import { Ctx, Field, Int, ObjectType, Query, registerEnumType, Resolver } from "
 import type { Context } from "../domain/kernel/context.js";
 import { Entitlement, type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
 import type { FeatureState, UsagePeriod } from "../domain/entitlements/state.js";
-import { AnyScope, EntryKey } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 
 registerEnumType(Entitlement, {
@@ -30,7 +30,7 @@ export class UsagePeriodType implements UsagePeriod {
   simpleResolvers: true,
   description: "A feature that licenses grant or limit.",
 })
-@EntryKey("name")
+@Access({ entryKey: "name" })
 export class FeatureType implements FeatureState {
   @Field(() => String, { description: "Name of the feature in licenses, such as `audit_log` or `user_limit`." })
   name!: FeatureState["name"];
@@ -70,7 +70,7 @@ export class EntitlementsType implements EntitlementSet {
 
 @Resolver()
 export class EntitlementsResolver {
-  @AnyScope()
+  @Access({ anyScope: true })
   @Query(() => EntitlementsType, { description: "Returns the features that the licenses of the deployment grant." })
   entitlements(@Ctx() ctx: Context): EntitlementSet {
     return readEntitlements(ctx);

@@ -9,11 +9,11 @@ import {
   refreshEntitlements,
 } from "../domain/licenses/licenses.js";
 import { Arg } from "./engine/arguments.js";
-import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 
-@ReadWith("license:read", "id", "uuid")
+@Access({ readWith: "license:read", references: ["id", "uuid"] })
 @ObjectType("License", {
   simpleResolvers: true,
   description: "An uploaded license. Its token is never returned.",
@@ -48,7 +48,7 @@ export class DeleteLicenseInput {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `addLicense`." })
 export class AddLicensePayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => LicenseType, { description: "The new license." })
   license!: License;
 }
@@ -68,13 +68,13 @@ export class RefreshEntitlementsPayload {
 
 @Resolver()
 export class LicensesResolver {
-  @Needs("license:read")
+  @Access({ needs: ["license:read"] })
   @Query(() => [LicenseType], { description: "Lists all licenses by number, expired and future ones included." })
   licenses(@Ctx() ctx: Context): Promise<License[]> {
     return listLicenses(ctx);
   }
 
-  @Needs("license:create")
+  @Access({ needs: ["license:create"] })
   @Mutation(() => AddLicensePayload, {
     description:
       "Uploads a license. It takes effect on this replica before the response, and on the others moments later.",
@@ -86,7 +86,7 @@ export class LicensesResolver {
     return { license: await addLicense(ctx, license) };
   }
 
-  @Needs("license:delete")
+  @Access({ needs: ["license:delete"] })
   @Mutation(() => DeleteLicensePayload, { description: "Deletes a license and revokes what only that license grants." })
   async deleteLicense(
     @Arg("input", () => DeleteLicenseInput, { description: "The license to delete." }) { id }: DeleteLicenseInput,
@@ -95,7 +95,7 @@ export class LicensesResolver {
     return { license: await deleteLicense(ctx, id) };
   }
 
-  @Needs("license:create")
+  @Access({ needs: ["license:create"] })
   @Mutation(() => RefreshEntitlementsPayload, {
     description: "Recomputes the entitlements on every replica.",
   })

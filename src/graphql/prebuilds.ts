@@ -7,7 +7,7 @@ import {
   updatePrebuildsSettings,
 } from "../domain/prebuilds/settings.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Needs } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,
@@ -37,13 +37,13 @@ class UpdatePrebuildsSettingsPayload implements UpdatedPrebuildsSettings {
 
 @Resolver()
 export class PrebuildsResolver {
-  @AnyScope()
+  @Access({ anyScope: true })
   @Query(() => PrebuildsSettingsType, { description: "Returns the deployment-wide settings of prebuilt workspaces." })
   prebuildsSettings(@Ctx() ctx: Context): Promise<PrebuildsSettings> {
     return readPrebuildsSettings(ctx);
   }
 
-  @Needs("deployment_config:update")
+  @Access({ needs: ["deployment_config:update"] })
   @Mutation(() => UpdatePrebuildsSettingsPayload, {
     description: "Replaces the deployment-wide settings of prebuilt workspaces.",
   })

@@ -7,10 +7,10 @@ import {
   setQuietHours,
 } from "../domain/quiet-hours/quiet-hours.js";
 import { Arg } from "./engine/arguments.js";
-import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 
-@ReadWith("user:read_personal")
+@Access({ readWith: "user:read_personal" })
 @ObjectType("QuietHours", {
   simpleResolvers: true,
   description: "The daily time from which on a user's workspaces may be stopped and updated.",
@@ -44,14 +44,14 @@ export class SetQuietHoursInput implements SetQuietHours {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `setQuietHours`." })
 export class SetQuietHoursPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => QuietHoursType, { description: "The effective quiet hours." })
   quietHours!: QuietHoursType;
 }
 
 @Resolver()
 export class QuietHoursResolver {
-  @Needs("user:read_personal")
+  @Access({ needs: ["user:read_personal"] })
   @Query(() => QuietHoursType, { nullable: true, description: "Returns the quiet hours of a user." })
   quietHours(
     @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
@@ -60,7 +60,7 @@ export class QuietHoursResolver {
     return readQuietHours(ctx, user);
   }
 
-  @Needs("user:update_personal")
+  @Access({ needs: ["user:update_personal"] })
   @Mutation(() => SetQuietHoursPayload, {
     description: "Sets the quiet hours of a user, or restores the default.",
   })

@@ -27,7 +27,7 @@ import {
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users/users.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Covers, Needs, OpenTo, ReadWith } from "./engine/access.js";
+import { Access } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
@@ -42,7 +42,7 @@ registerEnumType(TokenKind, {
   },
 });
 
-@ReadWith("api_key:read", "id", "name")
+@Access({ readWith: "api_key:read", references: ["id", "name"] })
 @ObjectType("ApiKey", {
   simpleResolvers: true,
   description:
@@ -117,7 +117,7 @@ export class CreateApiKeyPayload {
   @Field(() => String, { description: "The token, including its secret. Returned only once.", simple: true })
   token!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ApiKeyType, { description: "The API key of the token." })
   apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
     return ctx.load(apiKeysByIds, keyId);
@@ -162,8 +162,7 @@ export class TokensResolver {
   @Query(() => [ApiKeyType], {
     description: "Lists the API keys of a user, newest first, at most 1000. Expired keys stay in the list for a week.",
   })
-  @Needs("api_key:read")
-  @OpenTo("session", "token")
+  @Access({ needs: ["api_key:read"], openTo: ["session", "token"] })
   apiKeys(
     @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Arg("kind", () => TokenKind, { nullable: true, description: "Returns only keys of this kind." })
@@ -177,8 +176,7 @@ export class TokensResolver {
     description:
       "Creates an API token. If the caller's credential is restricted by scopes, the token gets at most its scopes and its remaining lifetime.",
   })
-  @Needs("api_key:create")
-  @OpenTo("session", "token")
+  @Access({ needs: ["api_key:create"], openTo: ["session", "token"] })
   async createApiKey(
     @Arg("input", () => CreateApiKeyInput, { description: "The new token." }) input: CreateApiKeyInput,
     @Ctx() ctx: Context,
@@ -188,8 +186,7 @@ export class TokensResolver {
   }
 
   @Mutation(() => UpdateApiKeyPayload, { description: "Renames an API token." })
-  @Needs("api_key:update")
-  @OpenTo("session", "token")
+  @Access({ needs: ["api_key:update"], openTo: ["session", "token"] })
   async updateApiKey(
     @Arg("input", () => UpdateApiKeyInput, { description: "The change." }) input: UpdateApiKeyInput,
     @Ctx() ctx: Context,
@@ -198,8 +195,7 @@ export class TokensResolver {
   }
 
   @Mutation(() => RevokeApiKeyPayload, { description: "Revokes an API key immediately." })
-  @Needs("api_key:delete")
-  @OpenTo("session", "token")
+  @Access({ needs: ["api_key:delete"], openTo: ["session", "token"] })
   async revokeApiKey(
     @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
     @Ctx() ctx: Context,
@@ -210,14 +206,12 @@ export class TokensResolver {
   @Mutation(() => RevokeSessionsPayload, {
     description: "Revokes all sessions of the caller except the one making the request. Requires a session.",
   })
-  @Needs("api_key:delete")
-  @OpenTo("session")
+  @Access({ needs: ["api_key:delete"], openTo: ["session"] })
   async revokeSessions(@Ctx() ctx: Context) {
     return { revokedCount: await revokeSessions(ctx) };
   }
 
-  @AnyScope()
-  @OpenTo("session", "token", "application")
+  @Access({ anyScope: true, openTo: ["session", "token", "application"] })
   @Mutation(() => LogoutPayload, {
     description:
       "Revokes the credential that authenticates the request, whatever its scopes. OAuth2 applications revoke theirs with `revokeOAuth2Token`.",

@@ -14,10 +14,10 @@ import {
   type UserSecretUsage,
 } from "../domain/user-secrets/user-secrets.js";
 import { Arg } from "./engine/arguments.js";
-import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { Access, type AccessOptions } from "./engine/access.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 
-@ReadWith("user_secret:read", "id", "name")
+@Access({ readWith: "user_secret:read", references: ["id", "name"] })
 @ObjectType("UserSecret", {
   simpleResolvers: true,
   description:
@@ -36,7 +36,7 @@ export class UserSecretType implements UserSecretRow {
   @Field(() => DateTime, { description: "When the secret was last updated." }) updatedAt!: string;
 }
 
-@ReadWith("user_secret:read")
+@Access({ readWith: "user_secret:read" })
 @ObjectType("UserSecretUsage", {
   simpleResolvers: true,
   description: "Storage used by a user's secrets, and its limits.",
@@ -90,10 +90,10 @@ class DeleteUserSecretInput implements SecretReference {
 }
 
 /** Builds the payload type of a mutation: the secret after the mutation, or before its deletion. */
-function secretPayload(verb: string, description: string, scopes: PropertyDecorator = Needs()) {
+function secretPayload(verb: string, description: string, access: AccessOptions = {}) {
   @ObjectType(`${verb}UserSecretPayload`, { simpleResolvers: true, description })
   class Payload implements SecretPayload {
-    @scopes
+    @Access(access)
     @Field(() => UserSecretType, { description: "The secret, without its value." })
     userSecret!: UserSecretRow;
   }
@@ -104,13 +104,13 @@ interface SecretPayload {
   userSecret: UserSecretRow;
 }
 
-const CreateUserSecretPayload = secretPayload("Create", "Payload of `createUserSecret`.", Covers());
+const CreateUserSecretPayload = secretPayload("Create", "Payload of `createUserSecret`.", { covers: "everything" });
 const UpdateUserSecretPayload = secretPayload("Update", "Payload of `updateUserSecret`.");
 const DeleteUserSecretPayload = secretPayload("Delete", "Payload of `deleteUserSecret`, with the deleted secret.");
 
 @Resolver()
 export class UserSecretsResolver {
-  @Needs("user_secret:read")
+  @Access({ needs: ["user_secret:read"] })
   @Query(() => [UserSecretType], { description: "Lists the caller's secrets by name, in byte order." })
   userSecrets(
     @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
@@ -119,7 +119,7 @@ export class UserSecretsResolver {
     return listUserSecrets(ctx, user);
   }
 
-  @Needs("user_secret:read")
+  @Access({ needs: ["user_secret:read"] })
   @Query(() => UserSecretType, { nullable: true, description: "Returns one of the caller's secrets." })
   userSecret(
     @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
@@ -129,7 +129,7 @@ export class UserSecretsResolver {
     return readUserSecret(ctx, { user, name });
   }
 
-  @Needs("user_secret:read")
+  @Access({ needs: ["user_secret:read"] })
   @Query(() => UserSecretUsageType, {
     nullable: true,
     description: "Returns the storage used by the caller's secrets, and its limits.",
@@ -141,7 +141,7 @@ export class UserSecretsResolver {
     return readUserSecretUsage(ctx, user);
   }
 
-  @Needs("user_secret:create")
+  @Access({ needs: ["user_secret:create"] })
   @Mutation(() => CreateUserSecretPayload, { description: "Creates a secret of the caller." })
   async createUserSecret(
     @Arg("input", () => CreateUserSecretInput, { description: "The new secret." }) input: CreateUserSecretInput,
@@ -150,7 +150,7 @@ export class UserSecretsResolver {
     return { userSecret: await createUserSecret(ctx, input) };
   }
 
-  @Needs("user_secret:update")
+  @Access({ needs: ["user_secret:update"] })
   @Mutation(() => UpdateUserSecretPayload, {
     description: "Updates a secret of the caller. Running workspaces keep the old value until they restart.",
   })
@@ -161,7 +161,7 @@ export class UserSecretsResolver {
     return { userSecret: await updateUserSecret(ctx, input) };
   }
 
-  @Needs("user_secret:delete")
+  @Access({ needs: ["user_secret:delete"] })
   @Mutation(() => DeleteUserSecretPayload, {
     description: "Deletes a secret of the caller. Running workspaces keep the value until they restart.",
   })

@@ -7,14 +7,14 @@ import { type LogSource, logSourcesOf, type ScriptRow, scriptsByAgent } from "..
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, EntryKey, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { BigInt, DateTime, Url, UUID } from "../engine/scalars.js";
 import { WorkspaceAppType } from "./apps.js";
 import { AgentArchitecture, AgentSubsystem, DisplayApp, OperatingSystem, StartupScriptBehavior } from "./kinds.js";
 import { LogArgs, WorkspaceAgentLogConnection } from "./logs.js";
 import { WorkspaceAgentLogSourceType, WorkspaceScriptType } from "./scripts.js";
 
-@EntryKey("name")
+@Access({ entryKey: "name" })
 @ObjectType("AgentVariable", { simpleResolvers: true, description: "An environment variable." })
 export class AgentVariableType {
   @Field(() => String, { description: "Name of the variable." }) name!: string;
@@ -41,14 +41,14 @@ class WorkspaceAgentUsageType implements AgentUsage {
 }
 
 @ObjectType("WorkspaceAgentLatency", { simpleResolvers: true, description: "Latency of an agent in a region." })
-@EntryKey("region")
+@Access({ entryKey: "region" })
 class WorkspaceAgentLatencyType {
   @Field(() => String, { description: "Name of the region." }) region!: string;
   @Field(() => Int, { description: "Milliseconds." }) latencyMs!: number;
   @Field(() => Boolean, { description: "Whether the agent prefers the region." }) preferred!: boolean;
 }
 
-@ReadWith("workspace_agent:read", "id", "name")
+@Access({ readWith: "workspace_agent:read", references: ["id", "name"] })
 @ObjectType("WorkspaceAgent", {
   simpleResolvers: true,
   description: "An agent of a started workspace, which reports its state. Each start creates new ones.",
@@ -80,12 +80,12 @@ export class WorkspaceAgentType implements Omit<
   startupScriptBehavior!: AgentRow["startupScriptBehavior"];
   @Field(() => Url, { description: "Page that helps if the agent does not connect; may be empty." })
   troubleshootingUrl!: string;
-  @CountsAs(1)
+  @Access({ countsAs: 1 })
   @Field(() => [DisplayApp], { description: "Built-in apps that dashboards show." })
   displayApps!: string[];
   @Field(() => String, { description: "Version of its program; empty until it started." }) version!: string;
   @Field(() => String, { description: "Version of the interface that it uses; may be empty." }) apiVersion!: string;
-  @CountsAs(1)
+  @Access({ countsAs: 1 })
   @Field(() => [AgentSubsystem], { description: "Parts of its environment, as it reported them." })
   subsystems!: string[];
   @Field(() => DateTime, { nullable: true, description: "When it last started; null before." })
@@ -124,7 +124,7 @@ export class WorkspaceAgentsResolver {
     return isExternal;
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [AgentVariableType], { description: "Variables of the template, by name. Never secrets." })
   environmentVariables(@Root() { environment }: AgentRow): AgentVariableType[] {
     return Object.entries(environment).map(([name, value]) => ({ name, value }));
@@ -145,25 +145,25 @@ export class WorkspaceAgentsResolver {
     return { healthy: healthReason === null, reason: healthReason };
   }
 
-  @CountsAs(1)
+  @Access({ countsAs: 1 })
   @FieldResolver(() => [WorkspaceAgentLatencyType], { description: "Latencies by region. Always empty." })
   latency(): WorkspaceAgentLatencyType[] {
     return [];
   }
 
-  @CountsAs(5)
+  @Access({ countsAs: 5 })
   @FieldResolver(() => [WorkspaceAppType], { description: "Its apps in the order of the template, at most 50." })
   apps(@Root() { id }: AgentRow, @Ctx() ctx: Context): Promise<AppRow[]> {
     return ctx.load(appsByAgent, id);
   }
 
-  @CountsAs(5)
+  @Access({ countsAs: 5 })
   @FieldResolver(() => [WorkspaceScriptType], { description: "Its scripts in the order of the template, at most 50." })
   scripts(@Root() { id }: AgentRow, @Ctx() ctx: Context): Promise<ScriptRow[]> {
     return ctx.load(scriptsByAgent, id);
   }
 
-  @CountsAs(5)
+  @Access({ countsAs: 5 })
   @FieldResolver(() => [WorkspaceAgentLogSourceType], {
     description: "What writes to its log: the agent itself, then its scripts.",
   })
@@ -176,7 +176,7 @@ export class WorkspaceAgentsResolver {
     return logsOfAgent(ctx, agent, args);
   }
 
-  @Needs("workspace_agent:read")
+  @Access({ needs: ["workspace_agent:read"] })
   @Query(() => WorkspaceAgentType, { nullable: true, description: "Returns an agent of a workspace." })
   workspaceAgent(
     @Arg("id", () => UUID, { description: "ID of the agent." }) id: string,

@@ -12,7 +12,7 @@ import {
   subdomainNameOf,
 } from "../../domain/agents/apps.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { CountsAs } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 registerEnumType(AppHealth, {
@@ -147,7 +147,7 @@ export class WorkspaceAppsResolver {
     return healthcheckOf(app);
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [WorkspaceAppStatusType], { description: "What programs reported, newest first; at most 100." })
   statuses(@Root() { id }: AppRow, @Ctx() ctx: Context): Promise<AppStatusRow[]> {
     return ctx.load(statusesByApp, id);

@@ -2,10 +2,10 @@ import { Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import { type ExternalAgentCredentials, readExternalAgentCredentials } from "../../domain/agents/credentials.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 
-@ReadWith("workspace_agent:read_credentials")
+@Access({ readWith: "workspace_agent:read_credentials" })
 @ObjectType("ExternalAgentCredentials", {
   simpleResolvers: true,
   description: "What starts an external agent on its machine.",
@@ -18,7 +18,7 @@ class ExternalAgentCredentialsType implements ExternalAgentCredentials {
 
 @Resolver()
 export class ExternalAgentsResolver {
-  @Needs("workspace_agent:read_credentials")
+  @Access({ needs: ["workspace_agent:read_credentials"] })
   @Query(() => ExternalAgentCredentialsType, {
     nullable: true,
     description:

@@ -22,7 +22,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/kernel/log-lines.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, OpenTo, ReadWith, Rule, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -38,7 +38,7 @@ registerEnumType(AgentLogLevel, {
   },
 });
 
-@ReadWith("workspace_agent:read")
+@Access({ readWith: "workspace_agent:read" })
 @ObjectType("WorkspaceAgentLog", { simpleResolvers: true, description: "A line of the log of an agent." })
 export class WorkspaceAgentLogType implements AgentLogRow {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
@@ -55,7 +55,7 @@ export class WorkspaceAgentLogConnection extends connectionOf("WorkspaceAgentLog
 /** Selects lines of a log. */
 @ArgsType()
 export class LogArgs implements LogArguments {
-  @Rule(pageSizeRule)
+  @Access({ rule: pageSizeRule })
   @Field(() => Int, { nullable: true, description: "The page size, at most 1000. The default is 100." })
   first?: number | null;
   @Field(() => String, { nullable: true, description: "Returns lines after this cursor or line id." }) after?:
@@ -88,7 +88,7 @@ class AppendAgentLogsPayload {
 
 @Resolver()
 export class AgentLogsResolver {
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => AppendAgentLogsPayload, { description: "Appends lines to the log of the calling agent." })
   async appendAgentLogs(
     @Arg("input", () => AppendAgentLogsInput, { description: "The lines." }) input: AppendAgentLogsInput,
@@ -97,7 +97,7 @@ export class AgentLogsResolver {
     return { overflowed: await appendAgentLogs(ctx, input) };
   }
 
-  @Needs("workspace_agent:read")
+  @Access({ needs: ["workspace_agent:read"] })
   @Subscription(() => WorkspaceAgentLogType, {
     description: "Streams the log of an agent: first the lines after `after`, then each line that is appended.",
     subscribe: watchedBy(watchAgentLog),

@@ -5,7 +5,7 @@ import type { AppRow } from "../../domain/agents/apps.js";
 import type { ScriptRow } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { UndeliveredSecret } from "../../domain/user-secrets/delivery.js";
-import { CountsAs, NoUsers, OpenTo, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { Url, UUID } from "../engine/scalars.js";
 import { AgentVariableType } from "./agents.js";
 import { AgentRestart } from "./kinds.js";
@@ -95,16 +95,16 @@ class AgentManifestType {
   @Field(() => Int, { description: "Number of the start." }) buildNumber!: number;
   @Field(() => Url, { description: "Base URL of this server." }) accessUrl!: string;
   @Field(() => String, { description: "Working directory; empty for the home directory." }) directory!: string;
-  @CountsAs(1)
+  @Access({ countsAs: 1 })
   @Field(() => [String], { description: "Program and arguments; empty if nothing is to be started." })
   command!: string[];
   @Field(() => AgentRestart, { description: "When the command is started again." })
   restart!: AgentManifest["restart"];
   @Field(() => UUID, { description: "ID with which the agent appends its own lines to its log." }) logSourceId!: string;
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @Field(() => [AgentManifestAppType], { description: "The apps in the order of the template." })
   apps!: AppRow[];
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @Field(() => [AgentManifestScriptType], { description: "The scripts in the order of the template." })
   scripts!: ScriptRow[];
 }
@@ -131,13 +131,13 @@ export class AgentManifestResolver {
     return name;
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [AgentVariableType], { description: "The variables of the template." })
   env(@Root() { environment }: AgentManifest): AgentVariableType[] {
     return Object.entries(environment).map(([name, value]) => ({ name, value }));
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [AgentVariableType], {
     description:
       "The secrets of the owner that are variables, which override those of the template. Everyone who may enter the workspace can read them; the owner can keep all secrets out of it.",
@@ -146,7 +146,7 @@ export class AgentManifestResolver {
     return secrets.variables;
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [AgentFileType], {
     description: "The secrets of the owner that are files. Everyone who may enter the workspace can read them.",
   })
@@ -154,7 +154,7 @@ export class AgentManifestResolver {
     return secrets.files;
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [AgentSecretErrorType], { description: "The secrets that could not be delivered." })
   secretErrors(@Root() { secrets }: AgentManifest): UndeliveredSecret[] {
     return secrets.errors;
@@ -165,8 +165,7 @@ export class AgentManifestResolver {
     return taskId === null ? null : { id: taskId, prompt: prompt!, app };
   }
 
-  @OpenTo("agent")
-  @NoUsers()
+  @Access({ openTo: ["agent"], noUsers: true })
   @Query(() => AgentManifestType, {
     description:
       "Returns what the calling agent needs to start, secrets included. Each delivery is recorded in the audit log. Fails with FORBIDDEN unless the workspace is starting or running and its owner is active.",
@@ -175,7 +174,7 @@ export class AgentManifestResolver {
     return readAgentManifest(ctx);
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Subscription(() => AgentEventType, {
     description: "Streams what the calling agent must do: first the current state, then each change.",
     subscribe: watchedBy(watchAgentEvents),

@@ -19,7 +19,7 @@ import {
 import { reportScriptResult, type ScriptResult, ScriptStatus } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
-import { OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceAgentType } from "./agents.js";
 import { AgentSubsystem } from "./kinds.js";
@@ -143,7 +143,7 @@ type Reported = Promise<{ agentId: string }>;
 
 @Resolver()
 export class AgentReportsResolver {
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => AgentHeartbeatPayload, {
     description: "Records that the calling agent is connected. To be called every 10 seconds.",
   })
@@ -151,7 +151,7 @@ export class AgentReportsResolver {
     return { shutdown: await heartbeatAgent(ctx) };
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAgentStartupPayload, { description: "Records what the calling agent is, when it starts." })
   async reportAgentStartup(
     @Arg("input", () => ReportAgentStartupInput, { description: "The agent." }) input: ReportAgentStartupInput,
@@ -160,7 +160,7 @@ export class AgentReportsResolver {
     return { agentId: await reportAgentStartup(ctx, input) };
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAgentLifecyclePayload, {
     description:
       "Records the state of the calling agent. Fails with CONFLICT for an earlier state than the current one.",
@@ -172,7 +172,7 @@ export class AgentReportsResolver {
     return { agentId: await reportAgentLifecycle(ctx, state) };
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAppHealthPayload, { description: "Records the health of apps of the calling agent." })
   async reportAppHealth(
     @Arg("input", () => ReportAppHealthInput, { description: "The apps." }) { apps }: ReportAppHealthInput,
@@ -181,7 +181,7 @@ export class AgentReportsResolver {
     return { agentId: await reportAppHealth(ctx, apps) };
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAppStatusPayload, {
     description:
       "Records what a program does in an app of the calling agent. Work moves the deadline of the workspace.",
@@ -193,7 +193,7 @@ export class AgentReportsResolver {
     return reportAppStatus(ctx, input);
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => ReportScriptResultPayload, { description: "Records the result of a script of the calling agent." })
   async reportScriptResult(
     @Arg("input", () => ReportScriptResultInput, { description: "The result." }) input: ReportScriptResultInput,
@@ -202,7 +202,7 @@ export class AgentReportsResolver {
     return { agentId: await reportScriptResult(ctx, input) };
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAgentResourcesPayload, {
     description: "Records memory and disk of the machine of the calling agent.",
   })
@@ -214,7 +214,7 @@ export class AgentReportsResolver {
     return { agentId: await reportAgentResources(ctx, input) };
   }
 
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => DisconnectAgentPayload, {
     description: "Records that the calling agent ends its connection. The next heartbeat begins another.",
   })

@@ -1,10 +1,4 @@
-import {
-  getNamedType,
-  type GraphQLArgument,
-  type GraphQLField,
-  type GraphQLNamedType,
-  type GraphQLType,
-} from "graphql";
+import { getNamedType, type GraphQLField, type GraphQLNamedType, type GraphQLType } from "graphql";
 import { Extensions } from "type-graphql";
 import type { Actor, Credential, MachineActor } from "../../domain/kernel/actor.js";
 import { isMachine, type Need, type Permission } from "../../domain/authorization/authorization.js";
@@ -12,31 +6,121 @@ import type { Context } from "../../domain/kernel/context.js";
 import { forbidden } from "../../domain/kernel/errors.js";
 import type { Watch } from "../../domain/kernel/watching.js";
 
-/**
- * What a credential's scopes must cover before an operation that selects this field runs. Scopes only narrow: whether
- * the caller holds the permission is decided by the domain. Every root field says what it needs, by this or by one of
- * the next three: the program does not start otherwise.
- */
-export const Needs = (...needs: Need[]) => Extensions({ needs });
-
-/** Marks a root field that every credential of a user may use, however narrow its scopes. */
-export const AnyScope = () => Extensions({ anyScope: true });
-
-/** Marks a root field that takes no credential. */
-export const Open = () => Extensions({ open: true });
-
-/** What a root field needs by its arguments: more scopes, or a certain kind of credential. */
-export interface Demand {
-  needs?: readonly Need[];
-  openTo?: readonly Caller[];
-}
-export type DemandOf<Args> = (args: Args) => Demand;
-
-/** Adds what a root field needs by its arguments. It is checked before the field resolves and its transaction begins. */
-export const ByArguments = <Args>(demandOf: DemandOf<Args>) => Extensions({ demandOf });
-
 /** A kind of credential: any of a user, one kind of a user's, or the token of a kind of machine. */
 type Caller = "user" | Credential["kind"] | MachineActor["kind"];
+
+/** What a type, a field, or an argument declares. */
+export interface AccessOptions {
+  /**
+   * What a credential's scopes must cover before an operation that selects the field runs. Scopes only narrow: whether
+   * the caller holds the permission is decided by the domain. Every root field declares its needs, or one of the next
+   * three, or takes only machines: the program does not start otherwise.
+   */
+  needs?: readonly Need[];
+  /** Whether every credential of a user may use the root field, however narrow its scopes. */
+  anyScope?: true;
+  /** Whether the root field takes no credential. */
+  open?: true;
+  /** What the root field needs by its arguments. It is checked before the field resolves and its transaction begins. */
+  byArguments?: DemandOf<never>;
+  /**
+   * Which kinds of credentials the root field takes. Default: all of users, and none of machines. What would outlive or
+   * outgrow a key (passwords, email addresses, ways to sign in) takes a session, and no keys and sessions take an OAuth2
+   * access token. Machines have no scopes: what they may do, the domain verb decides by their kind and id.
+   */
+  openTo?: readonly Caller[];
+  /** Whether the credential of a user counts as no credential, not as a wrong one: for root fields of machines. */
+  noUsers?: true;
+  /**
+   * What a credential's scopes must cover to select fields of the object type, whichever field leads to it. `references`
+   * need no scope: they only identify the object.
+   */
+  readWith?: Permission;
+  references?: readonly string[];
+  /**
+   * The fields of the object behind the field that need no scope of `readWith`, because the scopes of the field itself
+   * cover them: `everything` if the object is the caller's own user, or created by the request.
+   */
+  covers?: "everything" | readonly string[];
+  /**
+   * The secrets that the root field checks: its uses are counted by address, and by address and account, on every
+   * surface, so that secrets cannot be guessed. Other root fields are counted by their caller.
+   */
+  tries?: Tries<never>;
+  /**
+   * How many objects a list without pages counts as in the cost of a document: a number, or the length of an argument.
+   * The number is the list's bound, or its usual length where the bound is far above it. Default: the largest page.
+   */
+  countsAs?: number | { argument: string };
+  /**
+   * Whether the events of a subscription are complete: nothing below it depends on the caller, so that watchers who get
+   * the same event object share its result.
+   */
+  sharesEvents?: true;
+  /** The message for a number that the type of an input rejects: the domain's rule in place of the range of the type. */
+  rule?: string;
+  /** The field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
+  entryKey?: string;
+}
+
+/** What a root field needs by its arguments: more scopes, or a certain kind of credential. */
+type DemandOf<Args> = (args: Args) => { needs?: readonly Need[]; openTo?: readonly Caller[] };
+
+interface Tries<Args> {
+  /** Passwords, whose hashing is slow and queued, or random texts. */
+  secrets: "passwords" | "tokens";
+  /** Returns the account whose secret is checked: an email address or an id. */
+  accountOf: (args: Args, actor: Actor) => string | null | undefined;
+}
+
+/** Declares who may use a part of the schema, at what cost, and how it is read. Kept in the extensions of the part. */
+export const Access = (options: AccessOptions) => Extensions({ ...options });
+
+type Field = GraphQLField<unknown, unknown>;
+
+/** What a part of the schema declares. */
+export const accessOf = ({ extensions }: { readonly extensions: object }): AccessOptions => extensions;
+
+/** The `subscribe` option of a subscription: the domain returns a stream that states its condition. */
+export const watchedBy =
+  <Args>(watch: (ctx: Context, args: Args) => Promise<Watch<object>>) =>
+  ({ args, context }: { args: Args; context: Context }): Promise<Watch<object>> =>
+    watch(context, args);
+
+/** The key field of an entry type, whether it is required or not. */
+export function entryKeyOf(type: GraphQLType | undefined): string | undefined {
+  const named = getNamedType(type);
+  return named && accessOf(named).entryKey;
+}
+
+/** What a field itself needs, whatever is selected of the object behind it. */
+export const neededBy = (field: Field): readonly Need[] => accessOf(field).needs ?? [];
+
+/** What a field needs as a part of its type, where `leading` leads to the object. */
+export function neededToRead(type: GraphQLNamedType, field: Field, leading: Field | undefined): readonly Need[] {
+  const { readWith } = accessOf(type);
+  if (readWith === undefined || referencesOf(type).includes(field.name)) return [];
+  const covers = leading && accessOf(leading).covers;
+  return covers === "everything" || covers?.includes(field.name) ? [] : [readWith];
+}
+
+/** The fields of a type that are selected without its scope. */
+export const referencesOf = (type: GraphQLNamedType): readonly string[] => accessOf(type).references ?? [];
+
+/** The fields of the object behind a field that its own scopes cover, where it names them. */
+export function coveredBy(field: Field): readonly string[] {
+  const { covers = [] } = accessOf(field);
+  return covers === "everything" ? [] : covers;
+}
+
+const callersOf = (field: Field): readonly Caller[] => accessOf(field).openTo ?? ["user"];
+
+/** Whether a root field takes callers like this one at all: users, or this kind of machine. */
+export const takes = (field: Field, { kind }: Actor): boolean =>
+  callersOf(field).some((caller) => (isMachine(caller) ? caller === kind : kind === "user"));
+
+/** Throws FORBIDDEN for a user whose credential is of a kind that the root field does not take. */
+export const requireKind = (field: Field, actor: Actor): void => requireOneOf(callersOf(field), actor);
 
 const callerNames: Record<Caller, string> = {
   user: "the credential of a user",
@@ -50,110 +134,6 @@ const callerNames: Record<Caller, string> = {
   scim_key: "a SCIM key",
 };
 
-/**
- * Which kinds of credentials a root field takes; without it, all of users and none of machines. What would outlive or
- * outgrow a key (passwords, email addresses, ways to sign in) takes a session, and no keys and sessions take an OAuth2
- * access token. Machines have no scopes: what they may
- * do, the domain verb decides by their kind and id.
- */
-export const OpenTo = (...openTo: Caller[]) => Extensions({ openTo });
-
-/** Marks a root field for machines to which the credential of a user counts as no credential, not as a wrong one. */
-export const NoUsers = () => Extensions({ noUsers: true });
-
-export const knowsNoUsers = ({ extensions }: Field): boolean => extensions.noUsers === true;
-
-/**
- * Declares what a credential's scopes must cover to select fields of an object type, whichever field leads to it.
- * `references` need no scope: they only identify the object.
- */
-export const ReadWith = (readWith: Permission, ...references: string[]) => Extensions({ readWith, references });
-
-/**
- * Lists the fields of the object behind a field that need no scope of `ReadWith`, because the scopes of the field itself
- * cover them. Without names, all of them: the object is the caller's own user, or created by this request.
- */
-export const Covers = (...covers: string[]) => Extensions({ covers });
-
-/** Returns the account whose secret a root field checks, from its arguments: an email address or an id. */
-export type AccountOf<Args> = (args: Args, actor: Actor) => string | null | undefined;
-
-/** What the secrets of a field are: passwords, whose hashing is slow and queued, or random texts. */
-export type Secrets = "passwords" | "tokens";
-
-/**
- * Counts the uses of a root field by address, and by address and account, on every surface, so that secrets cannot be
- * guessed. Fields without it count by their caller.
- */
-export const LimitTries = <Args>(secrets: Secrets, accountOf: AccountOf<Args>) =>
-  Extensions({ tries: { secrets, accountOf } });
-
-/**
- * Sets how many objects a list without pages counts as in the cost of a document: a number, or the length of an argument.
- * The number is the list's bound, or its usual length where the bound is far above it. The default is the largest page.
- */
-export const CountsAs = (items: number | { argument: string }) => Extensions({ countsAs: items });
-
-/**
- * Sets the message for a value that the type of a number rejects: the domain's rule in place of the range of the type.
- */
-export const Rule = (rule: string) => Extensions({ rule });
-
-/** The `subscribe` option of a subscription: the domain returns a stream that states its condition. */
-export const watchedBy =
-  <Args>(watch: (ctx: Context, args: Args) => Promise<Watch<object>>) =>
-  ({ args, context }: { args: Args; context: Context }): Promise<Watch<object>> =>
-    watch(context, args);
-
-/**
- * Marks a subscription whose events are complete: nothing below it depends on the caller, so that watchers who get the
- * same event object share its result.
- */
-export const SharesEvents = () => Extensions({ sharesEvents: true });
-
-export const sharesEvents = ({ extensions }: Pick<GraphQLField<unknown, unknown>, "extensions">): boolean =>
-  extensions.sharesEvents === true;
-
-/** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
-export const EntryKey = (field: string) => Extensions({ entryKey: field });
-
-/** The rule that an argument or input field declares. */
-export const ruleOf = ({ extensions }: Pick<GraphQLArgument, "extensions">) => extensions.rule as string | undefined;
-
-/** The key field of an entry type, whether it is required or not. */
-export const entryKeyOf = (type: GraphQLType | undefined): string | undefined =>
-  getNamedType(type)?.extensions.entryKey as string | undefined;
-
-type Field = GraphQLField<unknown, unknown>;
-
-/** What a field itself needs, whatever is selected of the object behind it. */
-export const neededBy = ({ extensions }: Field): readonly Need[] => (extensions.needs as Need[] | undefined) ?? [];
-
-/** What a field needs as a part of its type, where `leading` leads to the object. */
-export function neededToRead(type: GraphQLNamedType, field: Field, leading: Field | undefined): readonly Need[] {
-  const readWith = type.extensions.readWith as Permission | undefined;
-  if (readWith === undefined || referencesOf(type).includes(field.name)) return [];
-  const coversAll = leading?.extensions.covers !== undefined && coveredBy(leading).length === 0;
-  return coversAll || (leading && coveredBy(leading).includes(field.name)) ? [] : [readWith];
-}
-
-/** The fields of a type that are selected without its scope. */
-export const referencesOf = ({ extensions }: GraphQLNamedType): readonly string[] =>
-  (extensions.references as string[] | undefined) ?? [];
-
-/** The fields of the object behind a field that its own scopes cover, where it names them. */
-export const coveredBy = ({ extensions }: Field): readonly string[] =>
-  (extensions.covers as string[] | undefined) ?? [];
-
-const callersOf = ({ extensions }: Field): readonly Caller[] => (extensions.openTo as Caller[] | undefined) ?? ["user"];
-
-/** Whether a root field takes callers like this one at all: users, or this kind of machine. */
-export const takes = (field: Field, { kind }: Actor): boolean =>
-  callersOf(field).some((caller) => (isMachine(caller) ? caller === kind : kind === "user"));
-
-/** Throws FORBIDDEN for a user whose credential is of a kind that the root field does not take. */
-export const requireKind = (field: Field, actor: Actor): void => requireOneOf(callersOf(field), actor);
-
 /** The same for kinds that are given. */
 export function requireOneOf(callers: readonly Caller[], actor: Actor): void {
   if (actor.kind !== "user" || callers.includes("user") || callers.includes(actor.credential.kind)) return;
@@ -162,28 +142,16 @@ export function requireOneOf(callers: readonly Caller[], actor: Actor): void {
   throw forbidden("Forbidden.", { detail: `This operation takes ${wanted}; ${sent} cannot be used for it.` });
 }
 
-export const isOpen = (field: Field): boolean => field.extensions.open === true;
-
 /** Whether a root field says which scopes it needs. */
-export const declaresScopes = (field: Field): boolean =>
-  isOpen(field) ||
-  field.extensions.anyScope === true ||
-  neededBy(field).length > 0 ||
-  field.extensions.demandOf !== undefined ||
-  callersOf(field).every(isMachine);
-
-/** What a root field needs by its arguments; nothing for most fields. */
-export const demandOf = (field: Field): DemandOf<unknown> | undefined =>
-  field.extensions.demandOf as DemandOf<unknown> | undefined;
-
-/** How many objects a list counts as, where that is declared. */
-export function countedAs({ extensions }: GraphQLField<unknown, unknown>, args: Record<string, unknown>) {
-  const items = extensions.countsAs as number | { argument: string } | undefined;
-  if (typeof items !== "object") return items;
-  const given = args[items.argument];
-  return Array.isArray(given) ? given.length : 1;
+export function declaresScopes(field: Field): boolean {
+  const { needs = [], anyScope, open, byArguments } = accessOf(field);
+  return !!open || !!anyScope || needs.length > 0 || !!byArguments || callersOf(field).every(isMachine);
 }
 
-/** Which secrets a field tries, and how to name their account; nothing for fields that try none. */
-export const triesOf = ({ extensions }: Field): { secrets: Secrets; accountOf: AccountOf<unknown> } | undefined =>
-  extensions.tries as ReturnType<typeof triesOf>;
+/** How many objects a list counts as, where that is declared. */
+export function countedAs(field: Field, args: Record<string, unknown>): number | undefined {
+  const { countsAs } = accessOf(field);
+  if (typeof countsAs !== "object") return countsAs;
+  const given = args[countsAs.argument];
+  return Array.isArray(given) ? given.length : 1;
+}

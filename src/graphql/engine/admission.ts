@@ -2,7 +2,7 @@ import type { GraphQLField } from "graphql";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { isOpen, knowsNoUsers, requireKind, type Secrets, takes, triesOf } from "./access.js";
+import { accessOf, requireKind, takes } from "./access.js";
 import type { Selection } from "./needs.js";
 
 /** Which callers may run an operation, decided by its root fields and by what it selects below them. */
@@ -12,15 +12,15 @@ export class Admission {
   /** Whether it runs without a credential. */
   readonly open: boolean;
   /** The secrets that it could be used to guess. Such operations are counted by address and account, not by caller. */
-  readonly triesSecrets: Secrets | undefined;
+  readonly triesSecrets: "passwords" | "tokens" | undefined;
   readonly #closed: ReadonlyArray<GraphQLField<unknown, unknown>>;
 
   constructor({ roots, needs }: Selection) {
     this.needs = needs;
-    this.#closed = [...roots].filter((field) => !isOpen(field));
+    this.#closed = [...roots].filter((field) => !accessOf(field).open);
     this.open = this.#closed.length === 0;
-    const tries = [...roots].flatMap((field) => triesOf(field) ?? []);
-    this.triesSecrets = (tries.find(({ secrets }) => secrets === "passwords") ?? tries[0])?.secrets;
+    const tried = [...roots].flatMap((field) => accessOf(field).tries?.secrets ?? []);
+    this.triesSecrets = tried.includes("passwords") ? "passwords" : tried[0];
   }
 
   /**
@@ -36,7 +36,7 @@ export class Admission {
   #authenticate({ actor }: Context): void {
     if (actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
     if (this.#closed.every((field) => takes(field, actor))) return;
-    const isWrongKind = actor.kind === "user" && !this.#closed.some(knowsNoUsers);
+    const isWrongKind = actor.kind === "user" && !this.#closed.some((field) => accessOf(field).noUsers);
     throw isWrongKind ? forbidden() : unauthenticated("The token is not valid.");
   }
 

@@ -2,7 +2,7 @@ import { ArgsType, type ClassType, Field, Int, ObjectType, Root } from "type-gra
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { offsetRule, type PageArguments, pageSizeRule } from "../../domain/kernel/paging.js";
-import { Rule } from "./access.js";
+import { Access } from "./access.js";
 import { Arg } from "./arguments.js";
 
 @ObjectType("PageInfo", { simpleResolvers: true, description: "The position of a page in its list." })
@@ -17,7 +17,7 @@ export class PageInfoType {
 /** The arguments that select a page of a connection. */
 @ArgsType()
 export class PageArgs implements PageArguments {
-  @Rule(pageSizeRule)
+  @Access({ rule: pageSizeRule })
   @Field(() => Int, {
     nullable: true,
     description: "The page size, counted from the start of the list, at most 1000. The default is 100.",
@@ -26,13 +26,13 @@ export class PageArgs implements PageArguments {
   @Field(() => String, { nullable: true, description: "Returns nodes after this cursor or node id." }) after?:
     | string
     | null;
-  @Rule(pageSizeRule)
+  @Access({ rule: pageSizeRule })
   @Field(() => Int, { nullable: true, description: "The page size, counted from the end of the list, at most 1000." })
   last?: number | null;
   @Field(() => String, { nullable: true, description: "Returns nodes before this cursor or node id." }) before?:
     | string
     | null;
-  @Rule(offsetRule)
+  @Access({ rule: offsetRule })
   @Field(() => Int, {
     nullable: true,
     description:

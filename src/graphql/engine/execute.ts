@@ -15,7 +15,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { OperationDetails } from "../../domain/kernel/request.js";
 import { Watch } from "../../domain/kernel/watching.js";
-import { sharesEvents } from "./access.js";
+import { accessOf } from "./access.js";
 import { Admission } from "./admission.js";
 import { asGraphqlError } from "./errors.js";
 import { selectionOf } from "./needs.js";
@@ -75,7 +75,7 @@ export function prepare(
       : (contextValue, variableValues, rootValue) =>
           execute({ schema, document, contextValue, variableValues, rootValue });
   const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
-  const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every(sharesEvents);
+  const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every((field) => accessOf(field).sharesEvents);
   const run = isShared ? oncePerEvent(limited) : limited;
   const isMutation = kind === OperationTypeNode.MUTATION;
   const details: OperationDetails = {

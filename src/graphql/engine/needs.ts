@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
-import { coveredBy, declaresScopes, demandOf, neededBy, neededToRead, referencesOf, requireOneOf } from "./access.js";
+import { accessOf, coveredBy, declaresScopes, neededBy, neededToRead, referencesOf, requireOneOf } from "./access.js";
 import { fragmentsOf } from "./fragments.js";
 
 type Field = GraphQLField<unknown, unknown>;
@@ -83,11 +83,11 @@ function requireFields(type: GraphQLNamedType, names: readonly string[]): void {
 export function checkArguments(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
     const { resolve } = field;
-    const wanted = demandOf(field);
-    if (!resolve || !wanted) continue;
+    const { byArguments } = accessOf(field);
+    if (!resolve || !byArguments) continue;
     field.resolve = (root, args, context, info) => {
       const { actor } = context as Context;
-      const { needs = [], openTo = ["user"] } = wanted(args);
+      const { needs = [], openTo = ["user"] } = byArguments(args as never);
       requireOneOf(openTo, actor);
       requireScopes(actor, needs);
       return resolve(root, args, context, info);

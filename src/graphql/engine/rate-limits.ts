@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { triesOf } from "./access.js";
+import { accessOf } from "./access.js";
 import { rootFields } from "./needs.js";
 
 /**
@@ -11,13 +11,13 @@ import { rootFields } from "./needs.js";
 export function limitTries(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
     const { resolve } = field;
-    const tries = triesOf(field);
+    const { tries } = accessOf(field);
     if (!resolve || !tries) continue;
     field.resolve = async (root, args, context, info) => {
       const ctx = context as Context;
       if (tries.secrets === "passwords")
         ctx.services.passwords.requireRoom(ctx.actor.kind === "anonymous" ? "stranger" : "signedIn");
-      await ctx.services.limits.countTry(ctx, tries.accountOf(args, ctx.actor) ?? "");
+      await ctx.services.limits.countTry(ctx, tries.accountOf(args as never, ctx.actor) ?? "");
       return resolve(root, args, ctx, info);
     };
   }

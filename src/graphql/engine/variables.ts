@@ -27,7 +27,7 @@ import {
 } from "graphql";
 import type { Problems } from "../../domain/kernel/errors.js";
 import { textProblem } from "../../domain/kernel/text.js";
-import { entryKeyOf, ruleOf } from "./access.js";
+import { accessOf, entryKeyOf } from "./access.js";
 
 export type Variables = Record<string, unknown>;
 
@@ -75,7 +75,7 @@ function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pl
   function note(value: ValueNode, path: string, type: GraphQLInputType | undefined, target?: Target): void {
     if (value.kind === Kind.VARIABLE) {
       const name = value.name.value;
-      const rule = (target && ruleOf(target)) ?? filled.get(name)?.rule;
+      const rule = (target && accessOf(target).rule) ?? filled.get(name)?.rule;
       const description = target?.description ?? undefined;
       filled.set(name, { path, rule, description });
     } else if (value.kind === Kind.LIST) {
@@ -204,7 +204,7 @@ function fieldsReader(declared: readonly GraphQLInputField[], spelling: Spelling
     name: field.name,
     wire: spelling.field(field.name),
     isOptional: !isRequiredInputField(field),
-    read: valueReader(field.type, spelling, ruleOf(field)),
+    read: valueReader(field.type, spelling, accessOf(field).rule),
   }));
   const known = new Set(fields.map((field) => field.wire));
   return (value, path, problems) => {

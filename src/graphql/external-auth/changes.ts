@@ -6,7 +6,7 @@ import { findProvider } from "../../domain/external-auth/providers.js";
 import { deleteExternalAuth, type Unlinked } from "../../domain/external-auth/unlinking.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import {
   CompleteExternalAuthDeviceInput,
   DeleteExternalAuthInput,
@@ -28,7 +28,7 @@ class CompleteExternalAuthDevicePayload {
 
 @Resolver()
 export class ExternalAuthChangesResolver {
-  @Needs("external_auth_link:delete")
+  @Access({ needs: ["external_auth_link:delete"] })
   @Mutation(() => DeleteExternalAuthPayload, {
     description: "Unlinks the caller's account at a provider, then revokes its tokens for up to 10 seconds.",
   })
@@ -40,7 +40,7 @@ export class ExternalAuthChangesResolver {
     return deleteExternalAuth(ctx, providerId);
   }
 
-  @Needs("external_auth_link:update")
+  @Access({ needs: ["external_auth_link:update"] })
   @Mutation(() => StartExternalAuthDevicePayload, {
     description: "Requests a device code, with which the caller links an account. At most 60 per minute.",
   })
@@ -52,7 +52,7 @@ export class ExternalAuthChangesResolver {
     return { device: await startDevice(ctx, providerId) };
   }
 
-  @Needs("external_auth_link:update")
+  @Access({ needs: ["external_auth_link:update"] })
   @Mutation(() => CompleteExternalAuthDevicePayload, {
     description:
       "Links the account of a device code once the user has confirmed it. Until then, fails with BAD_USER_INPUT and the code of RFC 8628 in `extensions.reason`, such as `authorization_pending`.",

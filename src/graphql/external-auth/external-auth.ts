@@ -22,7 +22,7 @@ import {
 } from "../../domain/external-auth/providers.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Needs, OpenTo, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { DateTime, Url } from "../engine/scalars.js";
 import {
   ExternalAuthAccessToken,
@@ -85,7 +85,7 @@ export class ExternalAuthProvidersResolver {
     return revokeUrl !== "";
   }
 
-  @CountsAs(1)
+  @Access({ countsAs: 1 })
   @FieldResolver(() => [String], { description: "Methods of code challenges (PKCE) that are used: `S256` or none." })
   codeChallengeMethodsSupported(@Root() { usesPkce }: ExternalAuthProvider): string[] {
     return usesPkce ? ["S256"] : [];
@@ -108,8 +108,7 @@ export class ExternalAuthProvidersResolver {
     return linkAt(ctx, provider, !selectsStored(info));
   }
 
-  @Needs("external_auth_link:read")
-  @CountsAs(10)
+  @Access({ needs: ["external_auth_link:read"], countsAs: 10 })
   @Query(() => [ExternalAuthProviderObject], { description: "Lists the providers in the order of the configuration." })
   externalAuthProviders(@Ctx() ctx: Context): readonly ExternalAuthProvider[] {
     return listProviders(ctx);
@@ -134,8 +133,7 @@ export class ExternalAuthLinksResolver {
     return providerOf(ctx, providerId);
   }
 
-  @Needs("external_auth_link:read")
-  @CountsAs(5)
+  @Access({ needs: ["external_auth_link:read"], countsAs: 5 })
   @Query(() => [ExternalAuthLinkObject], {
     description: "Lists the caller's linked accounts in the order of the providers, at most one per provider.",
   })
@@ -143,13 +141,12 @@ export class ExternalAuthLinksResolver {
     return listLinks(ctx, !selectsStored(info));
   }
 
-  @Needs("external_auth_link:read")
+  @Access({ needs: ["external_auth_link:read"], openTo: ["user", "agent"] })
   @Subscription(() => ExternalAuthLinkChange, {
     description:
       "Streams whether the caller, or for an agent the owner of its workspace, has linked an account at a provider: first the current state, then the state after every change.",
     subscribe: watchedBy(watchLink),
   })
-  @OpenTo("user", "agent")
   externalAuthLinkChanged(
     @Root() change: LinkChange,
     @Arg("providerId", () => String, { description: "ID of the provider, in any letter case." }) _providerId: string,
@@ -160,7 +157,7 @@ export class ExternalAuthLinksResolver {
 
 @Resolver(() => ExternalAuthOverviewObject)
 export class ExternalAuthOverviewResolver {
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [ExternalAuthProviderObject], {
     description: "The providers in the order of the configuration.",
   })
@@ -168,7 +165,7 @@ export class ExternalAuthOverviewResolver {
     return listProviders(ctx);
   }
 
-  @Needs("external_auth_link:read")
+  @Access({ needs: ["external_auth_link:read"] })
   @Query(() => ExternalAuthOverviewObject, {
     description: "Returns the caller's linked accounts, checked with their providers for up to 10 seconds.",
   })
@@ -191,7 +188,7 @@ export class ExternalAuthResolver {
     return provider.appInstallUrl;
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [ExternalAuthInstallation], {
     description:
       "Where the provider's application is installed, at most 100. Empty if the application cannot be installed, or if the provider fails.",
@@ -200,7 +197,7 @@ export class ExternalAuthResolver {
     return installationsOf(ctx, state);
   }
 
-  @Needs("external_auth_link:read")
+  @Access({ needs: ["external_auth_link:read"] })
   @Query(() => ExternalAuthObject, {
     nullable: true,
     description:
@@ -213,8 +210,7 @@ export class ExternalAuthResolver {
     return readExternalAuth(ctx, id);
   }
 
-  @Needs("all")
-  @OpenTo("session", "agent")
+  @Access({ needs: ["all"], openTo: ["session", "agent"] })
   @Query(() => ExternalAuthAccessToken, {
     nullable: true,
     description:

@@ -7,7 +7,7 @@ import type { ExternalAuth, ExternalAuthOverview } from "../../domain/external-a
 import { type ExternalAuthProvider, ExternalAuthProviderType } from "../../domain/external-auth/providers.js";
 import type { Unlinked } from "../../domain/external-auth/unlinking.js";
 import type { DeviceAuthorization } from "../../domain/outside/external-providers/responses.js";
-import { CountsAs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { BigInt, DateTime, JSONObject, Url } from "../engine/scalars.js";
 
 registerEnumType(ExternalAuthProviderType, {
@@ -30,7 +30,7 @@ registerEnumType(ExternalAuthProviderType, {
 const read = "external_auth_link:read";
 const providerRule = "ID of the provider, in any letter case.";
 
-@ReadWith(read, "id")
+@Access({ readWith: read, references: ["id"] })
 @ObjectType("ExternalAuthProvider", {
   simpleResolvers: true,
   description: "A service, such as a Git host, at which users link accounts. Configured by the operator.",
@@ -45,7 +45,7 @@ export class ExternalAuthProviderObject implements Pick<
   @Field(() => String, { description: "Icon to show: a URL or a path; may be empty." }) displayIcon!: string;
 }
 
-@ReadWith(read)
+@Access({ readWith: read })
 @ObjectType("ExternalAuthAccount", { simpleResolvers: true, description: "An account at a provider." })
 export class ExternalAuthAccount implements Account {
   @Field(() => BigInt, { nullable: true, description: "ID at the provider; null unless it is a whole number." }) id!:
@@ -61,7 +61,7 @@ export class ExternalAuthAccount implements Account {
     | null;
 }
 
-@ReadWith(read)
+@Access({ readWith: read })
 @ObjectType("ExternalAuthInstallation", {
   simpleResolvers: true,
   description: "An installation of the provider's application, for an account or an organization at the provider.",
@@ -76,7 +76,7 @@ export class ExternalAuthInstallation implements Installation {
   configureUrl!: string | null;
 }
 
-@ReadWith(read, "providerId")
+@Access({ readWith: read, references: ["providerId"] })
 @ObjectType("ExternalAuthLink", {
   simpleResolvers: true,
   description: "The caller's account at a provider. Its tokens are never part of it.",
@@ -99,7 +99,7 @@ export class ExternalAuthLinkObject implements Partial<CheckedLink> {
   @Field(() => DateTime, { description: "When the tokens were last replaced." }) updatedAt!: string;
 }
 
-@ReadWith(read)
+@Access({ readWith: read })
 @ObjectType("ExternalAuth", { simpleResolvers: true, description: "What the caller has at a provider." })
 export class ExternalAuthObject implements Omit<ExternalAuth, "provider" | "link"> {
   @Field(() => ExternalAuthProviderObject, { description: "The provider." }) provider!: ExternalAuthProvider;
@@ -114,7 +114,7 @@ export class ExternalAuthObject implements Omit<ExternalAuth, "provider" | "link
   user!: Account | null;
 }
 
-@ReadWith(read)
+@Access({ readWith: read })
 @ObjectType("ExternalAuthOverview", { simpleResolvers: true, description: "All linked accounts of the caller." })
 export class ExternalAuthOverviewObject implements ExternalAuthOverview {
   @Field(() => ExternalAuthLinkObject, {
@@ -128,12 +128,12 @@ export class ExternalAuthOverviewObject implements ExternalAuthOverview {
     description: "Whether the most recently updated link can be refreshed; false if there is none.",
   })
   hasRefreshToken!: boolean;
-  @CountsAs(5)
+  @Access({ countsAs: 5 })
   @Field(() => [ExternalAuthLinkObject], { description: "All links, checked, in the order of the configuration." })
   links!: CheckedLink[];
 }
 
-@ReadWith("external_auth_link:update")
+@Access({ readWith: "external_auth_link:update" })
 @ObjectType("ExternalAuthDevice", {
   simpleResolvers: true,
   description: "A device code (RFC 8628), with which the caller links an account without a redirect.",
@@ -148,7 +148,7 @@ export class ExternalAuthDevice implements DeviceAuthorization {
   @Field(() => Int, { description: "Minimum number of seconds between polls." }) interval!: number;
 }
 
-@ReadWith(read)
+@Access({ readWith: read })
 @ObjectType("ExternalAuthAccessToken", {
   simpleResolvers: true,
   description: "An access token for Git or other clients; without a valid one, where the user can link an account.",
@@ -171,7 +171,7 @@ export class ExternalAuthAccessToken implements AccessToken {
   connectUrl!: string | null;
 }
 
-@ReadWith(read)
+@Access({ readWith: read })
 @ObjectType("ExternalAuthLinkChange", { simpleResolvers: true, description: "The state of a link after a change." })
 export class ExternalAuthLinkChange implements LinkChange {
   @Field(() => String, { description: "ID of the provider." }) providerId!: string;

@@ -12,11 +12,11 @@ import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { groupReference, GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 
-@ReadWith("group_ai_budget:read")
+@Access({ readWith: "group_ai_budget:read" })
 @ObjectType("GroupAiBudget", {
   simpleResolvers: true,
   description: "The amount that each member of a group may spend on AI per calendar month (UTC).",
@@ -29,7 +29,7 @@ export class GroupAiBudgetType implements Omit<GroupAiBudget, "groupId"> {
   @Field(() => DateTime, { description: "When the budget was last updated." }) updatedAt!: string;
 }
 
-@ReadWith("group_ai_budget:read")
+@Access({ readWith: "group_ai_budget:read" })
 @ObjectType("AiSpend", {
   simpleResolvers: true,
   description: "AI spending of a user in the current calendar month (UTC), and its limit.",
@@ -47,7 +47,7 @@ export class AiSpendType implements AiSpend {
   @Field(() => DateTime, { description: "Start of the next month." }) periodEnd!: string;
 }
 
-@ReadWith("user:read")
+@Access({ readWith: "user:read" })
 @ObjectType("WorkspaceQuota", {
   simpleResolvers: true,
   description: "Workspace quota of a user in an organization, and its consumption.",
@@ -61,7 +61,7 @@ export class WorkspaceQuotaType implements WorkspaceQuota {
 export class SetGroupAiBudgetInput {
   @Field(() => String, { description: groupReference })
   group!: string;
-  @Rule(spendLimitRule)
+  @Access({ rule: spendLimitRule })
   @Field(() => BigInt, {
     description: "Monthly limit per member, in millionths of the deployment's currency, at least 1.",
   })
@@ -82,7 +82,7 @@ export class AiUsageEntryInput {
   id!: string;
   @Field(() => UUID, { description: "ID of the task's owner." }) userId!: string;
   @Field(() => UUID, { nullable: true, description: "ID of the task." }) taskId?: string | null;
-  @Rule(amountRule)
+  @Access({ rule: amountRule })
   @Field(() => BigInt, { description: "Amount spent, in millionths of the deployment's currency, at least 1." })
   amountMicros!: number;
 }
@@ -100,7 +100,7 @@ export class RecordAiUsageInput {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `setGroupAiBudget`." })
 export class SetGroupAiBudgetPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => GroupAiBudgetType, { description: "The budget after the change." })
   groupAiBudget!: GroupAiBudgetType;
 }
@@ -118,7 +118,7 @@ export class RecordAiUsagePayload {
 
 @Resolver(() => GroupType)
 export class GroupBudgetsResolver {
-  @Needs("group_ai_budget:read")
+  @Access({ needs: ["group_ai_budget:read"] })
   @FieldResolver(() => GroupAiBudgetType, {
     nullable: true,
     description: "AI budget of the group; null if none is set or the caller may not read it.",
@@ -127,7 +127,7 @@ export class GroupBudgetsResolver {
     return aiBudgetOf(ctx, group);
   }
 
-  @Needs("group_ai_budget:read")
+  @Access({ needs: ["group_ai_budget:read"] })
   @Query(() => GroupAiBudgetType, { nullable: true, description: "Returns the AI budget of a group." })
   groupAiBudget(
     @Arg("group", () => String, {
@@ -139,7 +139,7 @@ export class GroupBudgetsResolver {
     return readGroupAiBudget(ctx, group);
   }
 
-  @Needs("group_ai_budget:update")
+  @Access({ needs: ["group_ai_budget:update"] })
   @Mutation(() => SetGroupAiBudgetPayload, { description: "Creates or replaces the AI budget of a group." })
   async setGroupAiBudget(
     @Arg("input", () => SetGroupAiBudgetInput, { description: "The budget." }) input: SetGroupAiBudgetInput,
@@ -148,7 +148,7 @@ export class GroupBudgetsResolver {
     return { groupAiBudget: await setGroupAiBudget(ctx, input) };
   }
 
-  @Needs("group_ai_budget:delete")
+  @Access({ needs: ["group_ai_budget:delete"] })
   @Mutation(() => DeleteGroupAiBudgetPayload, { description: "Deletes the AI budget of a group." })
   async deleteGroupAiBudget(
     @Arg("input", () => DeleteGroupAiBudgetInput, { description: "The group." }) { group }: DeleteGroupAiBudgetInput,
@@ -157,7 +157,7 @@ export class GroupBudgetsResolver {
     return { groupAiBudget: await deleteGroupAiBudget(ctx, group) };
   }
 
-  @Needs("group_ai_budget:update")
+  @Access({ needs: ["group_ai_budget:update"] })
   @Mutation(() => RecordAiUsagePayload, { description: "Records the AI spending of tasks." })
   async recordAiUsage(
     @Arg("input", () => RecordAiUsageInput, { description: "The entries to record." }) input: RecordAiUsageInput,
@@ -166,7 +166,7 @@ export class GroupBudgetsResolver {
     return { recorded: await recordAiUsage(ctx, input) };
   }
 
-  @Needs("group_ai_budget:read")
+  @Access({ needs: ["group_ai_budget:read"] })
   @Query(() => AiSpendType, {
     nullable: true,
     description: "Returns the AI spending of a user. Requires being that user or permission to read AI budgets.",
@@ -183,7 +183,7 @@ export class GroupBudgetsResolver {
     return readAiSpend(ctx, user, organization);
   }
 
-  @Needs("user:read", "organization:read")
+  @Access({ needs: ["user:read", "organization:read"] })
   @Query(() => WorkspaceQuotaType, {
     nullable: true,
     description: "Returns the workspace quota of a user in an organization.",

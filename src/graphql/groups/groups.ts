@@ -32,7 +32,7 @@ import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, ReadWith, Rule } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
@@ -56,7 +56,7 @@ registerEnumType(GroupSource, {
   },
 });
 
-@ReadWith("group:read", "id", "name", "displayName", "avatarUrl")
+@Access({ readWith: "group:read", references: ["id", "name", "displayName", "avatarUrl"] })
 @ObjectType("Group", { simpleResolvers: true, description: "A named set of members of one organization." })
 export class GroupType implements Omit<
   GroupRow,
@@ -131,7 +131,7 @@ export class CreateGroupInput {
     description: "URL or path of the avatar, or empty. Default: empty.",
   })
   avatarUrl?: string | null;
-  @Rule(quotaAllowanceRule)
+  @Access({ rule: quotaAllowanceRule })
   @Field(() => Int, {
     nullable: true,
     description: `${quotaAllowance} Default: 0.`,
@@ -155,7 +155,7 @@ export class UpdateGroupInput {
     description: "New URL or path of the avatar, or empty for none.",
   })
   avatarUrl?: string | null;
-  @Rule(quotaAllowanceRule)
+  @Access({ rule: quotaAllowanceRule })
   @Field(() => Int, {
     nullable: true,
     description: quotaAllowance,
@@ -204,7 +204,7 @@ export class DeleteGroupPayload {
 
 @Resolver(() => GroupType)
 export class GroupsResolver {
-  @Needs("group:read")
+  @Access({ needs: ["group:read"] })
   @Query(() => GroupType, { nullable: true, description: "Returns a group by ID or by name." })
   group(
     @Arg("group", () => String, {
@@ -216,7 +216,7 @@ export class GroupsResolver {
     return findGroup(ctx, group);
   }
 
-  @Needs("group:read")
+  @Access({ needs: ["group:read"] })
   @Query(() => GroupType, {
     nullable: true,
     description: "Returns a group of an organization by name, including `Everyone`.",
@@ -230,7 +230,7 @@ export class GroupsResolver {
     return findGroupByName(ctx, organization, name);
   }
 
-  @Needs("group:read")
+  @Access({ needs: ["group:read"] })
   @Query(() => GroupConnection, {
     description: "Lists the groups that the caller may read, by default by organization name, group name, and ID.",
   })
@@ -238,7 +238,7 @@ export class GroupsResolver {
     return listGroups(ctx, args);
   }
 
-  @Needs("group:read")
+  @Access({ needs: ["group:read"] })
   @Query(() => GroupConnection, {
     description: "Lists the groups of an organization that the caller may read, by default by name and ID.",
   })
@@ -263,7 +263,7 @@ export class GroupsResolver {
     return isEveryone(group);
   }
 
-  @Needs("group_member:read")
+  @Access({ needs: ["group_member:read"] })
   @FieldResolver(() => GroupMemberConnection, {
     description: "The members that the caller may read, by default by lower-case username.",
   })
@@ -271,7 +271,7 @@ export class GroupsResolver {
     return membersOf(ctx, group, args);
   }
 
-  @Needs("group:create")
+  @Access({ needs: ["group:create"] })
   @Mutation(() => CreateGroupPayload, { description: "Creates a group without members." })
   async createGroup(
     @Arg("input", () => CreateGroupInput, { description: "The new group." }) input: CreateGroupInput,
@@ -280,7 +280,7 @@ export class GroupsResolver {
     return { groupId: await createGroup(ctx, input) };
   }
 
-  @Needs("group:update")
+  @Access({ needs: ["group:update"] })
   @Mutation(() => UpdateGroupPayload, { description: "Updates a group and its membership atomically." })
   async updateGroup(
     @Arg("input", () => UpdateGroupInput, { description: "The changes." }) input: UpdateGroupInput,
@@ -289,7 +289,7 @@ export class GroupsResolver {
     return { groupId: await updateGroup(ctx, input) };
   }
 
-  @Needs("group:delete")
+  @Access({ needs: ["group:delete"] })
   @Mutation(() => DeleteGroupPayload, { description: "Deletes a group with its memberships and its AI budget." })
   async deleteGroup(
     @Arg("input", () => DeleteGroupInput, { description: "The group to delete." }) { group }: DeleteGroupInput,

@@ -3,14 +3,14 @@ import type { Context } from "../../domain/kernel/context.js";
 import { type GroupRow, groupsOf } from "../../domain/groups/groups.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { UserRow } from "../../domain/users/users.js";
-import { Needs } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UserType } from "../users/users.js";
 import { GroupConnection } from "./groups.js";
 
 @Resolver(() => UserType)
 export class JoinedGroupsResolver {
-  @Needs("group:read", "group_member:read")
+  @Access({ needs: ["group:read", "group_member:read"] })
   @FieldResolver(() => GroupConnection, {
     description:
       "Groups of the user that the caller may read, `Everyone` groups included, by organization name, group name, and ID.",

@@ -6,17 +6,28 @@ import {
   type MembersQuery,
 } from "../../domain/groups/members.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
-import { Covers, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { exactConnectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime } from "../engine/scalars.js";
 import { PublicUserType, UserType } from "../users/users.js";
 
-@ReadWith("group_member:read")
+@Access({ readWith: "group_member:read" })
 @ObjectType("GroupMember", { simpleResolvers: true, description: "A member of a group." })
 export class GroupMemberType implements GroupMemberRow {
   @Field(() => PublicUserType, { description: "Public profile of the user." }) user!: GroupMemberRow["user"];
-  @Covers("email", "status", "loginType", "isServiceAccount", "lastSeenAt", "themePreference", "createdAt", "updatedAt")
+  @Access({
+    covers: [
+      "email",
+      "status",
+      "loginType",
+      "isServiceAccount",
+      "lastSeenAt",
+      "themePreference",
+      "createdAt",
+      "updatedAt",
+    ],
+  })
   @Field(() => UserType, { description: "The user. Callers who may read the member may read all of it." })
   account!: GroupMemberRow["account"];
   @Field(() => DateTime, { nullable: true, description: "When the user was added to the group; null in `Everyone`." })

@@ -31,7 +31,7 @@ import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../.
 import { sendTestNotification } from "../../domain/notifications/custom.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -82,7 +82,7 @@ class NotificationAttemptType implements Omit<AttemptRow, "messageId"> {
   @Field(() => UUID, { description: "ID of the server process, which is new with each start." }) replica!: string;
 }
 
-@ReadWith("notification_message:read", "id")
+@Access({ readWith: "notification_message:read", references: ["id"] })
 @ObjectType("NotificationMessage", {
   simpleResolvers: true,
   description: "A notification to one user by one method, in the delivery log. Its texts are not part of the log.",
@@ -144,7 +144,7 @@ export class DiscardNotificationMessagesInput implements RepairMessages {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `sendTestNotification`." })
 export class SendTestNotificationPayload {
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @Field(() => [UUID], { description: "IDs of the messages: one for each method." })
   messageIds!: string[];
 }
@@ -171,13 +171,13 @@ export class NotificationMessagesResolver {
     return ctx.load(usersById, userId);
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [NotificationAttemptType], { description: "The attempts to deliver it, oldest first." })
   attempts(@Root() { id }: MessageRow, @Ctx() ctx: Context): Promise<AttemptRow[]> {
     return ctx.load(attemptsByMessage, id);
   }
 
-  @Needs("notification_message:read")
+  @Access({ needs: ["notification_message:read"] })
   @Query(() => NotificationMessageType, { nullable: true, description: "Returns a message of the delivery log." })
   notificationMessage(
     @Arg("id", () => UUID, { description: "ID of the message." }) id: string,
@@ -186,7 +186,7 @@ export class NotificationMessagesResolver {
     return readNotificationMessage(ctx, id);
   }
 
-  @Needs("notification_message:read")
+  @Access({ needs: ["notification_message:read"] })
   @Query(() => NotificationMessageConnection, {
     description: "Lists the messages of the delivery log, newest first. For owners and auditors.",
   })
@@ -199,7 +199,7 @@ export class NotificationMessagesResolver {
     return listNotificationMessages(ctx, filter ?? {}, page);
   }
 
-  @Needs("notification_message:create")
+  @Access({ needs: ["notification_message:create"] })
   @Mutation(() => SendTestNotificationPayload, {
     description: "Sends a test notification to the caller, an owner. At most 60 per minute.",
   })
@@ -207,7 +207,7 @@ export class NotificationMessagesResolver {
     return { messageIds: await sendTestNotification(ctx) };
   }
 
-  @Needs("notification_message:update")
+  @Access({ needs: ["notification_message:update"] })
   @Mutation(() => RetryNotificationMessagesPayload, {
     description: "Sends messages again that could not be delivered, except for one-time passcodes.",
   })
@@ -219,7 +219,7 @@ export class NotificationMessagesResolver {
     return { retried: await retryNotificationMessages(ctx, input) };
   }
 
-  @Needs("notification_message:update")
+  @Access({ needs: ["notification_message:update"] })
   @Mutation(() => DiscardNotificationMessagesPayload, { description: "Gives up messages that could not be delivered." })
   async discardNotificationMessages(
     @Arg("input", () => DiscardNotificationMessagesInput, { description: "The messages." })

@@ -29,7 +29,7 @@ import {
 import type { Page } from "../../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith, SharesEvents, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -58,7 +58,7 @@ export class InboxActionType implements InboxAction {
   @Field(() => String, { description: "Target of the link." }) url!: string;
 }
 
-@ReadWith("inbox_notification:read", "id")
+@Access({ readWith: "inbox_notification:read", references: ["id"] })
 @ObjectType("InboxNotification", { simpleResolvers: true, description: "A notification in the inbox of its user." })
 export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
@@ -68,7 +68,7 @@ export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
   @Field(() => String, { description: "Markdown, one line." }) title!: string;
   @Field(() => String, { description: "Markdown." }) content!: string;
   @Field(() => String, { description: "A URL, or the name of a built-in icon." }) icon!: string;
-  @CountsAs(3)
+  @Access({ countsAs: 3 })
   @Field(() => [InboxActionType], { description: "Links to the objects that it is about." })
   actions!: InboxActionType[];
   @Field(() => DateTime, { description: "Time of arrival." }) createdAt!: string;
@@ -151,7 +151,7 @@ export class MarkInboxNotificationInput {
 export class SendCustomNotificationPayload {
   notificationId!: string | undefined;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => InboxNotificationType, {
     nullable: true,
     description: "The new notification; null if an earlier request with the idempotency key created it.",
@@ -170,7 +170,7 @@ export class MarkInboxNotificationPayload {
     return readInboxNotification(ctx, notificationId);
   }
 
-  @Needs("inbox_notification:read")
+  @Access({ needs: ["inbox_notification:read"] })
   @Field(() => Int, { description: "Number of unread notifications in the inbox." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);
@@ -179,7 +179,7 @@ export class MarkInboxNotificationPayload {
 
 @ObjectType({ description: "Payload of `markAllInboxNotificationsRead`." })
 export class MarkAllInboxNotificationsReadPayload {
-  @Needs("inbox_notification:read")
+  @Access({ needs: ["inbox_notification:read"] })
   @Field(() => Int, { description: "Number of unread notifications in the inbox after the change." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);
@@ -200,7 +200,7 @@ export class InboxNotificationConnection extends connectionOf(
 
 @Resolver()
 export class NotificationsResolver {
-  @Needs("inbox_notification:read")
+  @Access({ needs: ["inbox_notification:read"] })
   @Query(() => InboxNotificationType, { nullable: true, description: "Returns a notification of the caller's inbox." })
   inboxNotification(
     @Arg("id", () => UUID, { description: "ID of the notification." }) id: string,
@@ -209,7 +209,7 @@ export class NotificationsResolver {
     return readInboxNotification(ctx, id);
   }
 
-  @Needs("inbox_notification:read")
+  @Access({ needs: ["inbox_notification:read"] })
   @Query(() => InboxNotificationConnection, {
     description: "Lists the notifications of the caller's inbox, newest first.",
   })
@@ -222,7 +222,7 @@ export class NotificationsResolver {
     return listInboxNotifications(ctx, filter ?? {}, page);
   }
 
-  @Needs("notification_message:create")
+  @Access({ needs: ["notification_message:create"] })
   @Mutation(() => SendCustomNotificationPayload, {
     description: "Sends a notification with the caller's own text to the caller. At most 20 per minute.",
   })
@@ -234,7 +234,7 @@ export class NotificationsResolver {
     return { notificationId: await sendCustomNotification(ctx, input.content, input.idempotencyKey) };
   }
 
-  @Needs("inbox_notification:update")
+  @Access({ needs: ["inbox_notification:update"] })
   @Mutation(() => MarkInboxNotificationPayload, {
     description: "Marks a notification as read or unread. Repeating a mark keeps its time.",
   })
@@ -246,7 +246,7 @@ export class NotificationsResolver {
     return { notificationId: await markInboxNotification(ctx, input) };
   }
 
-  @Needs("inbox_notification:update")
+  @Access({ needs: ["inbox_notification:update"] })
   @Mutation(() => MarkAllInboxNotificationsReadPayload, {
     description: "Marks all notifications in the caller's inbox as read.",
   })
@@ -255,8 +255,7 @@ export class NotificationsResolver {
     return {};
   }
 
-  @Needs("inbox_notification:read")
-  @SharesEvents()
+  @Access({ needs: ["inbox_notification:read"], sharesEvents: true })
   @Subscription(() => InboxEventType, {
     description:
       "Streams new notifications and changes of the unread count of the caller's inbox. At most 20 watches per user and server.",

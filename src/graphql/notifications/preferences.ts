@@ -10,11 +10,11 @@ import {
   type UpdatePreferences,
 } from "../../domain/notifications/preferences.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { NotificationTemplateType } from "./templates.js";
 
-@ReadWith("notification_preference:read", "templateId")
+@Access({ readWith: "notification_preference:read", references: ["templateId"] })
 @ObjectType("NotificationPreference", {
   simpleResolvers: true,
   description: "What a user decided about the notifications of a template.",
@@ -22,13 +22,13 @@ import { NotificationTemplateType } from "./templates.js";
 export class NotificationPreferenceType implements PreferenceRow {
   @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
   @Field(() => Boolean, { description: "Whether the user does not receive them at all." }) disabled!: boolean;
-  @CountsAs(3)
+  @Access({ countsAs: 3 })
   @Field(() => [DeliveryMethod], { description: "The methods by which the user does not receive them." })
   disabledMethods!: DeliveryMethod[];
   @Field(() => DateTime, { description: "When the user last decided." }) updatedAt!: string;
 }
 
-@EntryKey("template")
+@Access({ entryKey: "template" })
 @InputType({ description: "A decision about the notifications of a template." })
 export class NotificationChoiceInput implements Choice {
   @Field(() => String, { description: "ID of the template." }) template!: string;
@@ -51,8 +51,7 @@ export class UpdateNotificationPreferencesInput implements UpdatePreferences {
 export class UpdateNotificationPreferencesPayload {
   userId!: string;
 
-  @Covers()
-  @CountsAs(30)
+  @Access({ covers: "everything", countsAs: 30 })
   @Field(() => [NotificationPreferenceType], { description: "All decisions of the user, by name of the template." })
   preferences(@Root() { userId }: UpdateNotificationPreferencesPayload, @Ctx() ctx: Context): Promise<PreferenceRow[]> {
     return preferencesOfUser(ctx, userId);
@@ -66,8 +65,7 @@ export class NotificationPreferencesResolver {
     return readNotificationTemplate(ctx, templateId);
   }
 
-  @Needs("notification_preference:read")
-  @CountsAs(30)
+  @Access({ needs: ["notification_preference:read"], countsAs: 30 })
   @Query(() => [NotificationPreferenceType], {
     description: "Lists the templates about which a user decided, by name. For the user and owners.",
   })
@@ -78,7 +76,7 @@ export class NotificationPreferencesResolver {
     return listNotificationPreferences(ctx, user);
   }
 
-  @Needs("notification_preference:update")
+  @Access({ needs: ["notification_preference:update"] })
   @Mutation(() => UpdateNotificationPreferencesPayload, {
     description: "Decides which notifications a user receives. For the user and owners.",
   })

@@ -2,7 +2,7 @@ import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Res
 import type { Context } from "../../domain/kernel/context.js";
 import { AgentResource, reportResourceAlert, type ResourceAlert } from "../../domain/notifications/resource-alerts.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 
 registerEnumType(AgentResource, {
   name: "AgentResource",
@@ -24,7 +24,7 @@ export class ReportAgentResourceAlertInput implements ResourceAlert {
   @Field(() => AgentResource, { description: "The resource." }) resource!: AgentResource;
   @Field(() => Int, { nullable: true, description: "Threshold in percent, from 1 to 100. Required for MEMORY." })
   threshold?: number | null;
-  @CountsAs(20)
+  @Access({ countsAs: 20 })
   @Field(() => [AgentVolumeInput], { nullable: true, description: "Volumes, at most 20. Required for DISK." })
   volumes?: AgentVolumeInput[] | null;
 }
@@ -39,7 +39,7 @@ export class ReportAgentResourceAlertPayload {
 
 @Resolver()
 export class ResourceAlertsResolver {
-  @OpenTo("agent")
+  @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAgentResourceAlertPayload, {
     description: "Tells the owner of a workspace that it runs out of memory or disk space. For workspace agents.",
   })

@@ -26,7 +26,7 @@ import {
   updateNotificationSettings,
 } from "../../domain/notifications/settings.js";
 import { Arg } from "../engine/arguments.js";
-import { AnyScope, CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 
 registerEnumType(DeliveryMethod, {
@@ -51,7 +51,7 @@ registerEnumType(TemplateKind, {
   },
 });
 
-@ReadWith("notification_template:read", "id", "name")
+@Access({ readWith: "notification_template:read", references: ["id", "name"] })
 @ObjectType("NotificationTemplate", {
   simpleResolvers: true,
   description: "The texts and rules of one kind of notification. Only its method can be changed.",
@@ -66,7 +66,7 @@ export class NotificationTemplateType {
   @Field(() => String, { description: "Links: Liquid that renders to a JSON array of objects with `label` and `url`." })
   actions!: string;
   @Field(() => String, { description: "Who receives it." }) recipients!: string;
-  @CountsAs(4)
+  @Access({ countsAs: 4 })
   @Field(() => [String], { description: "Names of the labels that the texts use." })
   labels!: string[];
   @Field(() => DeliveryMethod, {
@@ -81,10 +81,10 @@ export class NotificationTemplateType {
   description: "The ways in which notifications reach users of this deployment.",
 })
 class NotificationMethodsType implements NotificationMethods {
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @Field(() => [DeliveryMethod], { description: "The methods besides the inbox that can be chosen." })
   available!: NotificationMethods["available"];
-  @CountsAs(3)
+  @Access({ countsAs: 3 })
   @Field(() => [DeliveryMethod], { description: "The methods that can deliver." })
   configured!: DeliveryMethod[];
   @Field(() => DeliveryMethod, {
@@ -129,7 +129,7 @@ export class UpdateNotificationTemplateMethodInput {
 export class UpdateNotificationTemplateMethodPayload {
   templateId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => NotificationTemplateType, { description: "The template." })
   template(@Root() { templateId }: UpdateNotificationTemplateMethodPayload, @Ctx() ctx: Context): Promise<TemplateRow> {
     return readNotificationTemplate(ctx, templateId);
@@ -150,8 +150,7 @@ export class NotificationTemplatesResolver {
     return template.isMandatory ?? false;
   }
 
-  @Needs("notification_template:read")
-  @CountsAs(30)
+  @Access({ needs: ["notification_template:read"], countsAs: 30 })
   @Query(() => [NotificationTemplateType], { description: "Lists the notification templates by name." })
   notificationTemplates(
     @Arg("kind", () => TemplateKind, { nullable: true, description: "Returns only templates of this kind." })
@@ -161,7 +160,7 @@ export class NotificationTemplatesResolver {
     return listNotificationTemplates(ctx, kind);
   }
 
-  @Needs("notification_template:read")
+  @Access({ needs: ["notification_template:read"] })
   @Query(() => NotificationTemplateType, { nullable: true, description: "Returns a notification template." })
   notificationTemplate(
     @Arg("id", () => UUID, { description: "ID of the template." }) id: string,
@@ -170,19 +169,19 @@ export class NotificationTemplatesResolver {
     return readNotificationTemplate(ctx, id);
   }
 
-  @AnyScope()
+  @Access({ anyScope: true })
   @Query(() => NotificationMethodsType, { description: "Returns the ways in which notifications reach users." })
   notificationMethods(@Ctx() ctx: Context): NotificationMethods {
     return notificationMethods(ctx);
   }
 
-  @AnyScope()
+  @Access({ anyScope: true })
   @Query(() => NotificationSettingsType, { description: "Returns the settings of notifications." })
   notificationSettings(@Ctx() ctx: Context): Promise<NotificationSettings> {
     return readNotificationSettings(ctx);
   }
 
-  @Needs("deployment_config:update")
+  @Access({ needs: ["deployment_config:update"] })
   @Mutation(() => UpdateNotificationSettingsPayload, { description: "Replaces the settings of notifications." })
   updateNotificationSettings(
     @Arg("input", () => UpdateNotificationSettingsInput, { description: "The new settings." })
@@ -192,7 +191,7 @@ export class NotificationTemplatesResolver {
     return updateNotificationSettings(ctx, input);
   }
 
-  @Needs("notification_template:update")
+  @Access({ needs: ["notification_template:update"] })
   @Mutation(() => UpdateNotificationTemplateMethodPayload, {
     description: "Chooses how the notifications of a template are delivered.",
   })

@@ -6,7 +6,7 @@ import {
   updateNotificationTransports,
 } from "../../domain/notifications/transport-settings.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 
 @ObjectType("NotificationTransportSecret", {
   simpleResolvers: true,
@@ -31,7 +31,7 @@ class SmtpTransportType {
   @Field(() => Boolean, { description: "Whether connections use TLS from the start, on any port." }) forceTls!: boolean;
   @Field(() => Boolean, { description: "Whether mail is sent only over TLS, using STARTTLS if necessary." })
   requireTls!: boolean;
-  @CountsAs(8)
+  @Access({ countsAs: 8 })
   @Field(() => [String], { description: locked })
   lockedFields!: string[];
 }
@@ -44,12 +44,12 @@ class WebhookTransportType {
     description: "The secrets that sign messages by the rules of Standard Webhooks.",
   })
   secret!: NotificationTransportSecretType;
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @Field(() => [String], { description: locked })
   lockedFields!: string[];
 }
 
-@ReadWith("deployment_config:update")
+@Access({ readWith: "deployment_config:update" })
 @ObjectType("NotificationTransports", {
   simpleResolvers: true,
   description: "What delivers notifications outside of inboxes: the settings in effect.",
@@ -81,7 +81,7 @@ export class SmtpTransportInput {
 @InputType({ description: `Settings of the receiver of webhooks. ${rule}` })
 export class WebhookTransportInput {
   @Field(() => String, { nullable: true, description: "URL that notifications are posted to." }) url?: string | null;
-  @CountsAs(5)
+  @Access({ countsAs: 5 })
   @Field(() => [String], {
     nullable: true,
     description:
@@ -115,13 +115,13 @@ export class UpdateNotificationTransportsPayload {
 
 @Resolver()
 export class NotificationTransportsResolver {
-  @Needs("deployment_config:update")
+  @Access({ needs: ["deployment_config:update"] })
   @Query(() => NotificationTransportsType, { description: "Returns how notifications are delivered. For owners." })
   notificationTransports(@Ctx() ctx: Context): Promise<NotificationTransports> {
     return readNotificationTransports(ctx);
   }
 
-  @Needs("deployment_config:update")
+  @Access({ needs: ["deployment_config:update"] })
   @Mutation(() => UpdateNotificationTransportsPayload, {
     description: "Changes how notifications are delivered, on all replicas. Secrets are stored encrypted.",
   })

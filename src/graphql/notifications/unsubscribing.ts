@@ -2,7 +2,7 @@ import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "ty
 import type { Context } from "../../domain/kernel/context.js";
 import { readUnsubscription, unsubscribe, type Unsubscription } from "../../domain/notifications/unsubscribing.js";
 import { Arg } from "../engine/arguments.js";
-import { LimitTries, Open } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 
 @ObjectType("NotificationUnsubscription", { description: "The mails that a link in a mail turns off." })
 export class NotificationUnsubscriptionType {
@@ -27,8 +27,7 @@ export class UnsubscribeFromNotificationPayload {
 
 @Resolver()
 export class UnsubscribingResolver {
-  @Open()
-  @LimitTries("tokens", () => "unsubscription")
+  @Access({ open: true, tries: { secrets: "tokens", accountOf: () => "unsubscription" } })
   @Query(() => NotificationUnsubscriptionType, {
     nullable: true,
     description: "Returns what the link of a mail turns off. NOT_FOUND if its token is invalid or has expired.",
@@ -40,8 +39,7 @@ export class UnsubscribingResolver {
     return readUnsubscription(ctx, token);
   }
 
-  @Open()
-  @LimitTries("tokens", () => "unsubscription")
+  @Access({ open: true, tries: { secrets: "tokens", accountOf: () => "unsubscription" } })
   @Mutation(() => UnsubscribeFromNotificationPayload, {
     description:
       "Turns off the mails of a notification template for the user to whom a mail was sent, by the token of the link in it. Works without signing in, for 180 days.",

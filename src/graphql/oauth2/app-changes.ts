@@ -4,7 +4,7 @@ import type { AppFields } from "../../domain/oauth2/app-rules.js";
 import { type ClientRow, clientsById, GrantType } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";
 
@@ -91,7 +91,7 @@ interface AppPayload {
 
 @ObjectType({ description: "Payload of `createOAuth2App`." })
 class CreateOAuth2AppPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => OAuth2AppType, { description: "The new application. It has no secret yet." })
   oauth2App(@Root() { id }: AppPayload, @Ctx() ctx: Context): Promise<ClientRow> {
     return ctx.load(clientsById, id);
@@ -117,9 +117,7 @@ const ifServiceUser = ({ input }: { input: AppFields }) =>
 
 @Resolver()
 export class OAuth2AppChangesResolver {
-  @Needs("oauth2_app:create")
-  @OpenTo("session", "token")
-  @ByArguments(ifServiceUser)
+  @Access({ needs: ["oauth2_app:create"], openTo: ["session", "token"], byArguments: ifServiceUser })
   @Mutation(() => CreateOAuth2AppPayload, { description: "Creates a confidential OAuth2 application." })
   async createOAuth2App(
     @Arg("input", () => CreateOAuth2AppInput, { description: "The new application." }) input: CreateOAuth2AppInput,
@@ -128,9 +126,7 @@ export class OAuth2AppChangesResolver {
     return { id: await createApp(ctx, input) };
   }
 
-  @Needs("oauth2_app:update")
-  @OpenTo("session", "token")
-  @ByArguments(ifServiceUser)
+  @Access({ needs: ["oauth2_app:update"], openTo: ["session", "token"], byArguments: ifServiceUser })
   @Mutation(() => UpdateOAuth2AppPayload, {
     description:
       "Updates an OAuth2 application. Of applications with a metadata document, only resource indicators and `disabled` can be changed.",
@@ -142,7 +138,7 @@ export class OAuth2AppChangesResolver {
     return { id: await updateApp(ctx, input) };
   }
 
-  @Needs("oauth2_app:delete")
+  @Access({ needs: ["oauth2_app:delete"] })
   @Mutation(() => DeleteOAuth2AppPayload, {
     description: "Deletes an OAuth2 application with its secrets, grants and tokens.",
   })

@@ -23,7 +23,7 @@ import {
 import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/clients.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -73,7 +73,7 @@ class OAuth2AppEndpointsType implements AppEndpoints {
   deviceAuthorization!: string | null;
 }
 
-@ReadWith("oauth2_app:read", "id", "name", "icon")
+@Access({ readWith: "oauth2_app:read", references: ["id", "name", "icon"] })
 @ObjectType("OAuth2App", {
   simpleResolvers: true,
   description: "A program that users can give access to their account, or the resource server of an external resource.",
@@ -140,7 +140,7 @@ class OAuth2AppsArgs extends PageArgs {
 
 @Resolver(() => OAuth2AppType)
 export class OAuth2AppsResolver {
-  @Needs("oauth2_app:read")
+  @Access({ needs: ["oauth2_app:read"] })
   @Query(() => OAuth2AppType, {
     nullable: true,
     description:
@@ -153,8 +153,10 @@ export class OAuth2AppsResolver {
     return findApp(ctx, id);
   }
 
-  @Needs("oauth2_app:read")
-  @ByArguments<OAuth2AppsArgs>(({ user }) => (user ? { needs: ["oauth2_grant:read"] } : {}))
+  @Access({
+    needs: ["oauth2_app:read"],
+    byArguments: ({ user }: OAuth2AppsArgs) => (user ? { needs: ["oauth2_grant:read"] } : {}),
+  })
   @Query(() => OAuth2AppConnection, {
     description: "Lists the OAuth2 applications that the caller may read, by name and ID.",
   })
@@ -184,7 +186,7 @@ export class OAuth2AppsResolver {
     return endpointsOf(app, ctx.config);
   }
 
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @FieldResolver(() => [String], {
     description: "URIs for which the application is the resource server (RFC 8707), in canonical form.",
   })

@@ -9,7 +9,7 @@ import {
 } from "../../domain/oauth2/authorization.js";
 import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirect-uris.js";
 import { Arg } from "../engine/arguments.js";
-import { LimitTries, Needs, OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { PresentedRequestType } from "./consent.js";
 
 /** Declares an input type with the parameters of an authorization request. */
@@ -123,9 +123,7 @@ export class OAuth2AuthorizationResolver {
     nullable: true,
     description: `Checks an authorization request of an application, and returns what to show to the user. ${failures}`,
   })
-  @Needs("all")
-  @OpenTo("session", "token")
-  @LimitTries("tokens", clientId)
+  @Access({ needs: ["all"], openTo: ["session", "token"], tries: { secrets: "tokens", accountOf: clientId } })
   oauth2AuthorizationRequest(
     @Arg("input", () => requestInput, { description: "The parameters." })
     input: AuthorizationParameters,
@@ -137,9 +135,7 @@ export class OAuth2AuthorizationResolver {
   @Mutation(() => ApproveOAuth2AuthorizationPayload, {
     description: `Grants an application the access that it requests, in the name of the caller. ${failures}`,
   })
-  @Needs("all")
-  @OpenTo("session", "token")
-  @LimitTries("tokens", clientId)
+  @Access({ needs: ["all"], openTo: ["session", "token"], tries: { secrets: "tokens", accountOf: clientId } })
   async approveOAuth2Authorization(
     @Arg("input", () => approveInput, { description: "The parameters of the request." })
     input: AuthorizationParameters,
@@ -151,9 +147,7 @@ export class OAuth2AuthorizationResolver {
   @Mutation(() => DenyOAuth2AuthorizationPayload, {
     description: `Denies an application the access that it requests. ${failures}`,
   })
-  @Needs("all")
-  @OpenTo("session", "token")
-  @LimitTries("tokens", clientId)
+  @Access({ needs: ["all"], openTo: ["session", "token"], tries: { secrets: "tokens", accountOf: clientId } })
   async denyOAuth2Authorization(
     @Arg("input", () => denyInput, { description: "The parameters of the request." })
     input: AuthorizationParameters,

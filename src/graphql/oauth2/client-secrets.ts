@@ -10,11 +10,11 @@ import {
 } from "../../domain/oauth2/client-secrets.js";
 import type { ClientRow } from "../../domain/oauth2/clients.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";
 
-@ReadWith("oauth2_app_secret:read", "id")
+@Access({ readWith: "oauth2_app_secret:read", references: ["id"] })
 @ObjectType("OAuth2AppSecret", {
   simpleResolvers: true,
   description: "A secret that an OAuth2 application authenticates with. Its text is returned only once.",
@@ -46,7 +46,7 @@ class DeleteOAuth2AppSecretInput {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `createOAuth2AppSecret`." })
 class CreateOAuth2AppSecretPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => OAuth2AppSecretType, { description: "The new secret." })
   oauth2AppSecret!: ClientSecretRow;
   @Field(() => String, { description: "Text of the secret. Returned only once." }) clientSecretFull!: string;
@@ -64,8 +64,7 @@ export class OAuth2AppSecretsResolver {
     return maskedSecret(secret);
   }
 
-  @Needs("oauth2_app_secret:create")
-  @OpenTo("session", "token")
+  @Access({ needs: ["oauth2_app_secret:create"], openTo: ["session", "token"] })
   @Mutation(() => CreateOAuth2AppSecretPayload, {
     description: "Creates a secret of a confidential OAuth2 application, of which it can have 10 at a time.",
   })
@@ -78,7 +77,7 @@ export class OAuth2AppSecretsResolver {
     return { oauth2AppSecret: secret, clientSecretFull: text };
   }
 
-  @Needs("oauth2_app_secret:delete")
+  @Access({ needs: ["oauth2_app_secret:delete"] })
   @Mutation(() => DeleteOAuth2AppSecretPayload, {
     description:
       "Deletes a secret of an OAuth2 application, and ends the grants whose latest tokens the application got with it.",
@@ -94,9 +93,7 @@ export class OAuth2AppSecretsResolver {
 
 @Resolver(() => OAuth2AppType)
 export class SecretsOfOAuth2AppsResolver {
-  @Needs("oauth2_app_secret:read")
-  @Covers()
-  @CountsAs(10)
+  @Access({ needs: ["oauth2_app_secret:read"], covers: "everything", countsAs: 10 })
   @FieldResolver(() => [OAuth2AppSecretType], {
     nullable: true,
     description: "The secrets of the application, oldest first. Null, with an error, for callers other than owners.",

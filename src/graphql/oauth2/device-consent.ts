@@ -3,7 +3,7 @@ import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { approveDevice, denyDevice, type DeviceRequest, readDeviceRequest } from "../../domain/oauth2/device-codes.js";
 import { Arg } from "../engine/arguments.js";
-import { LimitTries, Needs, OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { PresentedRequestType } from "./consent.js";
 
@@ -51,9 +51,11 @@ export class OAuth2DeviceConsentResolver {
     nullable: true,
     description: `Returns the request of a device by the code that it shows. ${limits}`,
   })
-  @Needs("all")
-  @OpenTo("session", "token")
-  @LimitTries("tokens", (_, actor) => userIdOf(actor))
+  @Access({
+    needs: ["all"],
+    openTo: ["session", "token"],
+    tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
+  })
   oauth2DeviceRequest(
     @Arg("userCode", () => String, { description: userCodeRule }) userCode: string,
     @Ctx() ctx: Context,
@@ -64,9 +66,11 @@ export class OAuth2DeviceConsentResolver {
   @Mutation(() => ApproveOAuth2DevicePayload, {
     description: `Grants the application on a device the access that it requests, in the name of the caller. ${limits}`,
   })
-  @Needs("all")
-  @OpenTo("session", "token")
-  @LimitTries("tokens", (_, actor) => userIdOf(actor))
+  @Access({
+    needs: ["all"],
+    openTo: ["session", "token"],
+    tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
+  })
   async approveOAuth2Device(
     @Arg("input", () => ApproveOAuth2DeviceInput, { description: "The code." }) { userCode }: ApproveOAuth2DeviceInput,
     @Ctx() ctx: Context,
@@ -77,9 +81,11 @@ export class OAuth2DeviceConsentResolver {
   @Mutation(() => DenyOAuth2DevicePayload, {
     description: `Denies the application on a device the access that it requests. ${limits}`,
   })
-  @Needs("all")
-  @OpenTo("session", "token")
-  @LimitTries("tokens", (_, actor) => userIdOf(actor))
+  @Access({
+    needs: ["all"],
+    openTo: ["session", "token"],
+    tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
+  })
   async denyOAuth2Device(
     @Arg("input", () => DenyOAuth2DeviceInput, { description: "The code." }) { userCode }: DenyOAuth2DeviceInput,
     @Ctx() ctx: Context,

@@ -29,7 +29,7 @@ import {
 import { describe } from "../../domain/oauth2/scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -50,7 +50,7 @@ registerEnumType(RevokeReason, {
   },
 });
 
-@ReadWith("oauth2_grant:read", "id")
+@Access({ readWith: "oauth2_grant:read", references: ["id"] })
 @ObjectType("OAuth2Grant", {
   simpleResolvers: true,
   description: "The access that a user granted to an OAuth2 application. Its tokens end with it.",
@@ -117,7 +117,7 @@ class RevokeOAuth2AppGrantsPayload {
 
 @Resolver(() => OAuth2GrantType)
 export class OAuth2GrantsResolver {
-  @Needs("oauth2_grant:read")
+  @Access({ needs: ["oauth2_grant:read"] })
   @Query(() => OAuth2GrantConnection, {
     description:
       "Lists the grants that the caller may read, newest first: their own, or for owners and user admins, all.",
@@ -143,8 +143,7 @@ export class OAuth2GrantsResolver {
     return ctx.load(clientsById, clientId);
   }
 
-  @Needs("oauth2_grant:delete")
-  @OpenTo("session", "token")
+  @Access({ needs: ["oauth2_grant:delete"], openTo: ["session", "token"] })
   @Mutation(() => RevokeOAuth2GrantPayload, { description: "Ends a grant and all of its tokens immediately." })
   async revokeOAuth2Grant(
     @Arg("input", () => RevokeOAuth2GrantInput, { description: "The grant to revoke." }) { id }: RevokeOAuth2GrantInput,
@@ -153,8 +152,7 @@ export class OAuth2GrantsResolver {
     return { id: await revokeGrant(ctx, id) };
   }
 
-  @Needs("oauth2_grant:delete")
-  @OpenTo("session", "token")
+  @Access({ needs: ["oauth2_grant:delete"], openTo: ["session", "token"] })
   @Mutation(() => RevokeOAuth2AppGrantsPayload, {
     description: "Ends all grants of the caller for an OAuth2 application, and their tokens.",
   })

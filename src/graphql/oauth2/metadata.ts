@@ -8,7 +8,7 @@ import {
   type ServerMetadata,
 } from "../../domain/oauth2/metadata.js";
 import { Arg } from "../engine/arguments.js";
-import { Open } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { Url } from "../engine/scalars.js";
 
 registerEnumType(OwnResource, {
@@ -72,7 +72,7 @@ export class OAuth2ProtectedResourceMetadataType implements ResourceMetadata {
 
 @Resolver()
 export class OAuth2MetadataResolver {
-  @Open()
+  @Access({ open: true })
   @Query(() => OAuth2ServerMetadataType, {
     description: "Describes this server as an OAuth2 authorization server. NOT_FOUND if it is none.",
   })
@@ -80,7 +80,7 @@ export class OAuth2MetadataResolver {
     return oauth2ServerMetadata(ctx);
   }
 
-  @Open()
+  @Access({ open: true })
   @Query(() => OAuth2ProtectedResourceMetadataType, {
     nullable: true,
     description: "Describes this server, or a part of it, as a resource. NOT_FOUND if it is no authorization server.",

@@ -12,7 +12,7 @@ import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
 import type { AuthMethod } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
-import { LimitTries, Open } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
 
 const texts = {
@@ -147,8 +147,7 @@ export class DeleteOAuth2ClientPayload {
 
 @Resolver()
 export class OAuth2RegistrationResolver {
-  @Open()
-  @LimitTries<RegistrationReference>("tokens", ({ clientId }) => clientId)
+  @Access({ open: true, tries: { secrets: "tokens", accountOf: ({ clientId }: RegistrationReference) => clientId } })
   @Query(() => OAuth2ClientConfigurationType, {
     nullable: true,
     description: "Returns the registration of an OAuth2 client to the holder of its registration access token.",
@@ -162,8 +161,7 @@ export class OAuth2RegistrationResolver {
     return readOAuth2Client(ctx, { clientId, registrationAccessToken });
   }
 
-  @Open()
-  @LimitTries("tokens", () => "registration")
+  @Access({ open: true, tries: { secrets: "tokens", accountOf: () => "registration" } })
   @Mutation(() => RegisterOAuth2ClientPayload, {
     description: "Registers an OAuth2 client at its own request (RFC 7591). Users see that it is not verified.",
   })
@@ -175,8 +173,10 @@ export class OAuth2RegistrationResolver {
     return registerOAuth2Client(ctx, input);
   }
 
-  @Open()
-  @LimitTries<{ input: RegistrationReference }>("tokens", ({ input }) => input.clientId)
+  @Access({
+    open: true,
+    tries: { secrets: "tokens", accountOf: ({ input }: { input: RegistrationReference }) => input.clientId },
+  })
   @Mutation(() => UpdateOAuth2ClientPayload, {
     description:
       "Replaces the metadata of an OAuth2 client, for the holder of its registration access token (RFC 7592).",
@@ -189,8 +189,10 @@ export class OAuth2RegistrationResolver {
     return { client: await updateOAuth2Client(ctx, input) };
   }
 
-  @Open()
-  @LimitTries<{ input: RegistrationReference }>("tokens", ({ input }) => input.clientId)
+  @Access({
+    open: true,
+    tries: { secrets: "tokens", accountOf: ({ input }: { input: RegistrationReference }) => input.clientId },
+  })
   @Mutation(() => DeleteOAuth2ClientPayload, {
     description:
       "Deletes an OAuth2 client with its grants and tokens, for the holder of its registration access token (RFC 7592).",

@@ -2,9 +2,9 @@ import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "ty
 import type { Context } from "../../domain/kernel/context.js";
 import { type OAuth2Settings, readOAuth2Settings, updateOAuth2Settings } from "../../domain/oauth2/settings.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 
-@ReadWith("deployment_config:read")
+@Access({ readWith: "deployment_config:read" })
 @ObjectType("OAuth2Settings", {
   simpleResolvers: true,
   description: "Deployment-wide settings of the OAuth2 provider.",
@@ -33,13 +33,13 @@ class UpdateOAuth2SettingsPayload {
 
 @Resolver()
 export class OAuth2SettingsResolver {
-  @Needs("deployment_config:read")
+  @Access({ needs: ["deployment_config:read"] })
   @Query(() => OAuth2SettingsType, { description: "Returns the deployment-wide settings of the OAuth2 provider." })
   oauth2Settings(@Ctx() ctx: Context): Promise<OAuth2Settings> {
     return readOAuth2Settings(ctx);
   }
 
-  @Needs("deployment_config:update")
+  @Access({ needs: ["deployment_config:update"] })
   @Mutation(() => UpdateOAuth2SettingsPayload, {
     description: "Replaces the deployment-wide settings of the OAuth2 provider.",
   })

@@ -12,7 +12,7 @@ import {
 import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
 import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
 import { Arg } from "../engine/arguments.js";
-import { LimitTries, Open } from "../engine/access.js";
+import { Access, type AccessOptions } from "../engine/access.js";
 import { BigInt, DateTime, Url } from "../engine/scalars.js";
 
 registerEnumType(AuthMethod, {
@@ -163,7 +163,10 @@ class OAuth2IntrospectionType implements OAuth2Introspection {
   tokenType?: "Bearer";
 }
 
-const tries = () => LimitTries<{ input: ClientCredentials }>("tokens", ({ input }) => input.clientId);
+const access: AccessOptions = {
+  open: true,
+  tries: { secrets: "tokens", accountOf: ({ input }: { input: ClientCredentials }) => input.clientId },
+};
 
 @Resolver()
 export class OAuth2TokensResolver {
@@ -171,8 +174,7 @@ export class OAuth2TokensResolver {
     description:
       "Issues tokens to an OAuth2 application for a code, a refresh token, a device code, or its own service account. Failures of the protocol have their error code in `extensions.oauthError`.",
   })
-  @Open()
-  @tries()
+  @Access(access)
   async issueOAuth2Token(
     @Arg("input", () => IssueOAuth2TokenInput, { description: "The application, and what it presents." })
     input: IssueOAuth2TokenInput,
@@ -185,8 +187,7 @@ export class OAuth2TokensResolver {
     description:
       "Ends the access that a token belongs to, with all of its tokens. Tokens that are unknown or of other applications are ignored.",
   })
-  @Open()
-  @tries()
+  @Access(access)
   async revokeOAuth2Token(
     @Arg("input", () => RevokeOAuth2TokenInput, { description: "The application and its token." })
     input: RevokeOAuth2TokenInput,
@@ -198,8 +199,7 @@ export class OAuth2TokensResolver {
   @Mutation(() => StartOAuth2DevicePayload, {
     description: "Starts the authorization of a device that has no browser. Its user approves it on another one.",
   })
-  @Open()
-  @tries()
+  @Access(access)
   startOAuth2Device(
     @Arg("input", () => StartOAuth2DeviceInput, { description: "The application, and the access that it requests." })
     input: StartOAuth2DeviceInput,
@@ -213,7 +213,7 @@ export class OAuth2TokensResolver {
     description:
       "Returns the state of a token that was issued to the application, or is for a resource that the application serves. All other tokens are not active.",
   })
-  @Open()
+  @Access({ open: true })
   oauth2Introspection(
     @Arg("input", () => OAuth2IntrospectionInput, { description: "The application and the token." })
     input: OAuth2IntrospectionInput,

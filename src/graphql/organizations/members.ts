@@ -32,14 +32,14 @@ import {
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { UserRoleType, UserType } from "../users/users.js";
 import { OrganizationType } from "./organizations.js";
 
-@ReadWith("organization_member:read", "id", "username", "name", "avatarUrl")
+@Access({ readWith: "organization_member:read", references: ["id", "username", "name", "avatarUrl"] })
 @ObjectType("OrganizationMember", {
   simpleResolvers: true,
   description:
@@ -52,7 +52,7 @@ export class OrganizationMemberType implements Omit<OrganizationMember, "user"> 
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
   @Field(() => UserType, { nullable: true, description: "The user; null unless the caller may read it." })
   user?: UserType;
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @Field(() => [UserRoleType], {
     nullable: true,
     description: "Roles held in the organization; null unless the caller may read the user.",
@@ -141,7 +141,7 @@ class RemoveOrganizationMemberPayload {
 
 @Resolver(() => OrganizationType)
 export class OrganizationMembersResolver {
-  @Needs("organization_member:read")
+  @Access({ needs: ["organization_member:read"] })
   @FieldResolver(() => OrganizationMemberConnection, {
     description: "The members, by username. `organizationMembers` also filters them.",
   })
@@ -153,13 +153,13 @@ export class OrganizationMembersResolver {
     return membersOfOrganization(ctx, organization, page);
   }
 
-  @Needs("organization_member:read")
+  @Access({ needs: ["organization_member:read"] })
   @FieldResolver(() => Int, { description: "Number of members." })
   memberCount(@Root() organization: OrganizationRow, @Ctx() ctx: Context): Promise<number> {
     return memberCountOf(ctx, organization);
   }
 
-  @Needs("organization_member:read")
+  @Access({ needs: ["organization_member:read"] })
   @Query(() => OrganizationMemberConnection, {
     description: "Lists the members of an organization, by default by username.",
   })
@@ -176,9 +176,11 @@ export class OrganizationMembersResolver {
     return listOrganizationMembers(ctx, organization, filter ?? {}, page, orderBy);
   }
 
-  @ByArguments<{ organization?: string | null }>(({ organization }) => ({
-    needs: [organization == null ? "assign_role:read" : "assign_org_role:read"],
-  }))
+  @Access({
+    byArguments: ({ organization }: { organization?: string | null }) => ({
+      needs: [organization == null ? "assign_role:read" : "assign_org_role:read"],
+    }),
+  })
   @Query(() => [AssignableRoleType], {
     description: "Lists the roles that exist in an organization, or in the deployment if no organization is given.",
   })
@@ -193,7 +195,7 @@ export class OrganizationMembersResolver {
     return listAssignableRoles(ctx, organization);
   }
 
-  @Needs("organization_member:create")
+  @Access({ needs: ["organization_member:create"] })
   @Mutation(() => AddOrganizationMemberPayload, {
     description: "Adds a user to an organization, without roles.",
   })
@@ -204,7 +206,7 @@ export class OrganizationMembersResolver {
     return addOrganizationMember(ctx, input);
   }
 
-  @Needs("organization_member:delete")
+  @Access({ needs: ["organization_member:delete"] })
   @Mutation(() => RemoveOrganizationMemberPayload, {
     description: "Removes a user from an organization, along with the user's roles and group memberships in it.",
   })
@@ -216,8 +218,7 @@ export class OrganizationMembersResolver {
     return { member: await removeOrganizationMember(ctx, input) };
   }
 
-  @Needs("assign_org_role:assign", "assign_org_role:unassign")
-  @OpenTo("session", "token")
+  @Access({ needs: ["assign_org_role:assign", "assign_org_role:unassign"], openTo: ["session", "token"] })
   @Mutation(() => SetOrganizationMemberRolesPayload, {
     description: "Replaces the roles that a member holds in an organization.",
   })

@@ -11,10 +11,10 @@ import {
   updateOrganization,
 } from "../../domain/organizations/organizations.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
+import { Access, type AccessOptions } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
-@ReadWith("organization:read", "id", "name", "displayName", "icon")
+@Access({ readWith: "organization:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("Organization", {
   simpleResolvers: true,
   description: "A tenant of the deployment with its own members, groups, and templates.",
@@ -65,10 +65,10 @@ interface OrganizationPayload {
 }
 
 /** Builds the payload type of mutations that leave an organization behind, which is read in the mutation's transaction. */
-function organizationPayload(verb: string, description: string, scopes: MethodDecorator = Needs()) {
+function organizationPayload(verb: string, description: string, access: AccessOptions = {}) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {
-    @scopes
+    @Access(access)
     @Field(() => OrganizationType, { description: "The organization after the change." })
     organization(@Root() { organizationId }: OrganizationPayload, @Ctx() ctx: Context) {
       return ctx.load(organizationsById, organizationId);
@@ -77,11 +77,9 @@ function organizationPayload(verb: string, description: string, scopes: MethodDe
   return Payload;
 }
 
-const CreateOrganizationPayload = organizationPayload(
-  "CreateOrganization",
-  "Payload of `createOrganization`.",
-  Covers(),
-);
+const CreateOrganizationPayload = organizationPayload("CreateOrganization", "Payload of `createOrganization`.", {
+  covers: "everything",
+});
 const UpdateOrganizationPayload = organizationPayload("UpdateOrganization", "Payload of `updateOrganization`.");
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteOrganization`." })
@@ -91,7 +89,7 @@ class DeleteOrganizationPayload {
 
 @Resolver()
 export class OrganizationsResolver {
-  @Needs("organization:read")
+  @Access({ needs: ["organization:read"] })
   @Query(() => OrganizationType, { nullable: true, description: "Returns an organization." })
   organization(
     @Arg("organization", () => String, {
@@ -103,14 +101,13 @@ export class OrganizationsResolver {
     return findOrganization(ctx, organization);
   }
 
-  @Needs("organization:read")
-  @CountsAs(100)
+  @Access({ needs: ["organization:read"], countsAs: 100 })
   @Query(() => [OrganizationType], { description: "Lists all organizations that the caller may read, by name." })
   organizations(@Ctx() ctx: Context): Promise<OrganizationRow[]> {
     return listOrganizations(ctx);
   }
 
-  @Needs("organization:create")
+  @Access({ needs: ["organization:create"] })
   @Mutation(() => CreateOrganizationPayload, {
     description: "Creates an organization together with its `Everyone` group.",
   })
@@ -121,7 +118,7 @@ export class OrganizationsResolver {
     return { organizationId: await createOrganization(ctx, input) };
   }
 
-  @Needs("organization:update")
+  @Access({ needs: ["organization:update"] })
   @Mutation(() => UpdateOrganizationPayload, { description: "Updates an organization." })
   async updateOrganization(
     @Arg("input", () => UpdateOrganizationInput, { description: "The changes." }) input: UpdateOrganizationInput,
@@ -130,7 +127,7 @@ export class OrganizationsResolver {
     return { organizationId: await updateOrganization(ctx, input) };
   }
 
-  @Needs("organization:delete")
+  @Access({ needs: ["organization:delete"] })
   @Mutation(() => DeleteOrganizationPayload, {
     description: "Deletes an organization with its groups and memberships. Its name becomes available again.",
   })

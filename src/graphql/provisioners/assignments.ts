@@ -2,7 +2,7 @@ import { createUnionType, Field, Int, ObjectType } from "type-graphql";
 import type { AssignedJob, Assignment } from "../../domain/provisioners/work.js";
 import { ProvisionerJobType } from "../../domain/provisioners/jobs.js";
 import type { VariableValue } from "../../domain/templates/variables.js";
-import { CountsAs } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
 import { WorkspaceTransition } from "../workspaces/transitions.js";
 import "./jobs.js";
@@ -35,10 +35,10 @@ class AssignedTaskType {
 @ObjectType("ProvisionerAssignment", { simpleResolvers: true, description: "What a daemon needs for a job." })
 class ProvisionerAssignmentType implements Assignment {
   @Field(() => JSONObject, { description: "The template document, with all defaults." }) document!: unknown;
-  @CountsAs(20)
+  @Access({ countsAs: 20 })
   @Field(() => [AssignedValueType], { description: "Variables of the template, in the order of the document. Secret." })
   variables!: AssignedValueType[];
-  @CountsAs(20)
+  @Access({ countsAs: 20 })
   @Field(() => [AssignedValueType], { description: "Parameters of the build; defaults for imports." })
   parameters!: AssignedValueType[];
   @Field(() => WorkspaceTransition, { description: "What to do; START for imports and dry runs." })

@@ -33,7 +33,7 @@ import {
 import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/matching.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -108,7 +108,7 @@ class ProvisionerJobInputType {
   workspaceBuildId!: string | null;
 }
 
-@ReadWith("provisioner_job:read", "id")
+@Access({ readWith: "provisioner_job:read", references: ["id"] })
 @ObjectType("ProvisionerJob", {
   simpleResolvers: true,
   description: "A piece of work for a provisioner daemon: an import, a build, or a dry run.",
@@ -172,7 +172,7 @@ class CancelProvisionerJobInput {
 
 @ObjectType({ description: "Payload of `cancelProvisionerJob`." })
 class CancelProvisionerJobPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ProvisionerJobObject, { description: "The job: canceled if it waited, else being canceled." })
   provisionerJob(@Root() { id }: { id: string }, @Ctx() ctx: Context): Promise<JobRow | undefined> {
     return ctx.load(jobsByIds, id);
@@ -181,7 +181,7 @@ class CancelProvisionerJobPayload {
 
 @Resolver(() => ProvisionerJobObject)
 export class ProvisionerJobsResolver {
-  @Needs("provisioner_job:read")
+  @Access({ needs: ["provisioner_job:read"] })
   @Query(() => ProvisionerJobObject, { nullable: true, description: "Returns a provisioner job." })
   provisionerJob(
     @Arg("id", () => UUID, { description: "ID of the job." }) id: string,
@@ -190,7 +190,7 @@ export class ProvisionerJobsResolver {
     return findProvisionerJob(ctx, id);
   }
 
-  @Needs("provisioner_job:read")
+  @Access({ needs: ["provisioner_job:read"] })
   @Query(() => ProvisionerJobConnection, {
     description: "Lists the provisioner jobs of an organization that the caller may read, newest first.",
   })
@@ -198,7 +198,7 @@ export class ProvisionerJobsResolver {
     return listProvisionerJobs(ctx, args);
   }
 
-  @Needs("provisioner_job:update")
+  @Access({ needs: ["provisioner_job:update"] })
   @Mutation(() => CancelProvisionerJobPayload, {
     description:
       "Cancels a provisioner job. The user who started it may do so if the template allows it. Fails with CONFLICT if the job has ended or is being canceled.",
@@ -259,7 +259,7 @@ export class ProvisionerJobsResolver {
     return status === "pending" ? (await ctx.load(queuePlacesOf, id)).size : 0;
   }
 
-  @CountsAs(20)
+  @Access({ countsAs: 20 })
   @FieldResolver(() => [UUID], {
     description: "IDs of the daemons that could take it, online or not. Empty if the job does not wait.",
   })

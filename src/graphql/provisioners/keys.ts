@@ -32,7 +32,7 @@ import {
   provisionerKeysByIds,
 } from "../../domain/provisioners/keys.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import "./jobs.js";
 
@@ -55,7 +55,7 @@ class ProvisionerDaemonJobType implements DaemonJob {
   @Field(() => String, { description: "Icon of the template." }) templateIcon!: string;
 }
 
-@ReadWith("provisioner_key:read", "id", "name")
+@Access({ readWith: "provisioner_key:read", references: ["id", "name"] })
 @ObjectType("ProvisionerKey", {
   simpleResolvers: true,
   description: "A key with which provisioner daemons connect. Its secret is never returned.",
@@ -68,7 +68,7 @@ class ProvisionerKeyType implements ProvisionerKeyRow {
   @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
 }
 
-@ReadWith("provisioner_daemon:read", "id")
+@Access({ readWith: "provisioner_daemon:read", references: ["id"] })
 @ObjectType("ProvisionerDaemon", {
   simpleResolvers: true,
   description: "A program that works on provisioner jobs. It is deleted when it was not seen for 7 days.",
@@ -102,14 +102,13 @@ class ProvisionerDaemonObject implements ProvisionerDaemonRow {
   description: "A provisioner key, which may be a reserved one, and its daemons.",
 })
 class ProvisionerKeyDaemonsType {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ProvisionerKeyType, { description: "The key." })
   key(@Root() key: ProvisionerKeyRow): ProvisionerKeyRow {
     return key;
   }
 
-  @CountsAs(20)
-  @Covers()
+  @Access({ countsAs: 20, covers: "everything" })
   @Field(() => [ProvisionerDaemonObject], { description: "Its daemons by name, offline ones included." })
   daemons(@Root() key: ProvisionerKeyRow, @Ctx() ctx: Context): Promise<ProvisionerDaemonRow[]> {
     return ctx.load(daemonsOfKeys, key);
@@ -145,7 +144,7 @@ class DeleteProvisionerDaemonInput {
 
 @ObjectType({ description: "Payload of `createProvisionerKey`." })
 class CreateProvisionerKeyPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ProvisionerKeyType, { description: "The new key." })
   provisionerKey(@Root() { id }: { id: string }, @Ctx() ctx: Context): Promise<ProvisionerKeyRow | undefined> {
     return ctx.load(provisionerKeysByIds, id);
@@ -157,22 +156,21 @@ class CreateProvisionerKeyPayload {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteProvisionerKey`." })
 class DeleteProvisionerKeyPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ProvisionerKeyType, { description: "The key before its deletion." })
   provisionerKey!: ProvisionerKeyRow;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteProvisionerDaemon`." })
 class DeleteProvisionerDaemonPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ProvisionerDaemonObject, { description: "The daemon before its deletion." })
   provisionerDaemon!: ProvisionerDaemonRow;
 }
 
 @Resolver()
 export class ProvisionerKeysResolver {
-  @Needs("provisioner_key:read")
-  @CountsAs(100)
+  @Access({ needs: ["provisioner_key:read"], countsAs: 100 })
   @Query(() => [ProvisionerKeyType], { description: "Lists the provisioner keys of an organization by creation." })
   provisionerKeys(
     @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
@@ -182,8 +180,7 @@ export class ProvisionerKeysResolver {
     return listProvisionerKeys(ctx, organization);
   }
 
-  @Needs("provisioner_key:read", "provisioner_daemon:read")
-  @CountsAs(100)
+  @Access({ needs: ["provisioner_key:read", "provisioner_daemon:read"], countsAs: 100 })
   @Query(() => [ProvisionerKeyDaemonsType], {
     description:
       "Lists the provisioner keys of an organization with their daemons, and the reserved keys `built-in` and `user-auth`, which have no secret.",
@@ -196,7 +193,7 @@ export class ProvisionerKeysResolver {
     return listKeysOfDaemons(ctx, organization);
   }
 
-  @Needs("provisioner_key:create")
+  @Access({ needs: ["provisioner_key:create"] })
   @Mutation(() => CreateProvisionerKeyPayload, {
     description: "Creates a key with which provisioner daemons connect. Fails with CONFLICT if the name is taken.",
   })
@@ -207,7 +204,7 @@ export class ProvisionerKeysResolver {
     return createProvisionerKey(ctx, input);
   }
 
-  @Needs("provisioner_key:delete")
+  @Access({ needs: ["provisioner_key:delete"] })
   @Mutation(() => DeleteProvisionerKeyPayload, {
     description: "Deletes a key with its daemons: their sockets are closed, and the jobs that they run fail.",
   })
@@ -222,8 +219,7 @@ export class ProvisionerKeysResolver {
 
 @Resolver(() => ProvisionerDaemonObject)
 export class ProvisionerDaemonsResolver {
-  @Needs("provisioner_daemon:read")
-  @CountsAs(100)
+  @Access({ needs: ["provisioner_daemon:read"], countsAs: 100 })
   @Query(() => [ProvisionerDaemonObject], {
     description: "Lists the provisioner daemons of an organization by name, offline ones included.",
   })
@@ -251,7 +247,7 @@ export class ProvisionerDaemonsResolver {
     return (await ctx.load(jobsOfDaemons, id)).previous;
   }
 
-  @Needs("provisioner_key:delete")
+  @Access({ needs: ["provisioner_key:delete"] })
   @Mutation(() => DeleteProvisionerDaemonPayload, {
     description:
       "Deletes a provisioner daemon: its socket is closed, and the jobs that it runs fail. It may connect again.",

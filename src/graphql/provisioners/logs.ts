@@ -23,7 +23,7 @@ import {
   watchJobLogs,
 } from "../../domain/provisioners/logs.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, ReadWith, Rule, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "./jobs.js";
@@ -49,7 +49,7 @@ registerEnumType(ProvisionerLogSource, {
   },
 });
 
-@ReadWith("provisioner_job:read", "id")
+@Access({ readWith: "provisioner_job:read", references: ["id"] })
 @ObjectType("ProvisionerJobLog", { simpleResolvers: true, description: "A line of the log of a provisioner job." })
 export class ProvisionerJobLogType implements JobLogRow {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
@@ -70,7 +70,7 @@ const ProvisionerJobLogConnection = connectionOf("ProvisionerJobLog", () => Prov
 class ProvisionerJobLogsArgs {
   @Field(() => String, { nullable: true, description: "Returns lines after this cursor or the ID of a line." })
   after?: string | null;
-  @Rule(pageSizeRule)
+  @Access({ rule: pageSizeRule })
   @Field(() => Int, { nullable: true, description: "Page size, at most 1000. Default: 100." })
   first?: number | null;
 }
@@ -84,7 +84,7 @@ export class ProvisionerJobLogsResolver {
     return logsOfJob(ctx, id, page);
   }
 
-  @Needs("provisioner_job:read")
+  @Access({ needs: ["provisioner_job:read"] })
   @Subscription(() => ProvisionerJobLogType, {
     description: "Streams the log of a job: the lines that there are, then new ones, until the job has ended.",
     subscribe: watchedBy(watchJobLogs),

@@ -22,7 +22,7 @@ import { type ReportProvisionerResources, reportProvisionerResources } from "../
 import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
 import type { StoredResources } from "../../domain/workspaces/reported.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, OpenTo, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerWorkEvent } from "./assignments.js";
 import "./logs.js";
@@ -116,7 +116,7 @@ class ReportedAgentType {
 @ObjectType({ simpleResolvers: true, description: "Payload of `reportProvisionerResources`." })
 class ReportProvisionerResourcesPayload implements StoredResources {
   @Field(() => Int, { description: "Credits that the resources cost each day." }) dailyCost!: number;
-  @CountsAs(20)
+  @Access({ countsAs: 20 })
   @Field(() => [ReportedAgentType], { description: "The agents of the build." })
   agents!: ReportedAgentType[];
 }
@@ -134,7 +134,7 @@ class FailProvisionerJobPayload extends EndedJob {}
 
 @Resolver()
 export class ProvisionerWorkResolver {
-  @OpenTo("provisioner")
+  @Access({ openTo: ["provisioner"] })
   @Subscription(() => ProvisionerWorkEvent, {
     description:
       "Streams work to the calling provisioner daemon. A job must be accepted within 15 seconds. One such subscription per socket.",
@@ -147,7 +147,7 @@ export class ProvisionerWorkResolver {
     return event;
   }
 
-  @OpenTo("provisioner")
+  @Access({ openTo: ["provisioner"] })
   @Mutation(() => AcceptProvisionerJobPayload, {
     description: "Starts a job that was assigned to the calling daemon. May be repeated.",
   })
@@ -158,7 +158,7 @@ export class ProvisionerWorkResolver {
     return acceptProvisionerJob(ctx, input);
   }
 
-  @OpenTo("provisioner")
+  @Access({ openTo: ["provisioner"] })
   @Mutation(() => UpdateProvisionerJobPayload, {
     description: "Adds lines to the log of a job that the calling daemon runs, and renews its lease.",
   })
@@ -170,7 +170,7 @@ export class ProvisionerWorkResolver {
     return updateProvisionerJob(ctx, input);
   }
 
-  @OpenTo("provisioner")
+  @Access({ openTo: ["provisioner"] })
   @Mutation(() => ReportProvisionerResourcesPayload, {
     description:
       "Reports the resources that a job is about to create. May be repeated with equal resources. Fails with the reason QUOTA_EXCEEDED, after which the job has failed.",
@@ -183,7 +183,7 @@ export class ProvisionerWorkResolver {
     return reportProvisionerResources(ctx, input);
   }
 
-  @OpenTo("provisioner")
+  @Access({ openTo: ["provisioner"] })
   @Mutation(() => CompleteProvisionerJobPayload, {
     description: "Ends a job that succeeded. May be repeated. A cancellation that was requested meanwhile is void.",
   })
@@ -195,7 +195,7 @@ export class ProvisionerWorkResolver {
     return completeProvisionerJob(ctx, input);
   }
 
-  @OpenTo("provisioner")
+  @Access({ openTo: ["provisioner"] })
   @Mutation(() => FailProvisionerJobPayload, {
     description: "Ends a job that failed, or that was stopped because its cancellation was requested. May be repeated.",
   })

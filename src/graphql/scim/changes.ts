@@ -13,7 +13,8 @@ import {
 import { Arg } from "../engine/arguments.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { bulkDocument } from "./failures.js";
-import { ForProvisioning, ScimResourceType } from "./resources.js";
+import { Access } from "../engine/access.js";
+import { forProvisioning, ScimResourceType } from "./resources.js";
 
 type Document = Record<string, unknown>;
 
@@ -120,7 +121,7 @@ class RunScimBulkPayload {
 
 @Resolver()
 export class ScimChangesResolver {
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => CreateScimUserPayload, {
     description:
       "Creates a user, or revives one that the source deleted. The user signs in as `STEWARD_SCIM_LOGIN_TYPE` says.",
@@ -132,7 +133,7 @@ export class ScimChangesResolver {
     return { resource: { kind: "User", ...(await createScimUser(ctx, input)) } };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => ReplaceScimUserPayload, {
     description: "Replaces a user. Absent attributes are cleared, except `userName`, `emails` and `active`.",
   })
@@ -143,7 +144,7 @@ export class ScimChangesResolver {
     return { resource: { kind: "User", ...(await replaceScimUser(ctx, input)) } };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => PatchScimUserPayload, { description: "Changes attributes of a user: by all operations, or none." })
   async patchScimUser(
     @Arg("input", () => PatchScimUserInput, { description: "The operations." }) input: PatchScimUserInput,
@@ -152,7 +153,7 @@ export class ScimChangesResolver {
     return { resource: { kind: "User", ...(await patchScimUser(ctx, input)) } };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => DeleteScimUserPayload, {
     description:
       "Suspends a user, removes it from its groups, and hides it from the source. The account stays for administrators. A user who also belongs to organizations that are not those of the key leaves those of the key instead.",
@@ -164,7 +165,7 @@ export class ScimChangesResolver {
     return { id: await deleteScimUser(ctx, input) };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => CreateScimGroupPayload, {
     description: "Creates a group in the first organization of the caller. Members join the organization.",
   })
@@ -175,7 +176,7 @@ export class ScimChangesResolver {
     return { resource: { kind: "Group", ...(await createScimGroup(ctx, input)) } };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => ReplaceScimGroupPayload, { description: "Replaces a group and its members." })
   async replaceScimGroup(
     @Arg("input", () => ReplaceScimGroupInput, { description: "The group." }) input: ReplaceScimGroupInput,
@@ -184,7 +185,7 @@ export class ScimChangesResolver {
     return { resource: { kind: "Group", ...(await replaceScimGroup(ctx, input)) } };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => PatchScimGroupPayload, {
     description: "Changes a group and its members: by all operations, or none.",
   })
@@ -195,7 +196,7 @@ export class ScimChangesResolver {
     return { resource: { kind: "Group", ...(await patchScimGroup(ctx, input)) } };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => DeleteScimGroupPayload, { description: "Deletes a group with its memberships." })
   async deleteScimGroup(
     @Arg("input", () => DeleteScimGroupInput, { description: "The group." }) input: DeleteScimGroupInput,
@@ -204,7 +205,7 @@ export class ScimChangesResolver {
     return { id: await deleteScimGroup(ctx, input) };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Mutation(() => RunScimBulkPayload, {
     description: "Runs operations on users and groups in order, each in a transaction of its own.",
   })

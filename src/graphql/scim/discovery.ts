@@ -8,20 +8,20 @@ import {
   readServiceProviderConfig,
 } from "../../domain/scim/discovery.js";
 import { Arg } from "../engine/arguments.js";
-import { Open } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { JSONObject } from "../engine/scalars.js";
 
 const filterNote = { nullable: true, description: "Not supported: any value is FORBIDDEN." } as const;
 
 @Resolver()
 export class ScimDiscoveryResolver {
-  @Open()
+  @Access({ open: true })
   @Query(() => JSONObject, { description: "Returns what the SCIM service supports (RFC 7643, section 5)." })
   scimServiceProviderConfig(@Ctx() ctx: Context): Record<string, unknown> {
     return readServiceProviderConfig(ctx);
   }
 
-  @Open()
+  @Access({ open: true })
   @Query(() => JSONObject, { description: "Lists the SCIM schemas as a ListResponse (RFC 7643, section 7)." })
   scimSchemas(
     @Arg("filter", () => String, filterNote) filter: string | undefined,
@@ -30,7 +30,7 @@ export class ScimDiscoveryResolver {
     return listScimSchemas(ctx, filter);
   }
 
-  @Open()
+  @Access({ open: true })
   @Query(() => JSONObject, { nullable: true, description: "Returns a SCIM schema." })
   scimSchema(
     @Arg("urn", () => String, { description: "URN of the schema." }) urn: string,
@@ -39,7 +39,7 @@ export class ScimDiscoveryResolver {
     return readScimSchema(ctx, urn);
   }
 
-  @Open()
+  @Access({ open: true })
   @Query(() => JSONObject, {
     description: "Lists the types of SCIM resources as a ListResponse (RFC 7643, section 6).",
   })
@@ -50,7 +50,7 @@ export class ScimDiscoveryResolver {
     return listScimResourceTypes(ctx, filter);
   }
 
-  @Open()
+  @Access({ open: true })
   @Query(() => JSONObject, { nullable: true, description: "Returns a type of SCIM resources." })
   scimResourceType(
     @Arg("name", () => String, { description: "Name of the type: `User` or `Group`." }) name: string,

@@ -15,13 +15,13 @@ import {
 } from "../../domain/scim/keys.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";
 
-@ReadWith("scim_key:read", "id", "name")
+@Access({ readWith: "scim_key:read", references: ["id", "name"] })
 @ObjectType("ScimKey", {
   simpleResolvers: true,
   description: "A key with which an identity provider manages users and groups by SCIM. Its secret is never returned.",
@@ -79,7 +79,7 @@ class RevokeScimKeyInput {
 abstract class ChangedScimKey {
   id!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ScimKeyType, { description: "The key after the change." })
   scimKey(@Ctx() ctx: Context): Promise<ScimKeyRow> {
     return ctx.load(scimKeysByIds, this.id);
@@ -97,7 +97,7 @@ class UpdateScimKeyPayload extends ChangedScimKey {}
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `revokeScimKey`." })
 class RevokeScimKeyPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ScimKeyType, { description: "The revoked key." })
   scimKey!: ScimKeyRow;
 }
@@ -106,13 +106,13 @@ const ScimKeyConnection = connectionOf("ScimKey", () => ScimKeyType);
 
 @Resolver(() => ScimKeyType)
 export class ScimKeysResolver {
-  @Needs("scim_key:read")
+  @Access({ needs: ["scim_key:read"] })
   @Query(() => ScimKeyConnection, { description: "Lists all SCIM keys, oldest first. Requires the owner role." })
   scimKeys(@Args() page: PageArgs, @Ctx() ctx: Context): Promise<Page<ScimKeyRow>> {
     return listScimKeys(ctx, page);
   }
 
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @FieldResolver(() => [OrganizationType], {
     description: "The organizations whose groups the key manages, the one of new groups first.",
   })
@@ -125,8 +125,7 @@ export class ScimKeysResolver {
     return createdBy === null ? null : ctx.load(usersById, createdBy);
   }
 
-  @Needs("scim_key:create")
-  @OpenTo("session", "token")
+  @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
   @Mutation(() => CreateScimKeyPayload, {
     description: "Creates a SCIM key. Several keys of a source may exist at the same time. Requires the owner role.",
   })
@@ -137,8 +136,7 @@ export class ScimKeysResolver {
     return createScimKey(ctx, input);
   }
 
-  @Needs("scim_key:create")
-  @OpenTo("session", "token")
+  @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
   @Mutation(() => UpdateScimKeyPayload, {
     description: "Changes the name or the expiry of a SCIM key. Requires the owner role.",
   })
@@ -149,8 +147,7 @@ export class ScimKeysResolver {
     return { id: await updateScimKey(ctx, input) };
   }
 
-  @Needs("scim_key:delete")
-  @OpenTo("session", "token")
+  @Access({ needs: ["scim_key:delete"], openTo: ["session", "token"] })
   @Mutation(() => RevokeScimKeyPayload, {
     description: "Revokes a SCIM key immediately. Users and groups that it provisioned stay. Requires the owner role.",
   })

@@ -3,12 +3,12 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { GroupRow } from "../../domain/groups/groups.js";
 import { type ScimGroupLink, scimLinksOfGroup, scimLinksOfUser, type ScimUserLink } from "../../domain/scim/links.js";
 import type { UserRow } from "../../domain/users/users.js";
-import { CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, JSONObject } from "../engine/scalars.js";
 import { GroupType } from "../groups/groups.js";
 import { UserType } from "../users/users.js";
 
-@ReadWith("user:read_personal")
+@Access({ readWith: "user:read_personal" })
 @ObjectType("ScimUserAttributes", {
   simpleResolvers: true,
   description: "What an identity provider knows about a user.",
@@ -31,7 +31,7 @@ class ScimUserAttributesType implements Omit<ScimUserLink, "userId"> {
   deprovisionedAt!: string | null;
 }
 
-@ReadWith("group:read")
+@Access({ readWith: "group:read" })
 @ObjectType("ScimGroupAttributes", {
   simpleResolvers: true,
   description: "What an identity provider knows about a group.",
@@ -49,8 +49,7 @@ class ScimGroupAttributesType implements Omit<ScimGroupLink, "groupId"> {
 
 @Resolver(() => UserType)
 export class ScimUserLinksResolver {
-  @Needs("user:read_personal")
-  @CountsAs(2)
+  @Access({ needs: ["user:read_personal"], countsAs: 2 })
   @FieldResolver(() => [ScimUserAttributesType], {
     description:
       "What identity providers know about the user, by source. Empty unless the caller may read personal details.",
@@ -62,7 +61,7 @@ export class ScimUserLinksResolver {
 
 @Resolver(() => GroupType)
 export class ScimGroupLinksResolver {
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @FieldResolver(() => [ScimGroupAttributesType], {
     description: "What identity providers know about the group, by source.",
   })

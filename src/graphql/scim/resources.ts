@@ -19,15 +19,12 @@ import {
 } from "../../domain/scim/resources.js";
 import { readScimUser } from "../../domain/scim/users.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { Access, type AccessOptions } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
 
 /** Accepts SCIM keys, and the sessions and API keys of users with all scopes. */
-export const ForProvisioning = (): MethodDecorator => (target, key, descriptor) => {
-  Needs("all")(target, key as string, descriptor);
-  OpenTo("session", "token", "scim_key")(target, key as string, descriptor);
-};
+export const forProvisioning: AccessOptions = { needs: ["all"], openTo: ["session", "token", "scim_key"] };
 
 /** The arguments that select a part of a document. */
 @ArgsType()
@@ -63,7 +60,7 @@ class ListArgs implements ListQuery {
   cursor?: string;
 }
 
-@ReadWith("user:read")
+@Access({ readWith: "user:read" })
 @ObjectType("ScimResource", { description: "A user or a group as SCIM clients see it." })
 export class ScimResourceType {
   @Field(() => UUID, { description: "Unique ID: that of the user or the group." })
@@ -117,7 +114,7 @@ export class ScimResourceType {
   }
 }
 
-@ReadWith("user:read")
+@Access({ readWith: "user:read" })
 @ObjectType("ScimListResult", { description: "A page of SCIM resources." })
 export class ScimListResultType {
   @Field(() => Int, { description: "Number of resources that match, on all pages together.", simple: true })
@@ -131,7 +128,7 @@ export class ScimListResultType {
   @Field(() => String, { nullable: true, description: "Cursor of the next page, if there is one.", simple: true })
   nextCursor?: string;
 
-  @CountsAs(1000)
+  @Access({ countsAs: 1000 })
   @Field(() => [ScimResourceType], { description: "The resources of this page.", simple: true })
   resources!: ScimResource[];
 
@@ -147,7 +144,7 @@ export class ScimListResultType {
 
 @Resolver()
 export class ScimResourcesResolver {
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Query(() => ScimResourceType, { nullable: true, description: "Returns a user as SCIM clients see it." })
   async scimUser(
     @Arg("id", () => String, { description: "ID of the user." }) id: string,
@@ -156,7 +153,7 @@ export class ScimResourcesResolver {
     return { kind: "User", row: await readScimUser(ctx, id) };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Query(() => ScimResourceType, { nullable: true, description: "Returns a group as SCIM clients see it." })
   async scimGroup(
     @Arg("id", () => String, { description: "ID of the group." }) id: string,
@@ -165,7 +162,7 @@ export class ScimResourcesResolver {
     return { kind: "Group", row: await readScimGroup(ctx, id) };
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Query(() => ScimListResultType, {
     description: "Lists users for SCIM clients, except those that the source of the caller has deleted.",
   })
@@ -173,7 +170,7 @@ export class ScimResourcesResolver {
     return listUsers(ctx, query);
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Query(() => ScimListResultType, {
     description: "Lists the groups of the caller's organizations for SCIM clients, except `Everyone`.",
   })
@@ -181,7 +178,7 @@ export class ScimResourcesResolver {
     return listGroups(ctx, query);
   }
 
-  @ForProvisioning()
+  @Access(forProvisioning)
   @Query(() => ScimListResultType, {
     description: "Lists users, then groups, for SCIM clients. Filters use the attributes that both have.",
   })

@@ -5,7 +5,7 @@ import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../d
 import { ProviderName } from "../../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, OpenTo, LimitTries } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
 
@@ -38,7 +38,7 @@ export class ConvertLoginPayload implements Omit<ConversionStarted, "userId"> {
   @Field(() => DateTime, { description: "When the conversion expires.", simple: true }) expiresAt!: string;
   @Field(() => LoginType, { description: "The new login type.", simple: true }) toType!: ProviderName;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => UserType, { description: "The user whose login changes." })
   user(@Root() { userId }: ConversionStarted, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
@@ -51,9 +51,11 @@ export class LoginConversionsResolver {
     description:
       "Begins to change the caller's login from a password to a provider. Nothing changes until the caller has signed in at the provider. Requires a session.",
   })
-  @Needs("user:update_personal")
-  @OpenTo("session")
-  @LimitTries("passwords", (_, actor) => userIdOf(actor))
+  @Access({
+    needs: ["user:update_personal"],
+    openTo: ["session"],
+    tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
+  })
   convertLogin(
     @Arg("input", () => ConvertLoginInput, { description: "The user, the provider and the password." })
     input: ConvertLoginInput,

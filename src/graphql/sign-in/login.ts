@@ -4,7 +4,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, Open, OpenTo, LimitTries } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { UserType } from "../users/users.js";
 
 @InputType({ description: "The credentials of a user." })
@@ -33,7 +33,7 @@ export class LoginPayload {
   @Field(() => String, { description: "The token for further requests. It cannot be read again.", simple: true })
   sessionToken!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => UserType, { description: "The user who signed in." })
   user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
@@ -42,7 +42,7 @@ export class LoginPayload {
 
 @ObjectType({ description: "A changed password." })
 export class ChangePasswordPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => UserType, { description: "The user whose password changed." })
   user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
@@ -52,8 +52,7 @@ export class ChangePasswordPayload {
 @Resolver()
 export class LoginResolver {
   @Mutation(() => LoginPayload, { description: "Signs in with email and password." })
-  @Open()
-  @LimitTries<{ input: LoginInput }>("passwords", ({ input }) => input.email)
+  @Access({ open: true, tries: { secrets: "passwords", accountOf: ({ input }: { input: LoginInput }) => input.email } })
   login(
     @Arg("input", () => LoginInput, { description: "Email and password." }) input: LoginInput,
     @Ctx() ctx: Context,
@@ -64,9 +63,11 @@ export class LoginResolver {
   @Mutation(() => ChangePasswordPayload, {
     description: "Changes the caller's own password. All other sessions of the caller end. Requires a session.",
   })
-  @Needs("user:update_personal")
-  @OpenTo("session")
-  @LimitTries("passwords", (_, actor) => userIdOf(actor))
+  @Access({
+    needs: ["user:update_personal"],
+    openTo: ["session"],
+    tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
+  })
   async changePassword(
     @Arg("input", () => ChangePasswordInput, { description: "The current and the new password." })
     input: ChangePasswordInput,

@@ -7,7 +7,7 @@ import {
   type RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
 import { Arg } from "../engine/arguments.js";
-import { Open, LimitTries } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 
 @InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
@@ -42,8 +42,10 @@ export class OneTimePasscodesResolver {
   @Mutation(() => RequestOneTimePasscodePayload, {
     description: "Sends a one-time passcode to the email, if it belongs to an account with a password.",
   })
-  @Open()
-  @LimitTries<{ input: RequestOneTimePasscodeInput }>("passwords", ({ input }) => input.email)
+  @Access({
+    open: true,
+    tries: { secrets: "passwords", accountOf: ({ input }: { input: RequestOneTimePasscodeInput }) => input.email },
+  })
   async requestOneTimePasscode(
     @Arg("input", () => RequestOneTimePasscodeInput, { description: "The email." }) input: RequestOneTimePasscodeInput,
     @Ctx() ctx: Context,
@@ -54,8 +56,10 @@ export class OneTimePasscodesResolver {
   @Mutation(() => ChangePasswordWithPasscodePayload, {
     description: "Changes a password with a one-time passcode. All sessions and tokens of the user end.",
   })
-  @Open()
-  @LimitTries<{ input: ChangePasswordWithPasscodeInput }>("passwords", ({ input }) => input.email)
+  @Access({
+    open: true,
+    tries: { secrets: "passwords", accountOf: ({ input }: { input: ChangePasswordWithPasscodeInput }) => input.email },
+  })
   async changePasswordWithPasscode(
     @Arg("input", () => ChangePasswordWithPasscodeInput, { description: "Email, passcode and password." })
     input: ChangePasswordWithPasscodeInput,

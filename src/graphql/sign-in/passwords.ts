@@ -3,7 +3,7 @@ import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
 import { Arg } from "../engine/arguments.js";
-import { AnyScope, LimitTries, OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 
 @InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
@@ -24,12 +24,14 @@ export class ValidatePasswordPayload {
 
 @Resolver()
 export class PasswordsResolver {
-  @AnyScope()
-  @OpenTo("session", "token")
+  @Access({
+    anyScope: true,
+    openTo: ["session", "token"],
+    tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
+  })
   @Mutation(() => ValidatePasswordPayload, {
     description: "Checks a password as a new one of the caller. Nothing is stored.",
   })
-  @LimitTries("passwords", (_, actor) => userIdOf(actor))
   async validatePassword(
     @Arg("input", () => ValidatePasswordInput, { description: "The password." }) input: ValidatePasswordInput,
     @Ctx() ctx: Context,

@@ -8,7 +8,7 @@ import { messageById } from "../../domain/tasks/messages.js";
 import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, NoUsers, OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "../workspaces/builds.js";
 import { TaskInputType, TaskType } from "./types.js";
@@ -85,7 +85,7 @@ export class UploadTaskLogSnapshotInput {
 class TaskPayload {
   taskId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TaskType, { description: "The task." })
   task(@Root() { taskId }: TaskPayload, @Ctx() ctx: Context): Promise<TaskRow | undefined> {
     return ctx.load(tasksById, taskId);
@@ -102,7 +102,7 @@ export class UpdateTaskInputPayload extends TaskPayload {}
 class TaskBuildPayload extends TaskPayload {
   buildId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => WorkspaceBuildType, { description: "The build." })
   workspaceBuild(@Root() { buildId }: TaskBuildPayload, @Ctx() ctx: Context) {
     return ctx.load(buildsByIds, buildId);
@@ -117,7 +117,7 @@ export class ResumeTaskPayload extends TaskBuildPayload {}
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteTask`." })
 export class DeleteTaskPayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TaskType, { description: "The task before the deletion." })
   task!: TaskRow;
 }
@@ -126,7 +126,7 @@ export class DeleteTaskPayload {
 class TaskInputPayload {
   inputId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TaskInputType, { description: "The input." })
   taskInput(@Root() { inputId }: TaskInputPayload, @Ctx() ctx: Context) {
     return ctx.load(messageById, inputId);
@@ -146,7 +146,7 @@ export class UploadTaskLogSnapshotPayload {
 
 @Resolver()
 export class TaskChangesResolver {
-  @Needs("task:create", "template:use")
+  @Access({ needs: ["task:create", "template:use"] })
   @Mutation(() => CreateTaskPayload, {
     description:
       "Creates a task with a workspace of the same name, and starts it. FORBIDDEN while the AI budget of the owner is spent.",
@@ -159,7 +159,7 @@ export class TaskChangesResolver {
     return { taskId: await createTask(ctx, input) };
   }
 
-  @Needs("task:delete")
+  @Access({ needs: ["task:delete"] })
   @Mutation(() => DeleteTaskPayload, {
     description:
       "Deletes a task immediately, and begins to delete its workspace. CONFLICT while a build runs; one that waits is canceled.",
@@ -171,7 +171,7 @@ export class TaskChangesResolver {
     return { task: await deleteTask(ctx, input) };
   }
 
-  @Needs("task:update")
+  @Access({ needs: ["task:update"] })
   @Mutation(() => UpdateTaskInputPayload, { description: "Replaces the prompt with which a paused task resumes." })
   async updateTaskInput(
     @Arg("input", () => UpdateTaskInputInput, { description: "The task and its prompt." })
@@ -181,7 +181,7 @@ export class TaskChangesResolver {
     return { taskId: await updateTaskInput(ctx, input) };
   }
 
-  @Needs("workspace:stop")
+  @Access({ needs: ["workspace:stop"] })
   @Mutation(() => PauseTaskPayload, { description: "Pauses a task: stops its workspace." })
   async pauseTask(
     @Arg("input", () => PauseTaskInput, { description: "The task." }) input: PauseTaskInput,
@@ -190,7 +190,7 @@ export class TaskChangesResolver {
     return pauseTask(ctx, input);
   }
 
-  @Needs("workspace:start")
+  @Access({ needs: ["workspace:start"] })
   @Mutation(() => ResumeTaskPayload, {
     description: "Resumes a paused task, or tries again after a build that failed or was canceled.",
   })
@@ -201,7 +201,7 @@ export class TaskChangesResolver {
     return resumeTask(ctx, input);
   }
 
-  @Needs("workspace:application_connect")
+  @Access({ needs: ["workspace:application_connect"] })
   @Mutation(() => SendTaskInputPayload, {
     description:
       "Sends an input to the program of an active task: immediately if the program waits for it, otherwise in the order of the queue.",
@@ -213,7 +213,7 @@ export class TaskChangesResolver {
     return { inputId: await sendTaskInput(ctx, input) };
   }
 
-  @Needs("task:update")
+  @Access({ needs: ["task:update"] })
   @Mutation(() => CancelTaskInputPayload, {
     description: "Cancels a queued input. For its sender, and for callers who may update the task.",
   })
@@ -224,8 +224,7 @@ export class TaskChangesResolver {
     return { inputId: await cancelTaskInput(ctx, id) };
   }
 
-  @NoUsers()
-  @OpenTo("agent")
+  @Access({ noUsers: true, openTo: ["agent"] })
   @Mutation(() => UploadTaskLogSnapshotPayload, {
     description: "Stores the conversation of the task of the agent's workspace. One of an older build is ignored.",
   })

@@ -11,7 +11,7 @@ import { usersById } from "../../domain/users/users.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Needs, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -87,13 +87,13 @@ export class TasksResolver {
     return readTaskLogs(ctx, task);
   }
 
-  @CountsAs(20)
+  @Access({ countsAs: 20 })
   @FieldResolver(() => [TaskInputType], { description: "The inputs that are not delivered yet, in their order." })
   queuedInputs(@Root() { id }: TaskRow, @Ctx() ctx: Context): Promise<TaskMessageRow[]> {
     return ctx.load(queuedInputs, id);
   }
 
-  @CountsAs(mostInputs)
+  @Access({ countsAs: mostInputs })
   @FieldResolver(() => [TaskInputType], {
     description: `The ${mostInputs} newest inputs, in their order, whatever became of them. Kept until 7 days after their end.`,
   })
@@ -101,7 +101,7 @@ export class TasksResolver {
     return ctx.load(newestInputs, id);
   }
 
-  @Needs("task:read")
+  @Access({ needs: ["task:read"] })
   @Query(() => TaskType, { nullable: true, description: "Returns a task." })
   task(
     @Arg("task", () => String, { description: reference }) task: string,
@@ -111,13 +111,13 @@ export class TasksResolver {
     return findTask(ctx, { task, user });
   }
 
-  @Needs("task:read")
+  @Access({ needs: ["task:read"] })
   @Query(() => TaskConnection, { description: "Lists the tasks that the caller may read, newest first." })
   tasks(@Args(() => TasksArgs) args: TasksArgs, @Ctx() ctx: Context): Promise<Page<TaskRow>> {
     return listTasks(ctx, args);
   }
 
-  @Needs("task:read")
+  @Access({ needs: ["task:read"] })
   @Subscription(() => TaskType, {
     subscribe: watchedBy(watchTasks),
     description:
@@ -133,7 +133,7 @@ export class TasksResolver {
     return task;
   }
 
-  @Needs("task:read", "workspace:application_connect")
+  @Access({ needs: ["task:read", "workspace:application_connect"] })
   @Subscription(() => TaskLogEntryType, {
     subscribe: watchedBy(watchTaskMessages),
     description:

@@ -6,7 +6,7 @@ import { TaskStatus } from "../../domain/tasks/status.js";
 import { type TaskRow, type TaskState, TaskStateKind } from "../../domain/tasks/tasks.js";
 import { AgentLifecycle } from "../../domain/agents/agents.js";
 import { WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
-import { ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { exactConnectionOf } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -59,7 +59,7 @@ export const TaskOrder = orderOf("Task", TaskOrderField, {
   CREATED_AT: { description: "When the task was created." },
 });
 
-@ReadWith("task:read")
+@Access({ readWith: "task:read" })
 @ObjectType("TaskState", { simpleResolvers: true, description: "What a task does now." })
 export class TaskStateType implements TaskState {
   @Field(() => TaskStateKind, { description: "The kind of the state." }) state!: TaskStateKind;
@@ -69,7 +69,7 @@ export class TaskStateType implements TaskState {
   @Field(() => String, { description: "A link to the result; empty if there is none." }) uri!: string;
 }
 
-@ReadWith("task:read")
+@Access({ readWith: "task:read" })
 @ObjectType("TaskLogEntry", { simpleResolvers: true, description: "An entry of the conversation of a task." })
 export class TaskLogEntryType implements TaskLogEntry {
   @Field(() => Int, { description: "Number of the entry in the conversation." }) id!: number;
@@ -78,7 +78,7 @@ export class TaskLogEntryType implements TaskLogEntry {
   @Field(() => DateTime, { description: "When it was written." }) time!: string;
 }
 
-@ReadWith("task:read")
+@Access({ readWith: "task:read" })
 @ObjectType("TaskLogs", { simpleResolvers: true, description: "The conversation of a task." })
 export class TaskLogsType implements TaskLogs {
   @Field(() => [TaskLogEntryType], { description: "The entries in their order." }) entries!: TaskLogEntry[];
@@ -88,7 +88,7 @@ export class TaskLogsType implements TaskLogs {
   snapshotAt!: string | null;
 }
 
-@ReadWith("task:read", "id")
+@Access({ readWith: "task:read", references: ["id"] })
 @ObjectType("TaskInput", { simpleResolvers: true, description: "An input that a user sent to a task." })
 export class TaskInputType implements Omit<TaskMessageRow, "taskId" | "seq" | "senderId" | "attempts"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
@@ -103,7 +103,7 @@ export class TaskInputType implements Omit<TaskMessageRow, "taskId" | "seq" | "s
 
 type OtherFields = "buildId" | "buildCreatedAt" | "agentHealthReason" | "appUrl" | "reported" | "acl";
 
-@ReadWith("task:read", "id", "name")
+@Access({ readWith: "task:read", references: ["id", "name"] })
 @ObjectType("Task", {
   simpleResolvers: true,
   description: "A prompt given to an AI agent that runs in a workspace of its own.",

@@ -25,7 +25,7 @@ import {
 } from "../../domain/templates/acl.js";
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, EntryKey, Needs } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
@@ -42,7 +42,7 @@ registerEnumType(TemplateRole, {
 
 @ObjectType("TemplateUserEntry", { simpleResolvers: true, description: "The role of a user in an access list." })
 class TemplateUserEntryType implements UserEntry {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => UserType, { description: "The user." })
   user!: UserEntry["user"];
   @Field(() => TemplateRole, { description: "The role." }) role!: UserEntry["role"];
@@ -50,7 +50,7 @@ class TemplateUserEntryType implements UserEntry {
 
 @ObjectType("TemplateGroupEntry", { simpleResolvers: true, description: "The role of a group in an access list." })
 class TemplateGroupEntryType implements GroupEntry {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => GroupType, { description: "The group. `Everyone` has the ID of the organization." })
   group!: GroupEntry["group"];
   @Field(() => TemplateRole, { description: "The role, which all members of the group have." })
@@ -59,10 +59,10 @@ class TemplateGroupEntryType implements GroupEntry {
 
 @ObjectType("TemplateAcl", { simpleResolvers: true, description: "The access list of a template." })
 class TemplateAclType implements AccessList {
-  @CountsAs(100)
+  @Access({ countsAs: 100 })
   @Field(() => [TemplateUserEntryType], { description: "Entries of users, by username." })
   users!: UserEntry[];
-  @CountsAs(100)
+  @Access({ countsAs: 100 })
   @Field(() => [TemplateGroupEntryType], { description: "Entries of groups, by name." })
   groups!: GroupEntry[];
 }
@@ -72,11 +72,10 @@ class TemplateAclType implements AccessList {
   description: "The users and groups that entries can be added for.",
 })
 class TemplateAclAvailableType {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => UserConnection, { description: "Members of the organization, by username." })
   users!: TemplateAclAvailable["users"];
-  @Covers()
-  @CountsAs(100)
+  @Access({ covers: "everything", countsAs: 100 })
   @Field(() => [GroupType], { description: "Groups of the organization, `Everyone` included, by name." })
   groups!: TemplateAclAvailable["groups"];
 }
@@ -92,7 +91,7 @@ class AvailableArgs extends PageArgs implements AvailableQuery {
   search?: string | null;
 }
 
-@EntryKey("id")
+@Access({ entryKey: "id" })
 @InputType({ description: "A change of an entry of the access list of a template." })
 class TemplateAclChangeInput implements AclChange {
   @Field(() => String, { description: "ID of the user or group." }) id!: string;
@@ -127,7 +126,7 @@ class InvalidateTemplatePresetsInput {
 class UpdateTemplateAclPayload {
   templateId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TemplateAclType, { description: "The access list after the change." })
   templateAcl(@Root() { templateId }: UpdateTemplateAclPayload, @Ctx() ctx: Context): Promise<AccessList> {
     return readTemplateAcl(ctx, templateId);
@@ -146,14 +145,14 @@ class InvalidatedPresetType implements InvalidatedPreset {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `invalidateTemplatePresets`." })
 class InvalidateTemplatePresetsPayload {
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @Field(() => [InvalidatedPresetType], { description: "All presets of the active version, by name." })
   invalidated!: InvalidatedPreset[];
 }
 
 @Resolver()
 export class TemplateAclResolver {
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Query(() => TemplateAclType, {
     nullable: true,
     description: "Returns the access list of a template. For callers who may update the template.",
@@ -165,7 +164,7 @@ export class TemplateAclResolver {
     return findTemplateAcl(ctx, templateId);
   }
 
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Query(() => TemplateAclAvailableType, {
     nullable: true,
     description:
@@ -178,7 +177,7 @@ export class TemplateAclResolver {
     return templateAclAvailable(ctx, args);
   }
 
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Mutation(() => UpdateTemplateAclPayload, {
     description: `Changes entries of the access list of a template. ${groupRoleNotice}`,
   })
@@ -189,7 +188,7 @@ export class TemplateAclResolver {
     return { templateId: await updateTemplateAcl(ctx, input) };
   }
 
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Mutation(() => InvalidateTemplatePresetsPayload, {
     description:
       "Replaces the prebuilt workspaces of all presets of the active version of a template. Claimed ones are not affected.",

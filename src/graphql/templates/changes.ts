@@ -12,7 +12,7 @@ import {
 import { findTemplate, type TemplateRow } from "../../domain/templates/templates.js";
 import { findVersion } from "../../domain/templates/versions.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, Rule } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { TemplateType } from "./templates.js";
 import { documentDescription, TemplateVariableInput, variablesDescription } from "./version-changes.js";
@@ -26,13 +26,13 @@ abstract class TemplateFieldsInput {
   description?: string | null;
   @Field(() => Url, { nullable: true, description: "URL or path of an icon, or empty. Default: empty." })
   icon?: string | null;
-  @Rule(durationRule)
+  @Access({ rule: durationRule })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that workspaces run after a start; 0 sets no limit. Default: 0.",
   })
   defaultTtlSeconds?: number | null;
-  @Rule(durationRule)
+  @Access({ rule: durationRule })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that activity adds to the deadline of a workspace. Default: 3600.",
@@ -43,13 +43,13 @@ abstract class TemplateFieldsInput {
     description: "Days on which workspaces stop when the quiet hours of their owner start. Default: none.",
   })
   autostopDays?: Weekday[] | null;
-  @Rule(durationRule)
+  @Access({ rule: durationRule })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds without use after which workspaces become dormant; 0 for never. Default: 0.",
   })
   dormantAfterSeconds?: number | null;
-  @Rule(durationRule)
+  @Access({ rule: durationRule })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds of dormancy after which workspaces are deleted; 0 for never. Default: 0.",
@@ -108,7 +108,7 @@ class DeleteTemplateInput {
 abstract class ChangedTemplate {
   templateId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TemplateType, { description: "The template after the change." })
   template(@Ctx() ctx: Context): Promise<TemplateRow> {
     return findTemplate(ctx, this.templateId);
@@ -119,7 +119,7 @@ abstract class ChangedTemplate {
 class CreateTemplatePayload extends ChangedTemplate {
   templateVersionId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TemplateVersionType, { description: "The first version, whose import is pending." })
   templateVersion(@Ctx() ctx: Context) {
     return findVersion(ctx, this.templateVersionId);
@@ -131,14 +131,14 @@ class UpdateTemplatePayload extends ChangedTemplate {}
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteTemplate`." })
 class DeleteTemplatePayload {
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TemplateType, { description: "The deleted template." })
   template!: TemplateRow;
 }
 
 @Resolver()
 export class TemplateChangesResolver {
-  @Needs("template:create")
+  @Access({ needs: ["template:create"] })
   @Mutation(() => CreateTemplatePayload, {
     description: "Creates a template with its first version, which is imported in the background.",
   })
@@ -149,7 +149,7 @@ export class TemplateChangesResolver {
     return createTemplate(ctx, input);
   }
 
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Mutation(() => UpdateTemplatePayload, { description: "Changes the names and settings of a template." })
   async updateTemplate(
     @Arg("input", () => UpdateTemplateInput, { description: "The changes." }) input: UpdateTemplateInput,
@@ -158,7 +158,7 @@ export class TemplateChangesResolver {
     return { templateId: await updateTemplate(ctx, input) };
   }
 
-  @Needs("template:delete")
+  @Access({ needs: ["template:delete"] })
   @Mutation(() => DeleteTemplatePayload, {
     description: "Deletes a template. Its name becomes available again. CONFLICT while it has workspaces.",
   })

@@ -29,7 +29,7 @@ import {
 } from "../../domain/templates/templates.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -44,7 +44,7 @@ registerEnumType(Weekday, {
   ),
 });
 
-@ReadWith("template:read", "id", "name", "displayName", "icon")
+@Access({ readWith: "template:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("Template", { simpleResolvers: true, description: "What workspaces are created from." })
 export class TemplateType implements Omit<TemplateRow, "organizationId" | "creatorId" | "activeVersionId"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
@@ -56,7 +56,7 @@ export class TemplateType implements Omit<TemplateRow, "organizationId" | "creat
   defaultTtlSeconds!: number;
   @Field(() => Int, { description: "Seconds that activity adds to the deadline of a workspace." })
   activityBumpSeconds!: number;
-  @CountsAs(7)
+  @Access({ countsAs: 7 })
   @Field(() => [Weekday], {
     description: "Days on which workspaces stop when the quiet hours of their owner start.",
   })
@@ -109,13 +109,13 @@ class TemplatesArgs extends PageArgs implements TemplatesQuery {
 
 @Resolver(() => TemplateType)
 export class TemplatesResolver {
-  @Needs("template:read")
+  @Access({ needs: ["template:read"] })
   @Query(() => TemplateType, { nullable: true, description: "Returns a template." })
   template(@Arg("id", () => UUID, { description: "ID of the template." }) id: string, @Ctx() ctx: Context) {
     return findTemplate(ctx, id);
   }
 
-  @Needs("template:read")
+  @Access({ needs: ["template:read"] })
   @Query(() => TemplateType, { nullable: true, description: "Returns a template of an organization by name." })
   templateByName(
     @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
@@ -127,7 +127,7 @@ export class TemplatesResolver {
     return findTemplateByName(ctx, organization, name);
   }
 
-  @Needs("template:read")
+  @Access({ needs: ["template:read"] })
   @Query(() => TemplateConnection, {
     description: "Lists the templates that the caller may read, by default by name.",
   })
@@ -135,7 +135,7 @@ export class TemplatesResolver {
     return listTemplates(ctx, args);
   }
 
-  @Covers("id", "name", "displayName", "icon")
+  @Access({ covers: ["id", "name", "displayName", "icon"] })
   @FieldResolver(() => OrganizationType, { description: "Organization that the template belongs to." })
   organization(@Root() { organizationId }: TemplateRow, @Ctx() ctx: Context) {
     return ctx.load(organizationsById, organizationId);

@@ -12,7 +12,7 @@ import {
 } from "../../domain/templates/version-changes.js";
 import { findVersion } from "../../domain/templates/versions.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
 import { TemplateType } from "./templates.js";
@@ -82,7 +82,7 @@ class DryRunTemplateVersionInput implements DryRunTemplateVersion {
 abstract class ChangedVersion {
   templateVersionId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TemplateVersionType, { description: "The version after the change." })
   templateVersion(@Ctx() ctx: Context) {
     return findVersion(ctx, this.templateVersionId);
@@ -93,7 +93,7 @@ abstract class ChangedVersion {
 class CreateTemplateVersionPayload extends ChangedVersion {
   templateId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TemplateType, { description: "The template of the version." })
   template(@Ctx() ctx: Context) {
     return findTemplate(ctx, this.templateId);
@@ -104,7 +104,7 @@ class CreateTemplateVersionPayload extends ChangedVersion {
 class SetActiveTemplateVersionPayload {
   templateId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => TemplateType, { description: "The template after the change." })
   template(@Ctx() ctx: Context) {
     return findTemplate(ctx, this.templateId);
@@ -118,7 +118,7 @@ class ArchiveTemplateVersionPayload extends ChangedVersion {}
 class DryRunTemplateVersionPayload {
   jobId!: string;
 
-  @Covers()
+  @Access({ covers: "everything" })
   @Field(() => ProvisionerJobObject, { description: "The job of the dry run." })
   provisionerJob(@Ctx() ctx: Context) {
     return ctx.load(jobsByIds, this.jobId);
@@ -127,7 +127,7 @@ class DryRunTemplateVersionPayload {
 
 @Resolver()
 export class TemplateVersionChangesResolver {
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Mutation(() => CreateTemplateVersionPayload, {
     description: "Creates a version of a template, which is imported in the background.",
   })
@@ -139,7 +139,7 @@ export class TemplateVersionChangesResolver {
     return { templateId: input.templateId, templateVersionId: await createTemplateVersion(ctx, input) };
   }
 
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Mutation(() => SetActiveTemplateVersionPayload, { description: "Makes a version the one of new workspaces." })
   async setActiveTemplateVersion(
     @Arg("input", () => SetActiveTemplateVersionInput, { description: "The version." })
@@ -149,7 +149,7 @@ export class TemplateVersionChangesResolver {
     return { templateId: await setActiveTemplateVersion(ctx, templateVersionId) };
   }
 
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Mutation(() => ArchiveTemplateVersionPayload, {
     description: "Archives a version: no workspace can be created from it. CONFLICT for the active version.",
   })
@@ -161,7 +161,7 @@ export class TemplateVersionChangesResolver {
     return { templateVersionId: await archiveTemplateVersion(ctx, templateVersionId) };
   }
 
-  @Needs("template:update")
+  @Access({ needs: ["template:update"] })
   @Mutation(() => DryRunTemplateVersionPayload, {
     description: "Lets a provisioner daemon plan a start with these parameters, without a workspace.",
   })

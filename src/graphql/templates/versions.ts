@@ -24,7 +24,7 @@ import {
 } from "../../domain/templates/versions.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
@@ -40,14 +40,14 @@ registerEnumType(PrebuildStatus, {
   },
 });
 
-@EntryKey("name")
+@Access({ entryKey: "name" })
 @ObjectType("TemplateParameterValue", { simpleResolvers: true, description: "The value of a parameter." })
 class TemplateParameterValueType {
   @Field(() => String, { description: "Name of the parameter." }) name!: string;
   @Field(() => String, { description: "Its value: numbers, booleans, and lists in JSON." }) value!: string;
 }
 
-@ReadWith("template:read", "id", "name", "displayName", "icon")
+@Access({ readWith: "template:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("TemplatePreset", {
   simpleResolvers: true,
   description: "Named parameter values of a template version, for which workspaces can be prebuilt.",
@@ -71,7 +71,7 @@ export class TemplatePresetType implements Omit<PresetRow, "versionId" | "parame
 
 @Resolver(() => TemplatePresetType)
 export class TemplatePresetsResolver {
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [TemplateParameterValueType], { description: "The values." })
   parameters(@Root() { parameters }: PresetRow): TemplateParameterValueType[] {
     return Object.entries(parameters).map(([name, value]) => ({ name, value }));
@@ -91,7 +91,7 @@ export class TemplatePresetsResolver {
   }
 }
 
-@ReadWith("template:read", "id", "name")
+@Access({ readWith: "template:read", references: ["id", "name"] })
 @ObjectType("TemplateVersion", {
   simpleResolvers: true,
   description: "A version of a template. Workspaces can use it once it is imported, until it is archived.",
@@ -113,13 +113,13 @@ class TemplateVersionConnection extends connectionOf("TemplateVersion", () => Te
 
 @Resolver(() => TemplateVersionType)
 export class TemplateVersionsResolver {
-  @Needs("template:read")
+  @Access({ needs: ["template:read"] })
   @Query(() => TemplateVersionType, { nullable: true, description: "Returns a version of a template." })
   templateVersion(@Arg("id", () => UUID, { description: "ID of the version." }) id: string, @Ctx() ctx: Context) {
     return findVersion(ctx, id);
   }
 
-  @Covers("id", "name", "displayName", "icon")
+  @Access({ covers: ["id", "name", "displayName", "icon"] })
   @FieldResolver(() => TemplateType, { description: "Template that the version belongs to." })
   template(@Root() { templateId }: VersionRow, @Ctx() ctx: Context) {
     return ctx.load(templatesById, templateId);
@@ -130,7 +130,7 @@ export class TemplateVersionsResolver {
     return ctx.load(usersById, creatorId);
   }
 
-  @Covers()
+  @Access({ covers: "everything" })
   @FieldResolver(() => ProvisionerJobObject, {
     nullable: true,
     description:
@@ -140,7 +140,7 @@ export class TemplateVersionsResolver {
     return importOf(ctx, version);
   }
 
-  @Needs("file:read")
+  @Access({ needs: ["file:read"] })
   @FieldResolver(() => JSONObject, {
     nullable: true,
     description:
@@ -155,7 +155,7 @@ export class TemplateVersionsResolver {
     return taskApp !== null;
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [TemplatePresetType], { description: "The presets, by name. At most 50." })
   presets(@Root() { id }: VersionRow, @Ctx() ctx: Context): Promise<PresetRow[]> {
     return ctx.load(presetsByVersion, id);

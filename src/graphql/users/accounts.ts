@@ -13,7 +13,7 @@ import { type CreateUser, createUser } from "../../domain/users/creation.js";
 import { activateUser, suspendUser } from "../../domain/users/status.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";
+import { Access, type AccessOptions } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "./users.js";
 
@@ -97,10 +97,10 @@ interface UserPayload {
 }
 
 /** Builds the payload type of mutations that leave a user behind, who is read in the mutation's transaction. */
-function userPayload(verb: string, description: string, scopes: MethodDecorator = Needs()) {
+function userPayload(verb: string, description: string, access: AccessOptions = {}) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {
-    @scopes
+    @Access(access)
     @Field(() => UserType, { description: "The user after the change." })
     user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
       return ctx.load(usersById, userId);
@@ -109,9 +109,11 @@ function userPayload(verb: string, description: string, scopes: MethodDecorator 
   return Payload;
 }
 
-const CreateUserPayload = userPayload("CreateUser", "Payload of `createUser`.", Covers());
+const CreateUserPayload = userPayload("CreateUser", "Payload of `createUser`.", { covers: "everything" });
 const UpdateUserPayload = userPayload("UpdateUser", "Payload of `updateUser`.");
-const UpdateProfilePayload = userPayload("UpdateProfile", "Payload of `updateProfile`, with the caller.", Covers());
+const UpdateProfilePayload = userPayload("UpdateProfile", "Payload of `updateProfile`, with the caller.", {
+  covers: "everything",
+});
 const SuspendUserPayload = userPayload("SuspendUser", "Payload of `suspendUser`.");
 const ActivateUserPayload = userPayload("ActivateUser", "Payload of `activateUser`.");
 const SetUserRolesPayload = userPayload("SetUserRoles", "Payload of `setUserRoles`.");
@@ -124,10 +126,11 @@ class DeleteUserPayload {
 
 @Resolver()
 export class AccountsResolver {
-  @Needs("user:create")
-  @ByArguments<{ input: CreateUserInput }>(({ input }) =>
-    input.password == null ? {} : { openTo: ["session", "token"] },
-  )
+  @Access({
+    needs: ["user:create"],
+    byArguments: ({ input }: { input: CreateUserInput }) =>
+      input.password == null ? {} : { openTo: ["session", "token"] },
+  })
   @Mutation(() => CreateUserPayload, {
     description: "Creates a user or a service account. OAuth2 access tokens cannot set a password.",
   })
@@ -138,8 +141,10 @@ export class AccountsResolver {
     return { userId: await createUser(ctx, input) };
   }
 
-  @Needs("user:update")
-  @ByArguments<{ input: UpdateUserInput }>(({ input }) => (input.email == null ? {} : { openTo: ["session"] }))
+  @Access({
+    needs: ["user:update"],
+    byArguments: ({ input }: { input: UpdateUserInput }) => (input.email == null ? {} : { openTo: ["session"] }),
+  })
   @Mutation(() => UpdateUserPayload, {
     description: "Updates a user's account. Changing the email address requires a session.",
   })
@@ -150,7 +155,7 @@ export class AccountsResolver {
     return { userId: await updateUser(ctx, input) };
   }
 
-  @Needs("user:update_personal")
+  @Access({ needs: ["user:update_personal"] })
   @Mutation(() => UpdateProfilePayload, { description: "Updates the caller's own account." })
   async updateProfile(
     @Arg("input", () => UpdateProfileInput, { description: "The changes." }) input: UpdateProfileInput,
@@ -159,7 +164,7 @@ export class AccountsResolver {
     return { userId: await updateProfile(ctx, input) };
   }
 
-  @Needs("user:update")
+  @Access({ needs: ["user:update"] })
   @Mutation(() => SuspendUserPayload, {
     description: "Suspends a user and revokes the user's sessions and API keys immediately.",
   })
@@ -170,7 +175,7 @@ export class AccountsResolver {
     return { userId: await suspendUser(ctx, user) };
   }
 
-  @Needs("user:update")
+  @Access({ needs: ["user:update"] })
   @Mutation(() => ActivateUserPayload, { description: "Reactivates a suspended user, who must sign in again." })
   async activateUser(
     @Arg("input", () => ActivateUserInput, { description: "The user to reactivate." }) { user }: { user: string },
@@ -179,7 +184,7 @@ export class AccountsResolver {
     return { userId: await activateUser(ctx, user) };
   }
 
-  @Needs("user:delete")
+  @Access({ needs: ["user:delete"] })
   @Mutation(() => DeleteUserPayload, {
     description: "Deletes a user permanently. The email address and username become available again.",
   })
@@ -190,8 +195,7 @@ export class AccountsResolver {
     return { user: await deleteUser(ctx, user) };
   }
 
-  @Needs("assign_role:assign", "assign_role:unassign")
-  @OpenTo("session", "token")
+  @Access({ needs: ["assign_role:assign", "assign_role:unassign"], openTo: ["session", "token"] })
   @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that a user holds in the deployment." })
   async setUserRoles(
     @Arg("input", () => SetUserRolesInput, { description: "The user and the new roles." }) input: SetUserRolesInput,
@@ -200,8 +204,7 @@ export class AccountsResolver {
     return { userId: await setUserRoles(ctx, input) };
   }
 
-  @Needs("user:update")
-  @OpenTo("session")
+  @Access({ needs: ["user:update"], openTo: ["session"] })
   @Mutation(() => ResetUserPasswordPayload, {
     description: "Sets a new password for a user and revokes the user's sessions and API keys. Requires a session.",
   })

@@ -27,7 +27,7 @@ import {
 import { listUsers, type UserFilter, UserOrderField } from "../../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../../domain/users/roles.js";
 import { Arg } from "../engine/arguments.js";
-import { AnyScope, CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, EmailAddress, Url, UUID } from "../engine/scalars.js";
@@ -79,7 +79,7 @@ export class UserRoleType implements HeldRole {
   organizationId!: string;
 }
 
-@ReadWith("user:read", "id", "username", "name", "avatarUrl")
+@Access({ readWith: "user:read", references: ["id", "username", "name", "avatarUrl"] })
 @ObjectType("User", { simpleResolvers: true, description: "A person or a service account." })
 export class UserType implements Omit<UserRow, "siteRoles" | "aiSeatAt" | "isSystem" | "memberships"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
@@ -150,7 +150,7 @@ class UserFilterInput implements UserFilter {
 
 @Resolver(() => PublicUserType)
 export class PublicUsersResolver {
-  @Covers()
+  @Access({ covers: "everything" })
   @FieldResolver(() => UserType, {
     nullable: true,
     description: "The user; null unless the caller and the scopes of its credential may read it.",
@@ -162,7 +162,7 @@ export class PublicUsersResolver {
 
 @Resolver(() => UserType)
 export class UsersResolver {
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @FieldResolver(() => [UserRoleType], {
     description: "Roles held in the deployment, followed by those held in organizations.",
   })
@@ -191,14 +191,13 @@ export class UsersResolver {
     return "";
   }
 
-  @AnyScope()
-  @Covers()
+  @Access({ anyScope: true, covers: "everything" })
   @Query(() => UserType, { description: "Returns the caller." })
   me(@Ctx() ctx: Context): Promise<UserRow> {
     return findUser(ctx, "me");
   }
 
-  @Needs("user:read")
+  @Access({ needs: ["user:read"] })
   @Query(() => UserType, { nullable: true, description: "Returns a user." })
   user(
     @Arg("user", () => String, { description: "The user: ID, username (case-insensitive), or `me`." }) user: string,
@@ -207,7 +206,7 @@ export class UsersResolver {
     return findUser(ctx, user);
   }
 
-  @Needs("user:read")
+  @Access({ needs: ["user:read"] })
   @Query(() => UserConnection, { description: "Lists the users that the caller may read, by default by username." })
   users(
     @Arg("filter", () => UserFilterInput, { nullable: true, description: "Filters the list." }) filter:

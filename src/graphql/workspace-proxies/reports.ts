@@ -15,7 +15,7 @@ import {
   type RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/registration.js";
 import { Arg } from "../engine/arguments.js";
-import { OpenTo } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
 
@@ -123,7 +123,7 @@ class ApplicationTargetArgs implements ApplicationReference {
 
 @Resolver()
 export class ProxyReportsResolver {
-  @OpenTo("proxy")
+  @Access({ openTo: ["proxy"] })
   @Mutation(() => RegisterWorkspaceProxyPayload, {
     description:
       "Registers a replica of the calling workspace proxy. The replica must send a heartbeat every 30 seconds.",
@@ -136,7 +136,7 @@ export class ProxyReportsResolver {
     return registerWorkspaceProxy(ctx, input);
   }
 
-  @OpenTo("proxy")
+  @Access({ openTo: ["proxy"] })
   @Mutation(() => HeartbeatWorkspaceProxyPayload, {
     description:
       "Records a heartbeat of a replica of the calling workspace proxy. Fails with NOT_FOUND if the replica was silent for too long; it must then register again.",
@@ -149,7 +149,7 @@ export class ProxyReportsResolver {
     return heartbeatWorkspaceProxy(ctx, input);
   }
 
-  @OpenTo("proxy")
+  @Access({ openTo: ["proxy"] })
   @Mutation(() => DeregisterWorkspaceProxyPayload, {
     description: "Deregisters a replica of the calling workspace proxy.",
   })
@@ -161,7 +161,7 @@ export class ProxyReportsResolver {
     return { id: await deregisterWorkspaceProxy(ctx, input.replicaId) };
   }
 
-  @OpenTo("proxy")
+  @Access({ openTo: ["proxy"] })
   @Query(() => ApplicationTargetType, {
     nullable: true,
     description:

@@ -29,7 +29,7 @@ import {
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 registerEnumType(ProxyStatus, {
@@ -65,7 +65,7 @@ class WorkspaceProxyStatusType implements WorkspaceProxyStatus {
   @Field(() => ProxyStatus, { nullable: true, description: "Result of the check." }) status!: ProxyStatus | null;
 }
 
-@ReadWith("system:read")
+@Access({ readWith: "system:read" })
 @ObjectType("WorkspaceProxyReplica", {
   simpleResolvers: true,
   description: "A running replica of a workspace proxy. Replicas that send no heartbeat for 90 seconds are removed.",
@@ -78,7 +78,7 @@ class WorkspaceProxyReplicaType implements ProxyReplica {
   @Field(() => DateTime, { description: "When the replica last sent a heartbeat." }) lastSeenAt!: string;
 }
 
-@ReadWith("workspace_proxy:read", "id", "name", "displayName", "icon")
+@Access({ readWith: "workspace_proxy:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("WorkspaceProxy", {
   simpleResolvers: true,
   description:
@@ -112,7 +112,7 @@ export class WorkspaceProxyType implements WorkspaceProxyRow {
   updatedAt!: string;
 }
 
-@ReadWith("workspace_proxy:read", "id", "name", "displayName", "icon")
+@Access({ readWith: "workspace_proxy:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("Region", {
   simpleResolvers: true,
   description: "A location at which workspace applications can be opened: the deployment itself or a workspace proxy.",
@@ -211,8 +211,7 @@ class DeleteWorkspaceProxyPayload extends ChangedWorkspaceProxy {}
 
 @Resolver(() => WorkspaceProxyType)
 export class WorkspaceProxiesResolver {
-  @Needs("workspace_proxy:read")
-  @CountsAs(100)
+  @Access({ needs: ["workspace_proxy:read"], countsAs: 100 })
   @Query(() => [WorkspaceProxyType], {
     description: "Lists all workspace proxies: the primary proxy first, then the others by name.",
   })
@@ -220,7 +219,7 @@ export class WorkspaceProxiesResolver {
     return listWorkspaceProxies(ctx);
   }
 
-  @Needs("workspace_proxy:read")
+  @Access({ needs: ["workspace_proxy:read"] })
   @Query(() => WorkspaceProxyType, {
     nullable: true,
     description: "Returns a workspace proxy. Deleted proxies are found by ID.",
@@ -232,8 +231,7 @@ export class WorkspaceProxiesResolver {
     return findWorkspaceProxy(ctx, workspaceProxy);
   }
 
-  @Needs("workspace_proxy:read")
-  @CountsAs(100)
+  @Access({ needs: ["workspace_proxy:read"], countsAs: 100 })
   @Query(() => [RegionType], {
     description:
       "Lists the locations at which workspace applications can be opened: the primary proxy first, then the others by name.",
@@ -242,8 +240,7 @@ export class WorkspaceProxiesResolver {
     return listWorkspaceProxies(ctx);
   }
 
-  @Needs("system:read")
-  @CountsAs(10)
+  @Access({ needs: ["system:read"], countsAs: 10 })
   @FieldResolver(() => [WorkspaceProxyReplicaType], {
     description: "Replicas of the proxy, oldest first. Requires the owner role.",
   })
@@ -251,8 +248,7 @@ export class WorkspaceProxiesResolver {
     return replicasOf(ctx, proxy);
   }
 
-  @Needs("workspace_proxy:create")
-  @OpenTo("session", "token")
+  @Access({ needs: ["workspace_proxy:create"], openTo: ["session", "token"] })
   @Mutation(() => CreateWorkspaceProxyPayload, {
     description: "Creates a workspace proxy, which then registers itself with its token.",
   })
@@ -263,10 +259,11 @@ export class WorkspaceProxiesResolver {
     return createWorkspaceProxy(ctx, input);
   }
 
-  @Needs("workspace_proxy:update")
-  @ByArguments<{ input: UpdateWorkspaceProxyInput }>(({ input }) =>
-    input.regenerateToken ? { openTo: ["session", "token"] } : {},
-  )
+  @Access({
+    needs: ["workspace_proxy:update"],
+    byArguments: ({ input }: { input: UpdateWorkspaceProxyInput }) =>
+      input.regenerateToken ? { openTo: ["session", "token"] } : {},
+  })
   @Mutation(() => UpdateWorkspaceProxyPayload, {
     description: "Updates a workspace proxy, or replaces its token.",
   })
@@ -277,7 +274,7 @@ export class WorkspaceProxiesResolver {
     return updateWorkspaceProxy(ctx, input);
   }
 
-  @Needs("workspace_proxy:delete")
+  @Access({ needs: ["workspace_proxy:delete"] })
   @Mutation(() => DeleteWorkspaceProxyPayload, {
     description: "Deletes a workspace proxy and revokes its token immediately.",
   })

@@ -14,7 +14,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { readWorkspaceAcl, updateWorkspaceAcl, type UpdateWorkspaceAcl } from "../../domain/workspaces/acl.js";
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
@@ -36,25 +36,25 @@ class WorkspaceUserEntryType implements UserEntry {
 
 @ObjectType("WorkspaceGroupEntry", { simpleResolvers: true, description: "The role of a group in an access list." })
 class WorkspaceGroupEntryType implements GroupEntry {
-  @Covers("id", "name", "displayName", "avatarUrl")
+  @Access({ covers: ["id", "name", "displayName", "avatarUrl"] })
   @Field(() => GroupType, { description: "The group. `Everyone` has the ID of the organization." })
   group!: GroupEntry["group"];
   @Field(() => WorkspaceRole, { description: "The role, which all members of the group have." })
   role!: GroupEntry["role"];
 }
 
-@ReadWith("workspace:share")
+@Access({ readWith: "workspace:share" })
 @ObjectType("WorkspaceAcl", { simpleResolvers: true, description: "The access list of a workspace." })
 class WorkspaceAclType implements AccessList {
-  @CountsAs(100)
+  @Access({ countsAs: 100 })
   @Field(() => [WorkspaceUserEntryType], { description: "Entries of users, by username." })
   users!: UserEntry[];
-  @CountsAs(100)
+  @Access({ countsAs: 100 })
   @Field(() => [WorkspaceGroupEntryType], { description: "Entries of groups, by name." })
   groups!: GroupEntry[];
 }
 
-@EntryKey("id")
+@Access({ entryKey: "id" })
 @InputType({ description: "A change of an entry of the access list of a workspace." })
 class WorkspaceAclChangeInput implements AclChange {
   @Field(() => String, { description: "ID of the user or group." }) id!: string;
@@ -89,7 +89,7 @@ class UpdateWorkspaceAclPayload {
 
 @Resolver(() => WorkspaceType)
 export class WorkspaceAclResolver {
-  @Needs("workspace:share")
+  @Access({ needs: ["workspace:share"] })
   @FieldResolver(() => WorkspaceAclType, {
     nullable: true,
     description: "With whom it is shared. Null and FORBIDDEN for all but the owner.",
@@ -98,7 +98,7 @@ export class WorkspaceAclResolver {
     return readWorkspaceAcl(ctx, workspace);
   }
 
-  @Needs("workspace:share")
+  @Access({ needs: ["workspace:share"] })
   @Mutation(() => UpdateWorkspaceAclPayload, {
     description: `Shares a workspace with users and groups, or ends that. Only its owner may. ${groupRoleNotice}`,
   })

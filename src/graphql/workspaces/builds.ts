@@ -31,7 +31,7 @@ import {
 import { type WorkspaceRow, workspacesById, WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentType } from "../agents/agents.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, EntryKey, Needs, ReadWith, watchedBy } from "../engine/access.js";
+import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
@@ -59,14 +59,14 @@ registerEnumType(BuildReason, {
   },
 });
 
-@EntryKey("name")
+@Access({ entryKey: "name" })
 @ObjectType("WorkspaceParameter", { simpleResolvers: true, description: "The value of a parameter of a build." })
 class WorkspaceParameterType {
   @Field(() => String, { description: "Name of the parameter." }) name!: string;
   @Field(() => String, { description: "Value, as text." }) value!: string;
 }
 
-@ReadWith("workspace:read", "id", "buildNumber")
+@Access({ readWith: "workspace:read", references: ["id", "buildNumber"] })
 @ObjectType("WorkspaceBuild", {
   simpleResolvers: true,
   description: "A start, stop, or deletion of a workspace by a provisioner daemon.",
@@ -104,7 +104,7 @@ class ResourceMetadataType {
   @Field(() => Boolean, { description: "Whether only the workspace owner may read the value." }) sensitive!: boolean;
 }
 
-@ReadWith("workspace:read", "id", "name")
+@Access({ readWith: "workspace:read", references: ["id", "name"] })
 @ObjectType("WorkspaceResource", {
   simpleResolvers: true,
   description: "Something that a build created or kept, such as a machine.",
@@ -123,7 +123,7 @@ export class WorkspaceResourceType implements Partial<Omit<ResourceRow, "metadat
 
 @Resolver(() => WorkspaceResourceType)
 export class WorkspaceResourcesResolver {
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [ResourceMetadataType], {
     description: "Values that describe it, in the order of the template.",
   })
@@ -131,7 +131,7 @@ export class WorkspaceResourcesResolver {
     return metadataOf(ctx, resource);
   }
 
-  @CountsAs(2)
+  @Access({ countsAs: 2 })
   @FieldResolver(() => [WorkspaceAgentType], {
     description: "Agents that run on it; none unless the build is a start.",
   })
@@ -162,7 +162,7 @@ export class BuildsOfWorkspacesResolver {
 
 @Resolver(() => WorkspaceBuildType)
 export class WorkspaceBuildsResolver {
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @Query(() => WorkspaceBuildType, { nullable: true, description: "Returns a build of a workspace." })
   workspaceBuild(
     @Arg("id", () => UUID, { description: "ID of the build." }) id: string,
@@ -201,7 +201,7 @@ export class WorkspaceBuildsResolver {
     return presetId;
   }
 
-  @CountsAs(10)
+  @Access({ countsAs: 10 })
   @FieldResolver(() => [WorkspaceParameterType], {
     description: "Values of the parameters, in the order of the template.",
   })
@@ -209,13 +209,13 @@ export class WorkspaceBuildsResolver {
     return Object.entries(parameters).map(([name, value]) => ({ name, value }));
   }
 
-  @CountsAs(5)
+  @Access({ countsAs: 5 })
   @FieldResolver(() => [WorkspaceResourceType], { description: "What it created or kept; empty until it is reported." })
   resources(@Root() build: BuildRow, @Ctx() ctx: Context): Promise<ResourceRow[]> {
     return resourcesOf(ctx, build);
   }
 
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @Subscription(() => WorkspaceBuildType, {
     description:
       "Streams the latest build of a workspace: first as it is, then after every change of the build or the workspace.",

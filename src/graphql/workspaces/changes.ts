@@ -19,7 +19,7 @@ import {
 } from "../../domain/workspaces/transitions.js";
 import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, Needs, Rule } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
@@ -60,7 +60,7 @@ class CreateWorkspaceInput {
     description: "Values of parameters. Others come from the preset, or are the default.",
   })
   parameters?: WorkspaceParameterInput[] | null;
-  @Rule(ttlRule)
+  @Access({ rule: ttlRule })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that it runs after a start; 0 sets no limit. Default: as the template says.",
@@ -106,7 +106,7 @@ class DeleteWorkspaceInput {
 class UpdateWorkspaceInput {
   @Field(() => String, { description: workspaceReference }) workspace!: string;
   @Field(() => String, { nullable: true, description: "New name." }) name?: string | null;
-  @Rule(ttlRule)
+  @Access({ rule: ttlRule })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that it runs after the following starts; 0 sets no limit.",
@@ -182,7 +182,7 @@ class SetWorkspaceSecretInjectionPayload extends ChangedWorkspace {}
 
 @Resolver()
 export class WorkspaceChangesResolver {
-  @Needs("workspace:create", "template:use")
+  @Access({ needs: ["workspace:create", "template:use"] })
   @Mutation(() => CreateWorkspacePayload, { description: "Creates a workspace and starts it." })
   createWorkspace(
     @Arg("input", () => CreateWorkspaceInput, { description: "The new workspace." }) input: CreateWorkspaceInput,
@@ -191,7 +191,7 @@ export class WorkspaceChangesResolver {
     return createWorkspace(ctx, input);
   }
 
-  @Needs("workspace:start")
+  @Access({ needs: ["workspace:start"] })
   @Mutation(() => StartWorkspacePayload, {
     description: "Starts a workspace. Fails with CONFLICT while it runs, is dormant, or has an active build.",
   })
@@ -202,7 +202,7 @@ export class WorkspaceChangesResolver {
     return startWorkspace(ctx, input);
   }
 
-  @Needs("workspace:stop")
+  @Access({ needs: ["workspace:stop"] })
   @Mutation(() => StopWorkspacePayload, {
     description: "Stops a workspace. Fails with CONFLICT while it is stopped or has an active build.",
   })
@@ -213,8 +213,10 @@ export class WorkspaceChangesResolver {
     return stopWorkspace(ctx, workspace);
   }
 
-  @Needs("workspace:delete")
-  @ByArguments<{ input: DeleteWorkspaceInput }>(({ input }) => (input.orphan ? { needs: ["template:update"] } : {}))
+  @Access({
+    needs: ["workspace:delete"],
+    byArguments: ({ input }: { input: DeleteWorkspaceInput }) => (input.orphan ? { needs: ["template:update"] } : {}),
+  })
   @Mutation(() => DeleteWorkspacePayload, {
     description: "Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.",
   })
@@ -225,7 +227,7 @@ export class WorkspaceChangesResolver {
     return deleteWorkspace(ctx, input);
   }
 
-  @Needs("workspace:update")
+  @Access({ needs: ["workspace:update"] })
   @Mutation(() => UpdateWorkspacePayload, { description: "Changes the settings of a workspace." })
   async updateWorkspace(
     @Arg("input", () => UpdateWorkspaceInput, { description: "The changes." }) input: UpdateWorkspaceInput,
@@ -234,7 +236,7 @@ export class WorkspaceChangesResolver {
     return { workspaceId: await updateWorkspace(ctx, input) };
   }
 
-  @Needs("workspace:update")
+  @Access({ needs: ["workspace:update"] })
   @Mutation(() => ExtendWorkspaceDeadlinePayload, {
     description: "Moves the deadline of a running workspace to a later time.",
   })
@@ -246,7 +248,7 @@ export class WorkspaceChangesResolver {
     return { workspaceId: await extendWorkspaceDeadline(ctx, input) };
   }
 
-  @Needs("workspace:update")
+  @Access({ needs: ["workspace:update"] })
   @Mutation(() => ActivateWorkspacePayload, {
     description: "Ends the dormancy of a workspace, so that it can be started. Has no effect on other workspaces.",
   })
@@ -258,7 +260,7 @@ export class WorkspaceChangesResolver {
     return { workspaceId: await activateWorkspace(ctx, workspace) };
   }
 
-  @Needs("user_secret:update")
+  @Access({ needs: ["user_secret:update"] })
   @Mutation(() => SetWorkspaceSecretInjectionPayload, {
     description: "Sets whether the agents of a workspace of the caller receive the secrets of the caller.",
   })

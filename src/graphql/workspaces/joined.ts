@@ -6,7 +6,7 @@ import type { TemplateRow } from "../../domain/templates/templates.js";
 import type { UserRow } from "../../domain/users/users.js";
 import { workspacesOfOrganization, workspacesOfTemplate, workspacesOfUser } from "../../domain/workspaces/list.js";
 import type { WorkspaceRow } from "../../domain/workspaces/workspaces.js";
-import { Needs } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { TemplateType } from "../templates/templates.js";
@@ -15,7 +15,7 @@ import { WorkspaceConnection } from "./workspaces.js";
 
 @Resolver(() => UserType)
 export class WorkspacesOfUsersResolver {
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @FieldResolver(() => WorkspaceConnection, {
     description: "Workspaces of the user that the caller may read, the most recently used first.",
   })
@@ -30,7 +30,7 @@ export class WorkspacesOfUsersResolver {
 
 @Resolver(() => OrganizationType)
 export class WorkspacesOfOrganizationsResolver {
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @FieldResolver(() => WorkspaceConnection, {
     description: "Workspaces of the organization that the caller may read, the most recently used first.",
   })
@@ -45,7 +45,7 @@ export class WorkspacesOfOrganizationsResolver {
 
 @Resolver(() => TemplateType)
 export class WorkspacesOfTemplatesResolver {
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @FieldResolver(() => WorkspaceConnection, {
     description: "Workspaces of the template that the caller may read, the most recently used first.",
   })

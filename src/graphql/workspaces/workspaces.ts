@@ -33,7 +33,7 @@ import {
   WorkspaceStatus,
 } from "../../domain/workspaces/workspaces.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, ReadWith } from "../engine/access.js";
+import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -61,7 +61,7 @@ registerEnumType(WorkspaceStatus, {
   },
 });
 
-@ReadWith("workspace:read", "id", "name")
+@Access({ readWith: "workspace:read", references: ["id", "name"] })
 @ObjectType("Workspace", {
   simpleResolvers: true,
   description: "An environment of a user, made from a template by builds.",
@@ -128,7 +128,7 @@ export class WorkspacesArgs extends PageArgs implements WorkspacesQuery {
 
 @Resolver(() => WorkspaceType)
 export class WorkspacesResolver {
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @Query(() => WorkspaceType, { nullable: true, description: "Returns a workspace." })
   workspace(
     @Arg("id", () => UUID, { description: "ID of the workspace." }) id: string,
@@ -137,7 +137,7 @@ export class WorkspacesResolver {
     return findWorkspace(ctx, id);
   }
 
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @Query(() => WorkspaceType, { nullable: true, description: "Returns a workspace of an owner by its name." })
   workspaceByName(
     @Arg("owner", () => String, { description: "The owner: ID, username, or `me`." }) owner: string,
@@ -147,7 +147,7 @@ export class WorkspacesResolver {
     return findWorkspaceByName(ctx, owner, name);
   }
 
-  @Needs("workspace:read")
+  @Access({ needs: ["workspace:read"] })
   @Query(() => WorkspaceConnection, {
     description: "Lists the workspaces that the caller may read, by default the most recently used first.",
   })
@@ -170,13 +170,13 @@ export class WorkspacesResolver {
     return ctx.load(usersById, ownerId);
   }
 
-  @Covers("id", "name", "displayName", "icon")
+  @Access({ covers: ["id", "name", "displayName", "icon"] })
   @FieldResolver(() => TemplateType, { description: "Template that the workspace is made from." })
   template(@Root() { templateId }: WorkspaceRow, @Ctx() ctx: Context): Promise<TemplateRow | undefined> {
     return ctx.load(templatesById, templateId);
   }
 
-  @Covers("id", "name", "displayName")
+  @Access({ covers: ["id", "name", "displayName"] })
   @FieldResolver(() => OrganizationType, { description: "Organization that the workspace belongs to." })
   organization(@Root() { organizationId }: WorkspaceRow, @Ctx() ctx: Context): Promise<OrganizationRow | undefined> {
     return ctx.load(organizationsById, organizationId);

@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import { Problems } from "../../domain/kernel/errors.js";
 import { truthOf } from "../../domain/kernel/text.js";
-import { entryKeyOf, ruleOf } from "../../graphql/engine/access.js";
+import { accessOf, entryKeyOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
 import { bearerOf } from "../../http/credentials.js";
@@ -136,7 +136,7 @@ export const fieldOnTheWire = (field: GraphQLInputField): Given => ({
   type: field.type,
   isRequired: isRequiredInputField(field),
   otherwise: field.defaultValue,
-  rule: ruleOf(field),
+  rule: accessOf(field).rule,
   description: field.description ?? undefined,
 });
 
