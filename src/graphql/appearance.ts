@@ -1,4 +1,4 @@
-import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type Appearance,
@@ -10,15 +10,14 @@ import {
   type UpdatedAppearance,
 } from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A banner that clients show to every user." })
 class BannerType implements Banner {
-  @Field(() => Boolean, { description: "Whether the banner is shown." }) enabled!: boolean;
-  @Field(() => String, { description: "Text in Markdown; HTML tags are shown as text." }) message!: string;
-  @Field(() => String, {
+  @Field({ description: "Whether the banner is shown." }) enabled!: boolean;
+  @Field({ description: "Text in Markdown; HTML tags are shown as text." }) message!: string;
+  @Field({
     description: "Background color: `#` and six hexadecimal digits; empty if there is no banner.",
   })
   backgroundColor!: string;
@@ -26,16 +25,16 @@ class BannerType implements Banner {
 
 @ObjectType("SupportLink", { simpleResolvers: true, description: "A link to documentation or support." })
 class SupportLinkType implements SupportLink {
-  @Field(() => String, { description: "Label of the link." }) name!: string;
+  @Field({ description: "Label of the link." }) name!: string;
   @Field(() => Url, { description: "URL of the link." }) target!: string;
-  @Field(() => String, { description: "Icon of the link: `bug`, `chat`, `docs`, `star`, or the URL of an image." })
+  @Field({ description: "Icon of the link: `bug`, `chat`, `docs`, `star`, or the URL of an image." })
   icon!: string;
-  @Field(() => String, { description: "Where clients show the link: `navbar` or `dropdown`." }) location!: string;
+  @Field({ description: "Where clients show the link: `navbar` or `dropdown`." }) location!: string;
 }
 
 @ObjectType("Appearance", { simpleResolvers: true, description: "Branding of the deployment." })
 class AppearanceType implements Appearance {
-  @Field(() => String, { description: "Name of the application; empty for the built-in name." })
+  @Field({ description: "Name of the application; empty for the built-in name." })
   applicationName!: string;
   @Field(() => Url, { description: "URL of the logo; empty for the built-in logo." }) logoUrl!: string;
   @Field(() => [BannerType], { description: "Banners shown to every user, in order." })
@@ -47,10 +46,10 @@ class AppearanceType implements Appearance {
 
 @InputType("BannerInput", { description: "A banner that clients show to every user." })
 class BannerInputType implements Partial<Banner> {
-  @Field(() => Boolean, { nullable: true, description: "Whether the banner is shown. Default: false." })
+  @Field({ nullable: true, description: "Whether the banner is shown. Default: false." })
   enabled?: boolean;
-  @Field(() => String, { nullable: true, description: "Text in Markdown, at most 3000 characters." }) message?: string;
-  @Field(() => String, {
+  @Field({ nullable: true, description: "Text in Markdown, at most 3000 characters." }) message?: string;
+  @Field({
     nullable: true,
     description: "Background color: `#` and six hexadecimal digits. Required for a banner that is shown or has a text.",
   })
@@ -77,8 +76,8 @@ class UpdateAppearanceInput implements UpdateAppearance {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `updateAppearance`." })
 class UpdateAppearancePayload implements Pick<UpdatedAppearance, "serviceBanner"> {
-  @Field(() => AppearanceType, { description: "The branding after the update." }) appearance!: AppearanceType;
-  @Field(() => BannerType, { description: "The service banner as given in the input, otherwise the first banner." })
+  @Field({ description: "The branding after the update." }) appearance!: AppearanceType;
+  @Field({ description: "The service banner as given in the input, otherwise the first banner." })
   serviceBanner!: BannerType;
 }
 
@@ -98,7 +97,7 @@ export class AppearanceResolver {
   @Access({ needs: ["deployment_config:update"] })
   @Mutation(() => UpdateAppearancePayload, { description: "Replaces the branding of the deployment." })
   updateAppearance(
-    @Arg("input", () => UpdateAppearanceInput, { description: "The new branding." }) input: UpdateAppearanceInput,
+    @Arg("input", { description: "The new branding." }) input: UpdateAppearanceInput,
     @Ctx() ctx: Context,
   ): Promise<UpdatedAppearance> {
     return updateAppearance(ctx, input);

@@ -1,17 +1,16 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   applicationsHost,
   type CreateApplicationRedirect,
   createApplicationRedirect,
 } from "../domain/applications/applications.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
 @InputType({ description: "An application that the caller wants to open." })
 class CreateApplicationRedirectInput implements CreateApplicationRedirect {
-  @Field(() => String, {
+  @Field({
     description: "Its http or https URL, at a host of the deployment or of a proxy. At most 2048 bytes.",
   })
   redirectUri!: string;
@@ -42,7 +41,7 @@ export class ApplicationsResolver {
       "Creates a key that opens applications and nothing else, and the URL that hands it to the host of an application.",
   })
   async createApplicationRedirect(
-    @Arg("input", () => CreateApplicationRedirectInput, { description: "The application." })
+    @Arg("input", { description: "The application." })
     input: CreateApplicationRedirectInput,
     @Ctx() ctx: Context,
   ): Promise<CreateApplicationRedirectPayload> {

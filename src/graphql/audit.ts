@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   Field,
@@ -22,7 +23,6 @@ import { mostCounted } from "../domain/kernel/lists.js";
 import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
 import { orderOf } from "./engine/orders.js";
@@ -66,14 +66,14 @@ class AuditEventType implements AuditEventRow {
     description: "Current username of the user who acted; null if a machine or the system acted.",
   })
   actorUsername!: string | null;
-  @Field(() => String, {
+  @Field({
     description: "Kind of actor: `user`, `agent`, `provisioner`, `proxy`, `scim_key`, `oauth_client`, or `system`.",
   })
   actorKind!: string;
   @Field(() => String, { nullable: true, description: "ID of the session or API key that authenticated the request." })
   apiKeyId!: string | null;
   @Field(() => AuditAction, { description: "The action." }) action!: AuditAction;
-  @Field(() => String, { description: "Type of the affected resource." }) resourceType!: string;
+  @Field({ description: "Type of the affected resource." }) resourceType!: string;
   @Field(() => String, { nullable: true, description: "ID of the affected resource." }) resourceId!: string | null;
   @Field(() => String, { nullable: true, description: "Name of the affected resource when the action happened." })
   resourceLabel!: string | null;
@@ -81,7 +81,7 @@ class AuditEventType implements AuditEventRow {
   organizationId!: string | null;
   @Field(() => JSONObject, { description: "Old and new values by field. Secret values are shown as `***`." })
   diff!: Diff;
-  @Field(() => String, { description: "ID of the request." }) requestId!: string;
+  @Field({ description: "ID of the request." }) requestId!: string;
   @Field(() => String, { nullable: true, description: "IP address of the client." }) ip!: string | null;
   @Field(() => String, { nullable: true, description: "User-Agent header of the client." }) userAgent!: string | null;
 }
@@ -94,11 +94,11 @@ const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: { de
   description: "Criteria for filtering audit events. An event must match all given fields.",
 })
 class AuditEventFilterInput implements AuditEventFilter {
-  @Field(() => String, { nullable: true, description: "User who acted: ID, username, or `me`." }) actor?: string;
+  @Field({ nullable: true, description: "User who acted: ID, username, or `me`." }) actor?: string;
   @Field(() => AuditAction, { nullable: true, description: "The action." }) action?: AuditAction;
-  @Field(() => String, { nullable: true, description: "Type of the affected resource." }) resourceType?: string;
-  @Field(() => String, { nullable: true, description: "ID of the affected resource." }) resourceId?: string;
-  @Field(() => String, { nullable: true, description: "Organization of the resource: ID, name, or `default`." })
+  @Field({ nullable: true, description: "Type of the affected resource." }) resourceType?: string;
+  @Field({ nullable: true, description: "ID of the affected resource." }) resourceId?: string;
+  @Field({ nullable: true, description: "Organization of the resource: ID, name, or `default`." })
   organization?: string;
   @Field(() => DateTime, { nullable: true, description: "Events at or after this time." }) after?: string;
   @Field(() => DateTime, { nullable: true, description: "Events at or before this time." }) before?: string;

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type AuthCheck,
@@ -7,7 +7,6 @@ import {
   type PermissionCheck,
 } from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })
@@ -20,17 +19,17 @@ export class AuthScopes {
   description: "The object of a permission check: a stored object by its ID, or any object with the given attributes.",
 })
 export class AuthCheckObjectInput implements CheckedObject {
-  @Field(() => String, { description: "Type of the object, such as `group` or `workspace`." })
+  @Field({ description: "Type of the object, such as `group` or `workspace`." })
   resourceType!: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "ID of a stored object. If given, the attributes below are ignored.",
   })
   resourceId?: string;
-  @Field(() => String, { nullable: true, description: "Owner of the object: a user ID or `me`." }) ownerId?: string;
-  @Field(() => String, { nullable: true, description: "Organization of the object: an ID, a name, or `default`." })
+  @Field({ nullable: true, description: "Owner of the object: a user ID or `me`." }) ownerId?: string;
+  @Field({ nullable: true, description: "Organization of the object: an ID, a name, or `default`." })
   organizationId?: string;
-  @Field(() => Boolean, {
+  @Field({
     nullable: true,
     description:
       "Whether to match an object in any of the caller's organizations. Ignored if `organizationId` is given.",
@@ -41,21 +40,21 @@ export class AuthCheckObjectInput implements CheckedObject {
 @InputType({ description: "A permission check: whether the caller may perform an action on an object." })
 @Access({ entryKey: "key" })
 export class AuthCheckInput implements AuthCheck {
-  @Field(() => String, {
+  @Field({
     description: "Name of the check, unique within the request, 1 to 200 characters. Returned with the result.",
   })
   key!: string;
-  @Field(() => String, { description: "The action, such as `read` or `update`." })
+  @Field({ description: "The action, such as `read` or `update`." })
   action!: string;
-  @Field(() => AuthCheckObjectInput, { description: "The object." })
+  @Field({ description: "The object." })
   object!: AuthCheckObjectInput;
 }
 
 @ObjectType({ simpleResolvers: true, description: "The result of a permission check." })
 @Access({ entryKey: "key" })
 export class PermissionCheckResult implements PermissionCheck {
-  @Field(() => String, { description: "Name of the check." }) key!: string;
-  @Field(() => Boolean, {
+  @Field({ description: "Name of the check." }) key!: string;
+  @Field({
     description:
       "Whether the caller may perform the action. False for unknown actions and for missing or unreadable objects.",
   })

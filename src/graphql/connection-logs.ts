@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   Field,
@@ -26,7 +27,6 @@ import { type OrganizationRow, organizationsById } from "../domain/organizations
 import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
 import { orderOf } from "./engine/orders.js";
@@ -71,7 +71,7 @@ class ConnectionSshInfoType {
 
 @ObjectType("ConnectionWebInfo", { simpleResolvers: true, description: "Details of a visit." })
 class ConnectionWebInfoType implements Pick<ConnectionLogRow, "slugOrPort" | "statusCode" | "userAgent"> {
-  @Field(() => String, { description: "Slug of the application, or number of the forwarded port." })
+  @Field({ description: "Slug of the application, or number of the forwarded port." })
   slugOrPort!: string;
   @Field(() => Int, { nullable: true, description: "HTTP status of the application's response, if reported." })
   statusCode!: number | null;
@@ -95,8 +95,8 @@ class ConnectionLogType implements Pick<
   connectTime!: string;
   @Field(() => String, { nullable: true, description: "IP address of the client, if reported." }) ip!: string | null;
   @Field(() => UUID, { description: "ID of the workspace, which may have been deleted." }) workspaceId!: string;
-  @Field(() => String, { description: "Name of the workspace at the time of the connection." }) workspaceName!: string;
-  @Field(() => String, { description: "Name of the workspace agent that accepted the connection." }) agentName!: string;
+  @Field({ description: "Name of the workspace at the time of the connection." }) workspaceName!: string;
+  @Field({ description: "Name of the workspace agent that accepted the connection." }) agentName!: string;
 }
 
 @ObjectType("ConnectionLogConnection", { description: "A page of connection log entries." })
@@ -239,7 +239,7 @@ export class ConnectionLogsResolver {
     description: "Records connection events. For workspace agents and workspace proxies.",
   })
   recordConnections(
-    @Arg("input", () => RecordConnectionsInput, { description: "The events." }) { events }: RecordConnectionsInput,
+    @Arg("input", { description: "The events." }) { events }: RecordConnectionsInput,
     @Ctx() ctx: Context,
   ): Promise<RecordedConnections> {
     return recordConnections(ctx, events);

@@ -9,7 +9,7 @@ import { Url, UUID } from "./engine/scalars.js";
 @ObjectType("SignInProvider", { simpleResolvers: true, description: "An identity provider at which users sign in." })
 class SignInProviderType implements SignInProvider {
   @Field(() => ProviderName, { description: "The kind of the provider." }) type!: ProviderName;
-  @Field(() => String, { description: "The name that sign-in pages show." }) label!: string;
+  @Field({ description: "The name that sign-in pages show." }) label!: string;
   @Field(() => Url, {
     description:
       "Where a browser starts to sign in. It returns to the path in the query parameter `return_to`, with a session cookie.",
@@ -19,12 +19,12 @@ class SignInProviderType implements SignInProvider {
 
 @ObjectType("ServerInfo", { simpleResolvers: true, description: "Public information about this server." })
 class ServerInfoType implements ServerInfo {
-  @Field(() => String, { description: "Version of the server software." }) version!: string;
+  @Field({ description: "Version of the server software." }) version!: string;
   @Field(() => Url, { description: "External URL of the deployment; the base of every link it generates." })
   accessUrl!: string;
   @Field(() => UUID, { description: "Unique ID of the deployment, shared by all of its replicas." })
   deploymentId!: string;
-  @Field(() => Boolean, { description: "Whether users can sign in with a password." }) passwordAuth!: boolean;
+  @Field({ description: "Whether users can sign in with a password." }) passwordAuth!: boolean;
   @Field(() => [SignInProviderType], { description: "The identity providers at which users can sign in." })
   identityProviders!: SignInProvider[];
 }

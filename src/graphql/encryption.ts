@@ -1,4 +1,4 @@
-import { Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { encryptedColumns } from "../domain/encryption/columns.js";
 import {
@@ -8,7 +8,6 @@ import {
   readEncryptionStatus,
 } from "../domain/encryption/status.js";
 import { mostCounted } from "../domain/kernel/lists.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 
 @ObjectType("EncryptedRows", {
@@ -16,7 +15,7 @@ import { Access } from "./engine/access.js";
   description: "Number of values in a table that are encrypted with a key.",
 })
 class EncryptedRowsType implements EncryptedRows {
-  @Field(() => String, { description: "Name of the table." }) table!: string;
+  @Field({ description: "Name of the table." }) table!: string;
   @Field(() => Int, {
     description: `Number of values. Counting stops at ${mostCounted} unless \`exact\` is set: ${mostCounted} means at least that many.`,
   })
@@ -28,8 +27,8 @@ class EncryptedRowsType implements EncryptedRows {
   description: "An encryption key that this server has, or that stored values refer to.",
 })
 class EncryptionKeyStatusType implements EncryptionKeyStatus {
-  @Field(() => String, { description: "ID by which encrypted values refer to the key." }) id!: string;
-  @Field(() => Boolean, { description: "Whether this server has the key." }) present!: boolean;
+  @Field({ description: "ID by which encrypted values refer to the key." }) id!: string;
+  @Field({ description: "Whether this server has the key." }) present!: boolean;
   @Access({ countsAs: encryptedColumns.length })
   @Field(() => [EncryptedRowsType], { description: "Values encrypted with the key, by table." })
   rows!: EncryptedRows[];
@@ -61,7 +60,7 @@ export class EncryptionResolver {
   })
   encryptionStatus(
     @Ctx() ctx: Context,
-    @Arg("exact", () => Boolean, {
+    @Arg("exact", {
       defaultValue: false,
       description: "Counts all values, which takes time in proportion to their number.",
     })

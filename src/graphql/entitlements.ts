@@ -35,7 +35,7 @@ export class FeatureType implements FeatureState {
   @Field(() => String, { description: "Name of the feature in licenses, such as `audit_log` or `user_limit`." })
   name!: FeatureState["name"];
   @Field(() => Entitlement, { description: "Licensing state of the feature." }) entitlement!: Entitlement;
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether the feature works: it is licensed or in its grace period, and not switched off.",
   })
   enabled!: boolean;
@@ -59,12 +59,12 @@ export class EntitlementsType implements EntitlementSet {
   @Field(() => [String], { description: "Licenses that failed verification, with the reason." })
   errors!: readonly string[];
   @Field(() => [String], { description: "Conditions that an operator should review." }) warnings!: readonly string[];
-  @Field(() => Boolean, { description: "Whether the deployment has at least one valid license." }) hasLicense!: boolean;
-  @Field(() => Boolean, {
+  @Field({ description: "Whether the deployment has at least one valid license." }) hasLicense!: boolean;
+  @Field({
     description: "Whether the deployment has valid licenses and all of them are trial licenses.",
   })
   trial!: boolean;
-  @Field(() => Boolean, { description: "Whether a license requires telemetry." }) requireTelemetry!: boolean;
+  @Field({ description: "Whether a license requires telemetry." }) requireTelemetry!: boolean;
   @Field(() => DateTime, { description: "When the entitlements were computed." }) refreshedAt!: string;
 }
 

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
 import {
@@ -8,7 +8,6 @@ import {
   listLicenses,
   refreshEntitlements,
 } from "../domain/licenses/licenses.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
@@ -37,7 +36,7 @@ export class LicenseType implements License {
 
 @InputType({ description: "Input of `addLicense`." })
 export class AddLicenseInput {
-  @Field(() => String, { description: "The license: a JWT of at most 16 KiB." })
+  @Field({ description: "The license: a JWT of at most 16 KiB." })
   license!: string;
 }
 
@@ -80,7 +79,7 @@ export class LicensesResolver {
       "Uploads a license. It takes effect on this replica before the response, and on the others moments later.",
   })
   async addLicense(
-    @Arg("input", () => AddLicenseInput, { description: "The license to upload." }) { license }: AddLicenseInput,
+    @Arg("input", { description: "The license to upload." }) { license }: AddLicenseInput,
     @Ctx() ctx: Context,
   ): Promise<AddLicensePayload> {
     return { license: await addLicense(ctx, license) };
@@ -89,7 +88,7 @@ export class LicensesResolver {
   @Access({ needs: ["license:delete"] })
   @Mutation(() => DeleteLicensePayload, { description: "Deletes a license and revokes what only that license grants." })
   async deleteLicense(
-    @Arg("input", () => DeleteLicenseInput, { description: "The license to delete." }) { id }: DeleteLicenseInput,
+    @Arg("input", { description: "The license to delete." }) { id }: DeleteLicenseInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteLicensePayload> {
     return { license: await deleteLicense(ctx, id) };

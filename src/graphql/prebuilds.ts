@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type PrebuildsSettings,
@@ -6,7 +6,6 @@ import {
   type UpdatedPrebuildsSettings,
   updatePrebuildsSettings,
 } from "../domain/prebuilds/settings.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {
@@ -14,7 +13,7 @@ import { Access } from "./engine/access.js";
   description: "Deployment-wide settings of prebuilt workspaces.",
 })
 class PrebuildsSettingsType implements PrebuildsSettings {
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether reconciliation is paused. While it is paused, no prebuilt workspace is created or deleted.",
   })
   reconciliationPaused!: boolean;
@@ -22,7 +21,7 @@ class PrebuildsSettingsType implements PrebuildsSettings {
 
 @InputType({ description: "Input of `updatePrebuildsSettings`." })
 class UpdatePrebuildsSettingsInput implements PrebuildsSettings {
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
   })
   reconciliationPaused!: boolean;
@@ -30,9 +29,9 @@ class UpdatePrebuildsSettingsInput implements PrebuildsSettings {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `updatePrebuildsSettings`." })
 class UpdatePrebuildsSettingsPayload implements UpdatedPrebuildsSettings {
-  @Field(() => PrebuildsSettingsType, { description: "The settings after the update." })
+  @Field({ description: "The settings after the update." })
   prebuildsSettings!: PrebuildsSettingsType;
-  @Field(() => Boolean, { description: "Whether the update changed any setting." }) changed!: boolean;
+  @Field({ description: "Whether the update changed any setting." }) changed!: boolean;
 }
 
 @Resolver()
@@ -48,7 +47,7 @@ export class PrebuildsResolver {
     description: "Replaces the deployment-wide settings of prebuilt workspaces.",
   })
   updatePrebuildsSettings(
-    @Arg("input", () => UpdatePrebuildsSettingsInput, { description: "The new settings." })
+    @Arg("input", { description: "The new settings." })
     input: UpdatePrebuildsSettingsInput,
     @Ctx() ctx: Context,
   ): Promise<UpdatedPrebuildsSettings> {

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type QuietHours,
@@ -6,7 +6,6 @@ import {
   type SetQuietHours,
   setQuietHours,
 } from "../domain/quiet-hours/quiet-hours.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 
@@ -16,16 +15,16 @@ import { DateTime } from "./engine/scalars.js";
   description: "The daily time from which on a user's workspaces may be stopped and updated.",
 })
 export class QuietHoursType implements QuietHours {
-  @Field(() => String, {
+  @Field({
     description: "The schedule as a cron expression, such as `CRON_TZ=Europe/Berlin 30 2 * * *`.",
   })
   schedule!: string;
-  @Field(() => String, { description: "IANA name of the time zone of the schedule." }) timezone!: string;
-  @Field(() => String, { description: "Local time of the start as `HH:MM`." }) time!: string;
+  @Field({ description: "IANA name of the time zone of the schedule." }) timezone!: string;
+  @Field({ description: "Local time of the start as `HH:MM`." }) time!: string;
   @Field(() => DateTime, { description: "Time of the next start." }) next!: string;
-  @Field(() => Boolean, { description: "Whether the schedule is the user's own; if not, it is the default." })
+  @Field({ description: "Whether the schedule is the user's own; if not, it is the default." })
   userSet!: boolean;
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether users may set a schedule of their own; if not, the default applies to all.",
   })
   userCanSet!: boolean;
@@ -33,7 +32,7 @@ export class QuietHoursType implements QuietHours {
 
 @InputType({ description: "Input of `setQuietHours`." })
 export class SetQuietHoursInput implements SetQuietHours {
-  @Field(() => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
   @Field(() => String, {
     nullable: true,
     description:
@@ -45,7 +44,7 @@ export class SetQuietHoursInput implements SetQuietHours {
 @ObjectType({ simpleResolvers: true, description: "Payload of `setQuietHours`." })
 export class SetQuietHoursPayload {
   @Access({ covers: "everything" })
-  @Field(() => QuietHoursType, { description: "The effective quiet hours." })
+  @Field({ description: "The effective quiet hours." })
   quietHours!: QuietHoursType;
 }
 
@@ -54,7 +53,7 @@ export class QuietHoursResolver {
   @Access({ needs: ["user:read_personal"] })
   @Query(() => QuietHoursType, { nullable: true, description: "Returns the quiet hours of a user." })
   quietHours(
-    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("user", { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Ctx() ctx: Context,
   ): Promise<QuietHoursType> {
     return readQuietHours(ctx, user);
@@ -65,7 +64,7 @@ export class QuietHoursResolver {
     description: "Sets the quiet hours of a user, or restores the default.",
   })
   async setQuietHours(
-    @Arg("input", () => SetQuietHoursInput, { description: "The quiet hours." }) input: SetQuietHoursInput,
+    @Arg("input", { description: "The quiet hours." }) input: SetQuietHoursInput,
     @Ctx() ctx: Context,
   ): Promise<SetQuietHoursPayload> {
     return { quietHours: await setQuietHours(ctx, input) };

@@ -1,6 +1,5 @@
 import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
-import { withArgumentTypes } from "./engine/arguments.js";
 import { checkArguments, requireDeclaredScopes } from "./engine/needs.js";
 import { paceConnections } from "./engine/pacing.js";
 import { limitTries } from "./engine/rate-limits.js";
@@ -12,21 +11,19 @@ let built: GraphQLSchema | undefined;
 export const getSchema = (): GraphQLSchema => (built ??= buildSchema());
 
 export function buildSchema(): GraphQLSchema {
-  const schema = withArgumentTypes(() =>
-    buildSchemaSync({
-      resolvers: resolvers as unknown as NonEmptyArray<Function>,
-      validate: false,
-      // The builder's check reads the whole schema by introspection, which takes 80 ms; the first operation checks as much.
-      skipCheck: true,
-      // Unused, since each subscription has its own `subscribe` function, but required by the builder.
-      pubSub: {
-        publish: () => {},
-        subscribe: () => {
-          throw new Error("Subscriptions provide their own source.");
-        },
+  const schema = buildSchemaSync({
+    resolvers: resolvers as unknown as NonEmptyArray<Function>,
+    validate: false,
+    // The builder's check reads the whole schema by introspection, which takes 80 ms; the first operation checks as much.
+    skipCheck: true,
+    // Unused, since each subscription has its own `subscribe` function, but required by the builder.
+    pubSub: {
+      publish: () => {},
+      subscribe: () => {
+        throw new Error("Subscriptions provide their own source.");
       },
-    }),
-  );
+    },
+  });
   describeRoots(schema);
   requireDeclaredScopes(schema);
   resolveTypesByName(schema);

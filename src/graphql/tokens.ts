@@ -1,4 +1,5 @@
 import {
+  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -26,7 +27,6 @@ import {
 } from "../domain/tokens/keys.js";
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users/users.js";
-import { Arg } from "./engine/arguments.js";
 import { Access } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
@@ -49,9 +49,9 @@ registerEnumType(TokenKind, {
     "A credential of a user: a session, an API token, an OAuth2 access token, or an application key. Its secret is never returned.",
 })
 export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
-  @Field(() => String, { description: "Unique ID: the public part of the key." }) id!: string;
+  @Field({ description: "Unique ID: the public part of the key." }) id!: string;
   @Field(() => TokenKind, { description: "Kind of the key." }) kind!: TokenKind;
-  @Field(() => String, { description: "Name given by the user; empty unless the key is an API token." }) name!: string;
+  @Field({ description: "Name given by the user; empty unless the key is an API token." }) name!: string;
   @Field(() => [String], { description: "Scopes that the key is restricted to; `all` means unrestricted." })
   scopes!: string[];
   @Field(() => [String], {
@@ -75,7 +75,7 @@ export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
 
 @InputType({ description: "Input of `createApiKey`." })
 export class CreateApiKeyInput implements CreateApiKey {
-  @Field(() => String, {
+  @Field({
     description: "Name of 1 to 64 characters, unique among the user's API tokens.",
   })
   name!: string;
@@ -86,7 +86,7 @@ export class CreateApiKeyInput implements CreateApiKey {
     description: "When the token expires. Default: the default token lifetime of the deployment from now.",
   })
   expiresAt?: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "Owner of the token: the ID or username of a service account. Default: the caller.",
   })
@@ -95,8 +95,8 @@ export class CreateApiKeyInput implements CreateApiKey {
 
 @InputType({ description: "Input of `updateApiKey`." })
 export class UpdateApiKeyInput implements UpdateApiKey {
-  @Field(() => String, { description: "ID of the API token." }) id!: string;
-  @Field(() => String, {
+  @Field({ description: "ID of the API token." }) id!: string;
+  @Field({
     description: "New name of 1 to 64 characters, unique among the user's API tokens.",
   })
   name!: string;
@@ -104,7 +104,7 @@ export class UpdateApiKeyInput implements UpdateApiKey {
 
 @InputType({ description: "Input of `revokeApiKey`." })
 export class RevokeApiKeyInput {
-  @Field(() => String, { description: "ID of the API key." }) id!: string;
+  @Field({ description: "ID of the API key." }) id!: string;
 }
 
 /** Payload of mutations of one key, which is read in the mutation's transaction. */
@@ -114,7 +114,7 @@ interface KeyPayload {
 
 @ObjectType({ description: "Payload of `createApiKey`." })
 export class CreateApiKeyPayload {
-  @Field(() => String, { description: "The token, including its secret. Returned only once.", simple: true })
+  @Field({ description: "The token, including its secret. Returned only once.", simple: true })
   token!: string;
 
   @Access({ covers: "everything" })
@@ -144,7 +144,7 @@ export class RevokeSessionsPayload {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `logout`." })
 export class LogoutPayload {
-  @Field(() => String, { description: "ID of the revoked API key." }) apiKeyId!: string;
+  @Field({ description: "ID of the revoked API key." }) apiKeyId!: string;
 }
 
 @Resolver(() => ApiKeyType)
@@ -164,7 +164,7 @@ export class TokensResolver {
   })
   @Access({ needs: ["api_key:read"], openTo: ["session", "token"] })
   apiKeys(
-    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("user", { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Arg("kind", () => TokenKind, { nullable: true, description: "Returns only keys of this kind." })
     kind: TokenKind | null,
     @Ctx() ctx: Context,
@@ -177,27 +177,21 @@ export class TokensResolver {
       "Creates an API token. If the caller's credential is restricted by scopes, the token gets at most its scopes and its remaining lifetime.",
   })
   @Access({ needs: ["api_key:create"], openTo: ["session", "token"] })
-  async createApiKey(
-    @Arg("input", () => CreateApiKeyInput, { description: "The new token." }) input: CreateApiKeyInput,
-    @Ctx() ctx: Context,
-  ) {
+  async createApiKey(@Arg("input", { description: "The new token." }) input: CreateApiKeyInput, @Ctx() ctx: Context) {
     const { id, token } = await createApiKey(ctx, input);
     return { keyId: id, token };
   }
 
   @Mutation(() => UpdateApiKeyPayload, { description: "Renames an API token." })
   @Access({ needs: ["api_key:update"], openTo: ["session", "token"] })
-  async updateApiKey(
-    @Arg("input", () => UpdateApiKeyInput, { description: "The change." }) input: UpdateApiKeyInput,
-    @Ctx() ctx: Context,
-  ) {
+  async updateApiKey(@Arg("input", { description: "The change." }) input: UpdateApiKeyInput, @Ctx() ctx: Context) {
     return { keyId: await updateApiKey(ctx, input) };
   }
 
   @Mutation(() => RevokeApiKeyPayload, { description: "Revokes an API key immediately." })
   @Access({ needs: ["api_key:delete"], openTo: ["session", "token"] })
   async revokeApiKey(
-    @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
+    @Arg("input", { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
     @Ctx() ctx: Context,
   ) {
     return { apiKey: await revokeApiKey(ctx, id) };

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type CreateUserSecret,
@@ -13,7 +13,6 @@ import {
   type UserSecretRow,
   type UserSecretUsage,
 } from "../domain/user-secrets/user-secrets.js";
-import { Arg } from "./engine/arguments.js";
 import { Access, type AccessOptions } from "./engine/access.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 
@@ -25,11 +24,11 @@ import { DateTime, UUID } from "./engine/scalars.js";
 })
 export class UserSecretType implements UserSecretRow {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Name, unique among the user's secrets; never changes." }) name!: string;
-  @Field(() => String, { description: "Free text; may be empty." }) description!: string;
-  @Field(() => String, { description: "Environment variable that is set to the value; empty if none." })
+  @Field({ description: "Name, unique among the user's secrets; never changes." }) name!: string;
+  @Field({ description: "Free text; may be empty." }) description!: string;
+  @Field({ description: "Environment variable that is set to the value; empty if none." })
   envName!: string;
-  @Field(() => String, { description: "File that the value is written to; empty if none." }) filePath!: string;
+  @Field({ description: "File that the value is written to; empty if none." }) filePath!: string;
   @Field(() => DateTime, { nullable: true, description: "When a workspace last received the value; null if none has." })
   lastDeliveredAt!: string | null;
   @Field(() => DateTime, { description: "When the secret was created." }) createdAt!: string;
@@ -59,34 +58,34 @@ const filePathRule = "File to write the value to: a path that begins with `~/` o
 
 @InputType({ description: "Input of `createUserSecret`." })
 class CreateUserSecretInput implements CreateUserSecret {
-  @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
-  @Field(() => String, {
+  @Field({ defaultValue: "me", description: whose }) user!: string;
+  @Field({
     description: "Name, unique among the user's secrets: 1 to 255 bytes without `/`, `?`, and `#`.",
   })
   name!: string;
-  @Field(() => String, { description: "The value, 1 to 24576 bytes, stored unchanged." })
+  @Field({ description: "The value, 1 to 24576 bytes, stored unchanged." })
   value!: string;
-  @Field(() => String, { nullable: true, description: "Free text, at most 1024 characters. Default: empty." })
+  @Field({ nullable: true, description: "Free text, at most 1024 characters. Default: empty." })
   description?: string;
-  @Field(() => String, { nullable: true, description: `${envNameRule} Default: empty.` }) envName?: string;
-  @Field(() => String, { nullable: true, description: `${filePathRule} Default: empty.` }) filePath?: string;
+  @Field({ nullable: true, description: `${envNameRule} Default: empty.` }) envName?: string;
+  @Field({ nullable: true, description: `${filePathRule} Default: empty.` }) filePath?: string;
 }
 
 @InputType({ description: "Input of `updateUserSecret`, with at least one change. Omitted fields keep their value." })
 class UpdateUserSecretInput implements UpdateUserSecret {
-  @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
-  @Field(() => String, { description: "Exact name of the secret." }) name!: string;
-  @Field(() => String, { nullable: true, description: "The new value, 1 to 24576 bytes, stored unchanged." })
+  @Field({ defaultValue: "me", description: whose }) user!: string;
+  @Field({ description: "Exact name of the secret." }) name!: string;
+  @Field({ nullable: true, description: "The new value, 1 to 24576 bytes, stored unchanged." })
   value?: string;
-  @Field(() => String, { nullable: true, description: "Free text, at most 1024 characters." }) description?: string;
-  @Field(() => String, { nullable: true, description: envNameRule }) envName?: string;
-  @Field(() => String, { nullable: true, description: filePathRule }) filePath?: string;
+  @Field({ nullable: true, description: "Free text, at most 1024 characters." }) description?: string;
+  @Field({ nullable: true, description: envNameRule }) envName?: string;
+  @Field({ nullable: true, description: filePathRule }) filePath?: string;
 }
 
 @InputType({ description: "Input of `deleteUserSecret`." })
 class DeleteUserSecretInput implements SecretReference {
-  @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
-  @Field(() => String, { description: "Exact name of the secret." }) name!: string;
+  @Field({ defaultValue: "me", description: whose }) user!: string;
+  @Field({ description: "Exact name of the secret." }) name!: string;
 }
 
 /** Builds the payload type of a mutation: the secret after the mutation, or before its deletion. */
@@ -113,7 +112,7 @@ export class UserSecretsResolver {
   @Access({ needs: ["user_secret:read"] })
   @Query(() => [UserSecretType], { description: "Lists the caller's secrets by name, in byte order." })
   userSecrets(
-    @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
+    @Arg("user", { defaultValue: "me", description: whose }) user: string,
     @Ctx() ctx: Context,
   ): Promise<UserSecretRow[]> {
     return listUserSecrets(ctx, user);
@@ -122,8 +121,8 @@ export class UserSecretsResolver {
   @Access({ needs: ["user_secret:read"] })
   @Query(() => UserSecretType, { nullable: true, description: "Returns one of the caller's secrets." })
   userSecret(
-    @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
-    @Arg("name", () => String, { description: "Exact name of the secret." }) name: string,
+    @Arg("user", { defaultValue: "me", description: whose }) user: string,
+    @Arg("name", { description: "Exact name of the secret." }) name: string,
     @Ctx() ctx: Context,
   ): Promise<UserSecretRow> {
     return readUserSecret(ctx, { user, name });
@@ -135,7 +134,7 @@ export class UserSecretsResolver {
     description: "Returns the storage used by the caller's secrets, and its limits.",
   })
   userSecretUsage(
-    @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
+    @Arg("user", { defaultValue: "me", description: whose }) user: string,
     @Ctx() ctx: Context,
   ): Promise<UserSecretUsage> {
     return readUserSecretUsage(ctx, user);
@@ -144,7 +143,7 @@ export class UserSecretsResolver {
   @Access({ needs: ["user_secret:create"] })
   @Mutation(() => CreateUserSecretPayload, { description: "Creates a secret of the caller." })
   async createUserSecret(
-    @Arg("input", () => CreateUserSecretInput, { description: "The new secret." }) input: CreateUserSecretInput,
+    @Arg("input", { description: "The new secret." }) input: CreateUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
     return { userSecret: await createUserSecret(ctx, input) };
@@ -155,7 +154,7 @@ export class UserSecretsResolver {
     description: "Updates a secret of the caller. Running workspaces keep the old value until they restart.",
   })
   async updateUserSecret(
-    @Arg("input", () => UpdateUserSecretInput, { description: "The changes." }) input: UpdateUserSecretInput,
+    @Arg("input", { description: "The changes." }) input: UpdateUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
     return { userSecret: await updateUserSecret(ctx, input) };
@@ -166,7 +165,7 @@ export class UserSecretsResolver {
     description: "Deletes a secret of the caller. Running workspaces keep the value until they restart.",
   })
   async deleteUserSecret(
-    @Arg("input", () => DeleteUserSecretInput, { description: "The secret to delete." }) input: DeleteUserSecretInput,
+    @Arg("input", { description: "The secret to delete." }) input: DeleteUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
     return { userSecret: await deleteUserSecret(ctx, input) };

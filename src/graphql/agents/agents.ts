@@ -1,4 +1,4 @@
-import { Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import { readAgent } from "../../domain/agents/access.js";
 import { AgentLifecycle, type AgentRow, AgentStatus, type AgentUsage } from "../../domain/agents/agents.js";
 import { type AppRow, appsByAgent } from "../../domain/agents/apps.js";
@@ -6,7 +6,6 @@ import { type AgentLogRow, logsOfAgent } from "../../domain/agents/logs.js";
 import { type LogSource, logSourcesOf, type ScriptRow, scriptsByAgent } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { BigInt, DateTime, Url, UUID } from "../engine/scalars.js";
 import { WorkspaceAppType } from "./apps.js";
@@ -17,13 +16,13 @@ import { WorkspaceAgentLogSourceType, WorkspaceScriptType } from "./scripts.js";
 @Access({ entryKey: "name" })
 @ObjectType("AgentVariable", { simpleResolvers: true, description: "An environment variable." })
 export class AgentVariableType {
-  @Field(() => String, { description: "Name of the variable." }) name!: string;
-  @Field(() => String, { description: "Value of the variable; may be empty." }) value!: string;
+  @Field({ description: "Name of the variable." }) name!: string;
+  @Field({ description: "Value of the variable; may be empty." }) value!: string;
 }
 
 @ObjectType("WorkspaceAgentHealth", { simpleResolvers: true, description: "Whether an agent works." })
 export class WorkspaceAgentHealthType {
-  @Field(() => Boolean, { description: "Whether the agent is healthy." }) healthy!: boolean;
+  @Field({ description: "Whether the agent is healthy." }) healthy!: boolean;
   @Field(() => String, { nullable: true, description: "Why the agent is not healthy; null if it is." })
   reason!: string | null;
 }
@@ -43,9 +42,9 @@ class WorkspaceAgentUsageType implements AgentUsage {
 @ObjectType("WorkspaceAgentLatency", { simpleResolvers: true, description: "Latency of an agent in a region." })
 @Access({ entryKey: "region" })
 class WorkspaceAgentLatencyType {
-  @Field(() => String, { description: "Name of the region." }) region!: string;
+  @Field({ description: "Name of the region." }) region!: string;
   @Field(() => Int, { description: "Milliseconds." }) latencyMs!: number;
-  @Field(() => Boolean, { description: "Whether the agent prefers the region." }) preferred!: boolean;
+  @Field({ description: "Whether the agent prefers the region." }) preferred!: boolean;
 }
 
 @Access({ readWith: "workspace_agent:read", references: ["id", "name"] })
@@ -69,12 +68,12 @@ export class WorkspaceAgentType implements Omit<
   @Field(() => DateTime, { description: "When it was last updated. Heartbeats do not count." }) updatedAt!: string;
   @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
   @Field(() => UUID, { description: "ID of the resource that it belongs to." }) resourceId!: string;
-  @Field(() => String, { description: "Name, unique in the workspace." }) name!: string;
+  @Field({ description: "Name, unique in the workspace." }) name!: string;
   @Field(() => OperatingSystem, { description: "Operating system of its machine." })
   operatingSystem!: AgentRow["operatingSystem"];
   @Field(() => AgentArchitecture, { description: "Processor of its machine." }) architecture!: AgentRow["architecture"];
-  @Field(() => String, { description: "Working directory as the template has it; may be empty." }) directory!: string;
-  @Field(() => String, { description: "Working directory as the agent reported it; may be empty." })
+  @Field({ description: "Working directory as the template has it; may be empty." }) directory!: string;
+  @Field({ description: "Working directory as the agent reported it; may be empty." })
   expandedDirectory!: string;
   @Field(() => StartupScriptBehavior, { description: "Whether users wait for the start scripts." })
   startupScriptBehavior!: AgentRow["startupScriptBehavior"];
@@ -83,8 +82,8 @@ export class WorkspaceAgentType implements Omit<
   @Access({ countsAs: 1 })
   @Field(() => [DisplayApp], { description: "Built-in apps that dashboards show." })
   displayApps!: string[];
-  @Field(() => String, { description: "Version of its program; empty until it started." }) version!: string;
-  @Field(() => String, { description: "Version of the interface that it uses; may be empty." }) apiVersion!: string;
+  @Field({ description: "Version of its program; empty until it started." }) version!: string;
+  @Field({ description: "Version of the interface that it uses; may be empty." }) apiVersion!: string;
   @Access({ countsAs: 1 })
   @Field(() => [AgentSubsystem], { description: "Parts of its environment, as it reported them." })
   subsystems!: string[];
@@ -103,7 +102,7 @@ export class WorkspaceAgentType implements Omit<
   disconnectedAt!: string | null;
   @Field(() => Int, { description: "Size of its log in bytes, with one for the end of each line; at most 1 MiB." })
   logsLength!: number;
-  @Field(() => Boolean, { description: "Whether lines of its log were dropped." }) logsOverflowed!: boolean;
+  @Field({ description: "Whether lines of its log were dropped." }) logsOverflowed!: boolean;
   @Field(() => AgentStatus, { description: "Whether it is connected." }) status!: AgentStatus;
   @Field(() => WorkspaceAgentUsageType, {
     nullable: true,

@@ -68,8 +68,8 @@ export class WorkspaceAppStatusType implements AppStatusRow {
   @Field(() => UUID, { description: "ID of the agent that reported it." }) agentId!: string;
   @Field(() => UUID, { description: "ID of the app." }) appId!: string;
   @Field(() => AppState, { description: "What the program does." }) state!: AppState;
-  @Field(() => String, { description: "Message of the program, at most 160 bytes; may be empty." }) message!: string;
-  @Field(() => String, { description: "URI of what the message is about, such as a pull request; may be empty." })
+  @Field({ description: "Message of the program, at most 160 bytes; may be empty." }) message!: string;
+  @Field({ description: "URI of what the message is about, such as a pull request; may be empty." })
   uri!: string;
 }
 
@@ -87,15 +87,15 @@ class WorkspaceAppHealthcheckType {
 })
 export class WorkspaceAppType implements Pick<AppRow, "id" | "slug" | "displayName" | "icon" | "command" | "health"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Name in URLs, unique in the agent." }) slug!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field({ description: "Name in URLs, unique in the agent." }) slug!: string;
+  @Field({ description: "Display name; may be empty." }) displayName!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
   @Field(() => Url, { description: "URL at which the agent reaches the app; empty if it has none." }) url!: string;
-  @Field(() => String, { description: "Command that runs in a terminal; empty if the app has a URL." })
+  @Field({ description: "Command that runs in a terminal; empty if the app has a URL." })
   command!: string;
   @Field(() => AppOpenIn, { description: "Where a dashboard opens the app." }) openIn!: AppOpenIn;
   @Field(() => AppSharingLevel, { description: "Who may open the app." }) sharingLevel!: AppSharingLevel;
-  @Field(() => String, { description: "Explanation of the app; may be empty." }) tooltip!: string;
+  @Field({ description: "Explanation of the app; may be empty." }) tooltip!: string;
   @Field(() => AppHealth, { description: "Health of the app." }) health!: AppHealth;
 }
 

@@ -1,7 +1,6 @@
-import { Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import { type ExternalAgentCredentials, readExternalAgentCredentials } from "../../domain/agents/credentials.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 
@@ -11,8 +10,8 @@ import { UUID } from "../engine/scalars.js";
   description: "What starts an external agent on its machine.",
 })
 class ExternalAgentCredentialsType implements ExternalAgentCredentials {
-  @Field(() => String, { description: "Token of the agent; the same until the next start." }) agentToken!: string;
-  @Field(() => String, { description: "Command that fetches the agent and runs it with the token." })
+  @Field({ description: "Token of the agent; the same until the next start." }) agentToken!: string;
+  @Field({ description: "Command that fetches the agent and runs it with the token." })
   command!: string;
 }
 
@@ -26,7 +25,7 @@ export class ExternalAgentsResolver {
   })
   externalAgentCredentials(
     @Arg("workspaceId", () => UUID, { description: "ID of the workspace." }) workspaceId: string,
-    @Arg("agentName", () => String, { description: "Name of the agent." }) agentName: string,
+    @Arg("agentName", { description: "Name of the agent." }) agentName: string,
     @Ctx() ctx: Context,
   ): Promise<ExternalAgentCredentials> {
     return readExternalAgentCredentials(ctx, workspaceId, agentName);

@@ -1,4 +1,5 @@
 import {
+  Arg,
   ArgsType,
   Ctx,
   Field,
@@ -21,7 +22,6 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/kernel/log-lines.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -46,7 +46,7 @@ export class WorkspaceAgentLogType implements AgentLogRow {
   @Field(() => DateTime, { description: "When it was written, by the clock of the agent." }) createdAt!: string;
   @Field(() => AgentLogLevel, { description: "Importance of the line." }) level!: AgentLogLevel;
   @Field(() => UUID, { description: "ID of the log source that wrote it." }) logSourceId!: string;
-  @Field(() => String, { description: "Text of the line, at most 4 KiB." }) output!: string;
+  @Field({ description: "Text of the line, at most 4 KiB." }) output!: string;
 }
 
 @ObjectType("WorkspaceAgentLogConnection", { description: "A page of the log of an agent." })
@@ -67,7 +67,7 @@ export class LogArgs implements LogArguments {
 class AgentLogInput {
   @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
   @Field(() => AgentLogLevel, { description: "Importance of the line." }) level!: AgentLogLevel;
-  @Field(() => String, { description: "Text of the line; a text of more than 4 KiB is cut and gets a mark." })
+  @Field({ description: "Text of the line; a text of more than 4 KiB is cut and gets a mark." })
   output!: string;
 }
 
@@ -80,7 +80,7 @@ class AppendAgentLogsInput implements AppendAgentLogs {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `appendAgentLogs`." })
 class AppendAgentLogsPayload {
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether lines were dropped, now or before, because the log of the agent is limited to 1 MiB.",
   })
   overflowed!: boolean;
@@ -91,7 +91,7 @@ export class AgentLogsResolver {
   @Access({ openTo: ["agent"] })
   @Mutation(() => AppendAgentLogsPayload, { description: "Appends lines to the log of the calling agent." })
   async appendAgentLogs(
-    @Arg("input", () => AppendAgentLogsInput, { description: "The lines." }) input: AppendAgentLogsInput,
+    @Arg("input", { description: "The lines." }) input: AppendAgentLogsInput,
     @Ctx() ctx: Context,
   ): Promise<AppendAgentLogsPayload> {
     return { overflowed: await appendAgentLogs(ctx, input) };

@@ -12,19 +12,19 @@ import { AgentRestart } from "./kinds.js";
 
 @ObjectType("AgentFile", { simpleResolvers: true, description: "A file that an agent writes before its scripts run." })
 class AgentFileType {
-  @Field(() => String, { description: "Path of the file; `~/` is the home directory of the user." }) path!: string;
-  @Field(() => String, { description: "Content of the file." }) content!: string;
+  @Field({ description: "Path of the file; `~/` is the home directory of the user." }) path!: string;
+  @Field({ description: "Content of the file." }) content!: string;
 }
 
 @ObjectType("AgentSecretError", { simpleResolvers: true, description: "A secret that could not be delivered." })
 class AgentSecretErrorType implements UndeliveredSecret {
-  @Field(() => String, { description: "Name of the secret." }) name!: string;
-  @Field(() => String, { description: "Why it was left out." }) reason!: string;
+  @Field({ description: "Name of the secret." }) name!: string;
+  @Field({ description: "Why it was left out." }) reason!: string;
 }
 
 @ObjectType("AgentManifestApp", { simpleResolvers: true, description: "An app that an agent serves and checks." })
 class AgentManifestAppType {
-  @Field(() => String, { description: "Name, unique in the agent." }) slug!: string;
+  @Field({ description: "Name, unique in the agent." }) slug!: string;
   @Field(() => Url, { description: "URL at which the agent reaches the app; empty if it has none." }) url!: string;
 }
 
@@ -52,15 +52,15 @@ export class AgentManifestAppsResolver {
 @ObjectType("AgentManifestScript", { simpleResolvers: true, description: "A script that an agent runs." })
 class AgentManifestScriptType {
   @Field(() => UUID, { description: "ID with which its result is reported." }) id!: string;
-  @Field(() => String, { description: "Display name." }) displayName!: string;
-  @Field(() => String, { description: "Text of the script." }) script!: string;
-  @Field(() => Boolean, { description: "Whether it runs when the workspace starts." }) runOnStart!: boolean;
-  @Field(() => Boolean, { description: "Whether it runs when the workspace stops." }) runOnStop!: boolean;
-  @Field(() => Boolean, { description: "Whether users cannot sign in to the workspace before it ended." })
+  @Field({ description: "Display name." }) displayName!: string;
+  @Field({ description: "Text of the script." }) script!: string;
+  @Field({ description: "Whether it runs when the workspace starts." }) runOnStart!: boolean;
+  @Field({ description: "Whether it runs when the workspace stops." }) runOnStop!: boolean;
+  @Field({ description: "Whether users cannot sign in to the workspace before it ended." })
   startBlocksLogin!: boolean;
-  @Field(() => String, { description: "When it runs, as the five fields of cron; empty if not by time." })
+  @Field({ description: "When it runs, as the five fields of cron; empty if not by time." })
   cron!: string;
-  @Field(() => String, { description: "File that receives its output; may be empty." }) logPath!: string;
+  @Field({ description: "File that receives its output; may be empty." }) logPath!: string;
   @Field(() => UUID, { description: "ID with which its output is appended to the log." }) logSourceId!: string;
 }
 
@@ -75,7 +75,7 @@ export class AgentManifestScriptsResolver {
 @ObjectType("AgentTask", { simpleResolvers: true, description: "The task of a workspace." })
 class AgentTaskType {
   @Field(() => UUID, { description: "ID of the task." }) id!: string;
-  @Field(() => String, { description: "Its prompt; may be empty." }) prompt!: string;
+  @Field({ description: "Its prompt; may be empty." }) prompt!: string;
   @Field(() => String, {
     nullable: true,
     description: "The slug of the agent's app at which the program of the task is reached; null for other agents.",
@@ -89,12 +89,12 @@ class AgentTaskType {
 })
 class AgentManifestType {
   @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
-  @Field(() => String, { description: "Name of the workspace." }) workspaceName!: string;
+  @Field({ description: "Name of the workspace." }) workspaceName!: string;
   @Field(() => UUID, { description: "ID of the owner of the workspace." }) ownerId!: string;
-  @Field(() => String, { description: "Username of the owner of the workspace." }) ownerUsername!: string;
+  @Field({ description: "Username of the owner of the workspace." }) ownerUsername!: string;
   @Field(() => Int, { description: "Number of the start." }) buildNumber!: number;
   @Field(() => Url, { description: "Base URL of this server." }) accessUrl!: string;
-  @Field(() => String, { description: "Working directory; empty for the home directory." }) directory!: string;
+  @Field({ description: "Working directory; empty for the home directory." }) directory!: string;
   @Access({ countsAs: 1 })
   @Field(() => [String], { description: "Program and arguments; empty if nothing is to be started." })
   command!: string[];
@@ -111,7 +111,7 @@ class AgentManifestType {
 
 @ObjectType("AgentEvent", { simpleResolvers: true, description: "What an agent must do." })
 class AgentEventType implements AgentEvent {
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether it must end, because a stop or a deletion of the workspace has begun.",
   })
   shutdown!: boolean;

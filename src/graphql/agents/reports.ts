@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
 import { AgentLifecycle, agentsById, type AgentRow } from "../../domain/agents/agents.js";
 import { AppHealth, AppState } from "../../domain/agents/apps.js";
 import {
@@ -18,7 +18,6 @@ import {
 } from "../../domain/agents/reports.js";
 import { reportScriptResult, type ScriptResult, ScriptStatus } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceAgentType } from "./agents.js";
@@ -51,7 +50,7 @@ abstract class ReportedAgent {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `agentHeartbeat`." })
 class AgentHeartbeatPayload {
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether the agent must end, because a stop or a deletion of the workspace has begun.",
   })
   shutdown!: boolean;
@@ -59,13 +58,13 @@ class AgentHeartbeatPayload {
 
 @InputType({ description: "Input of `reportAgentStartup`." })
 class ReportAgentStartupInput implements AgentStartup {
-  @Field(() => String, { description: "Version of the program, at most 64 characters." }) version!: string;
+  @Field({ description: "Version of the program, at most 64 characters." }) version!: string;
   @Field(() => String, {
     nullable: true,
     description: "Version of the interface that it uses, at most 16 characters. Default: empty.",
   })
   apiVersion?: string | null;
-  @Field(() => String, { description: "Its working directory, at most 4096 characters." }) expandedDirectory!: string;
+  @Field({ description: "Its working directory, at most 4096 characters." }) expandedDirectory!: string;
   @Field(() => [AgentSubsystem], { nullable: true, description: "Parts of its environment. Default: none." })
   subsystems?: AgentSubsystem[] | null;
 }
@@ -78,7 +77,7 @@ class ReportAgentLifecycleInput {
 
 @InputType({ description: "Health of an app of the calling agent." })
 class ReportedAppHealthInput {
-  @Field(() => String, { description: "Slug of the app." }) slug!: string;
+  @Field({ description: "Slug of the app." }) slug!: string;
   @Field(() => AppHealth, { description: "Its health; not DISABLED. Ignored for apps without a health check." })
   health!: AppHealth;
 }
@@ -90,9 +89,9 @@ class ReportAppHealthInput {
 
 @InputType({ description: "Input of `reportAppStatus`." })
 class ReportAppStatusInput implements AppStatusReport {
-  @Field(() => String, { description: "Slug of an app of the agent." }) appSlug!: string;
+  @Field({ description: "Slug of an app of the agent." }) appSlug!: string;
   @Field(() => ReportedAppState, { description: "What the program does." }) state!: AppState;
-  @Field(() => String, { description: "Message for people, at most 160 bytes; may be empty." }) message!: string;
+  @Field({ description: "Message for people, at most 160 bytes; may be empty." }) message!: string;
   @Field(() => String, {
     nullable: true,
     description: "URI of what the message is about: http, https or file, at most 2048 bytes. Default: none.",
@@ -154,7 +153,7 @@ export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAgentStartupPayload, { description: "Records what the calling agent is, when it starts." })
   async reportAgentStartup(
-    @Arg("input", () => ReportAgentStartupInput, { description: "The agent." }) input: ReportAgentStartupInput,
+    @Arg("input", { description: "The agent." }) input: ReportAgentStartupInput,
     @Ctx() ctx: Context,
   ): Reported {
     return { agentId: await reportAgentStartup(ctx, input) };
@@ -166,7 +165,7 @@ export class AgentReportsResolver {
       "Records the state of the calling agent. Fails with CONFLICT for an earlier state than the current one.",
   })
   async reportAgentLifecycle(
-    @Arg("input", () => ReportAgentLifecycleInput, { description: "The state." }) { state }: ReportAgentLifecycleInput,
+    @Arg("input", { description: "The state." }) { state }: ReportAgentLifecycleInput,
     @Ctx() ctx: Context,
   ): Reported {
     return { agentId: await reportAgentLifecycle(ctx, state) };
@@ -175,7 +174,7 @@ export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
   @Mutation(() => ReportAppHealthPayload, { description: "Records the health of apps of the calling agent." })
   async reportAppHealth(
-    @Arg("input", () => ReportAppHealthInput, { description: "The apps." }) { apps }: ReportAppHealthInput,
+    @Arg("input", { description: "The apps." }) { apps }: ReportAppHealthInput,
     @Ctx() ctx: Context,
   ): Reported {
     return { agentId: await reportAppHealth(ctx, apps) };
@@ -187,7 +186,7 @@ export class AgentReportsResolver {
       "Records what a program does in an app of the calling agent. Work moves the deadline of the workspace.",
   })
   reportAppStatus(
-    @Arg("input", () => ReportAppStatusInput, { description: "The status." }) input: ReportAppStatusInput,
+    @Arg("input", { description: "The status." }) input: ReportAppStatusInput,
     @Ctx() ctx: Context,
   ): Promise<AppStatusOfAgent> {
     return reportAppStatus(ctx, input);
@@ -196,7 +195,7 @@ export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
   @Mutation(() => ReportScriptResultPayload, { description: "Records the result of a script of the calling agent." })
   async reportScriptResult(
-    @Arg("input", () => ReportScriptResultInput, { description: "The result." }) input: ReportScriptResultInput,
+    @Arg("input", { description: "The result." }) input: ReportScriptResultInput,
     @Ctx() ctx: Context,
   ): Reported {
     return { agentId: await reportScriptResult(ctx, input) };
@@ -207,7 +206,7 @@ export class AgentReportsResolver {
     description: "Records memory and disk of the machine of the calling agent.",
   })
   async reportAgentResources(
-    @Arg("input", () => ReportAgentResourcesInput, { description: "Memory and disk." })
+    @Arg("input", { description: "Memory and disk." })
     input: ReportAgentResourcesInput,
     @Ctx() ctx: Context,
   ): Reported {

@@ -17,15 +17,15 @@ registerEnumType(ScriptStatus, {
 export class WorkspaceScriptType implements Omit<ScriptRow, "agentId"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
-  @Field(() => String, { description: "Display name." }) displayName!: string;
-  @Field(() => String, { description: "Text of the script." }) script!: string;
-  @Field(() => String, { description: "When it runs, as the five fields of cron; empty if not by time." })
+  @Field({ description: "Display name." }) displayName!: string;
+  @Field({ description: "Text of the script." }) script!: string;
+  @Field({ description: "When it runs, as the five fields of cron; empty if not by time." })
   cron!: string;
-  @Field(() => String, { description: "File that receives its output; may be empty." }) logPath!: string;
+  @Field({ description: "File that receives its output; may be empty." }) logPath!: string;
   @Field(() => UUID, { description: "ID of its lines in the log of the agent." }) logSourceId!: string;
-  @Field(() => Boolean, { description: "Whether it runs when the workspace starts." }) runOnStart!: boolean;
-  @Field(() => Boolean, { description: "Whether it runs when the workspace stops." }) runOnStop!: boolean;
-  @Field(() => Boolean, { description: "Whether users cannot sign in to the workspace before it ended." })
+  @Field({ description: "Whether it runs when the workspace starts." }) runOnStart!: boolean;
+  @Field({ description: "Whether it runs when the workspace stops." }) runOnStop!: boolean;
+  @Field({ description: "Whether users cannot sign in to the workspace before it ended." })
   startBlocksLogin!: boolean;
   @Field(() => Int, { description: "Seconds after which a run is ended; 0 for no limit." }) timeout!: number;
   @Field(() => Int, { nullable: true, description: "Exit code of the last run; null before the first." })
@@ -46,6 +46,6 @@ export class WorkspaceAgentLogSourceType implements LogSource {
   @Field(() => UUID, { description: "ID of its lines." }) id!: string;
   @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
   @Field(() => UUID, { description: "ID of the agent." }) agentId!: string;
-  @Field(() => String, { description: "`Agent`, or the display name of the script." }) displayName!: string;
-  @Field(() => String, { description: "URL of an icon. Always empty." }) icon!: string;
+  @Field({ description: "`Agent`, or the display name of the script." }) displayName!: string;
+  @Field({ description: "URL of an icon. Always empty." }) icon!: string;
 }

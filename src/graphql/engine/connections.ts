@@ -1,17 +1,16 @@
-import { ArgsType, type ClassType, Field, Int, ObjectType, Root } from "type-graphql";
+import { Arg, ArgsType, type ClassType, Field, Int, ObjectType, Root } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { offsetRule, type PageArguments, pageSizeRule } from "../../domain/kernel/paging.js";
 import { Access } from "./access.js";
-import { Arg } from "./arguments.js";
 
 @ObjectType("PageInfo", { simpleResolvers: true, description: "The position of a page in its list." })
 export class PageInfoType {
-  @Field(() => Boolean, { description: "Whether there are nodes after this page." }) hasNextPage!: boolean;
-  @Field(() => Boolean, { description: "Whether there are nodes before this page." }) hasPreviousPage!: boolean;
-  @Field(() => String, { nullable: true, description: "The cursor of the first node, for `before`." })
+  @Field({ description: "Whether there are nodes after this page." }) hasNextPage!: boolean;
+  @Field({ description: "Whether there are nodes before this page." }) hasPreviousPage!: boolean;
+  @Field({ nullable: true, description: "The cursor of the first node, for `before`." })
   startCursor?: string;
-  @Field(() => String, { nullable: true, description: "The cursor of the last node, for `after`." }) endCursor?: string;
+  @Field({ nullable: true, description: "The cursor of the last node, for `after`." }) endCursor?: string;
 }
 
 /** The arguments that select a page of a connection. */
@@ -51,7 +50,7 @@ export function connectionOf<Node extends object>(name: string, node: () => Clas
   @ObjectType(`${name}Edge`, { simpleResolvers: true, description: `A node of type \`${name}\` and its cursor.` })
   class Edge {
     @Field(node, { description: "The node." }) node!: Node;
-    @Field(() => String, { description: "The position of the node, for `after` and `before`." }) cursor!: string;
+    @Field({ description: "The position of the node, for `after` and `before`." }) cursor!: string;
   }
 
   @ObjectType(`${name}Connection`, { description: `A page of a list of \`${name}\` nodes.` })

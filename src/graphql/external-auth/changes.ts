@@ -1,11 +1,10 @@
-import { Ctx, Field, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
 import { completeDevice, startDevice } from "../../domain/external-auth/device-flow.js";
 import { linkAt } from "../../domain/external-auth/external-auth.js";
 import { findProvider } from "../../domain/external-auth/providers.js";
 import { deleteExternalAuth, type Unlinked } from "../../domain/external-auth/unlinking.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import {
   CompleteExternalAuthDeviceInput,
@@ -18,7 +17,7 @@ import {
 
 @ObjectType({ description: "Payload of `completeExternalAuthDevice`." })
 class CompleteExternalAuthDevicePayload {
-  @Field(() => String, { description: "ID of the provider.", simple: true }) providerId!: string;
+  @Field({ description: "ID of the provider.", simple: true }) providerId!: string;
 
   @Field(() => ExternalAuthLinkObject, { nullable: true, description: "The linked account; null if it was unlinked." })
   link(@Root() { providerId }: { providerId: string }, @Ctx() ctx: Context): Promise<CheckedLink | null> {

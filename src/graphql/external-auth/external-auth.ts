@@ -1,5 +1,5 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
-import { Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Installation } from "../../domain/external-auth/accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
 import { type AccessToken, type LinkChange, readAccessToken, watchLink } from "../../domain/external-auth/delivery.js";
@@ -21,7 +21,6 @@ import {
   redirects,
 } from "../../domain/external-auth/providers.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { DateTime, Url } from "../engine/scalars.js";
 import {
@@ -149,7 +148,7 @@ export class ExternalAuthLinksResolver {
   })
   externalAuthLinkChanged(
     @Root() change: LinkChange,
-    @Arg("providerId", () => String, { description: "ID of the provider, in any letter case." }) _providerId: string,
+    @Arg("providerId", { description: "ID of the provider, in any letter case." }) _providerId: string,
   ): LinkChange {
     return change;
   }
@@ -204,7 +203,7 @@ export class ExternalAuthResolver {
       "Returns what the caller has at a provider. Refreshes an expired access token and validates it. Fails with UNAVAILABLE if the provider does and there is no recent result.",
   })
   externalAuth(
-    @Arg("id", () => String, { description: "ID of the provider, in any letter case." }) id: string,
+    @Arg("id", { description: "ID of the provider, in any letter case." }) id: string,
     @Ctx() ctx: Context,
   ): Promise<ExternalAuth> {
     return readExternalAuth(ctx, id);

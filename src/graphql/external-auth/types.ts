@@ -39,10 +39,10 @@ export class ExternalAuthProviderObject implements Pick<
   ExternalAuthProvider,
   "id" | "type" | "displayName" | "displayIcon"
 > {
-  @Field(() => String, { description: "Unique ID, compared without regard to letter case." }) id!: string;
+  @Field({ description: "Unique ID, compared without regard to letter case." }) id!: string;
   @Field(() => ExternalAuthProviderType, { description: "Type of the service." }) type!: ExternalAuthProviderType;
-  @Field(() => String, { description: "Name to show." }) displayName!: string;
-  @Field(() => String, { description: "Icon to show: a URL or a path; may be empty." }) displayIcon!: string;
+  @Field({ description: "Name to show." }) displayName!: string;
+  @Field({ description: "Icon to show: a URL or a path; may be empty." }) displayIcon!: string;
 }
 
 @Access({ readWith: read })
@@ -51,8 +51,8 @@ export class ExternalAuthAccount implements Account {
   @Field(() => BigInt, { nullable: true, description: "ID at the provider; null unless it is a whole number." }) id!:
     | number
     | null;
-  @Field(() => String, { description: "Username at the provider." }) login!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) name!: string;
+  @Field({ description: "Username at the provider." }) login!: string;
+  @Field({ description: "Display name; may be empty." }) name!: string;
   @Field(() => Url, { nullable: true, description: "URL of the avatar; null if there is none." }) avatarUrl!:
     | string
     | null;
@@ -82,13 +82,13 @@ export class ExternalAuthInstallation implements Installation {
   description: "The caller's account at a provider. Its tokens are never part of it.",
 })
 export class ExternalAuthLinkObject implements Partial<CheckedLink> {
-  @Field(() => String, { description: "ID of the provider, which may have been removed since." }) providerId!: string;
-  @Field(() => Boolean, {
+  @Field({ description: "ID of the provider, which may have been removed since." }) providerId!: string;
+  @Field({
     description:
       "Whether the access token is valid. Selecting this refreshes an expired token and validates it with the provider, with a cache of a minute.",
   })
   authenticated!: boolean;
-  @Field(() => Boolean, { description: "Whether the access token can be refreshed." }) hasRefreshToken!: boolean;
+  @Field({ description: "Whether the access token can be refreshed." }) hasRefreshToken!: boolean;
   @Field(() => String, {
     nullable: true,
     description:
@@ -105,7 +105,7 @@ export class ExternalAuthObject implements Omit<ExternalAuth, "provider" | "link
   @Field(() => ExternalAuthProviderObject, { description: "The provider." }) provider!: ExternalAuthProvider;
   @Field(() => ExternalAuthLinkObject, { nullable: true, description: "The linked account; null if there is none." })
   link!: CheckedLink | null;
-  @Field(() => Boolean, { description: "Whether an account is linked and its access token is valid." })
+  @Field({ description: "Whether an account is linked and its access token is valid." })
   authenticated!: boolean;
   @Field(() => ExternalAuthAccount, {
     nullable: true,
@@ -122,9 +122,9 @@ export class ExternalAuthOverviewObject implements ExternalAuthOverview {
     description: "The most recently updated link; null if there is none.",
   })
   latest!: CheckedLink | null;
-  @Field(() => Boolean, { description: "Whether the most recently updated link is valid; false if there is none." })
+  @Field({ description: "Whether the most recently updated link is valid; false if there is none." })
   authenticated!: boolean;
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether the most recently updated link can be refreshed; false if there is none.",
   })
   hasRefreshToken!: boolean;
@@ -139,9 +139,9 @@ export class ExternalAuthOverviewObject implements ExternalAuthOverview {
   description: "A device code (RFC 8628), with which the caller links an account without a redirect.",
 })
 export class ExternalAuthDevice implements DeviceAuthorization {
-  @Field(() => String, { description: "The code for `completeExternalAuthDevice`. Returned only once." })
+  @Field({ description: "The code for `completeExternalAuthDevice`. Returned only once." })
   deviceCode!: string;
-  @Field(() => String, { description: "The code that the user enters at the provider." }) userCode!: string;
+  @Field({ description: "The code that the user enters at the provider." }) userCode!: string;
   @Field(() => Url, { nullable: true, description: "The page at which the user enters it; null if unknown." })
   verificationUri!: string | null;
   @Field(() => Int, { description: "Lifetime of the codes in seconds." }) expiresIn!: number;
@@ -154,7 +154,7 @@ export class ExternalAuthDevice implements DeviceAuthorization {
   description: "An access token for Git or other clients; without a valid one, where the user can link an account.",
 })
 export class ExternalAuthAccessToken implements AccessToken {
-  @Field(() => String, { description: "ID of the provider." }) providerId!: string;
+  @Field({ description: "ID of the provider." }) providerId!: string;
   @Field(() => ExternalAuthProviderType, { description: "Type of the provider." }) type!: ExternalAuthProviderType;
   @Field(() => String, { nullable: true, description: "The token; null if no account is linked or it is not valid." })
   accessToken!: string | null;
@@ -174,31 +174,31 @@ export class ExternalAuthAccessToken implements AccessToken {
 @Access({ readWith: read })
 @ObjectType("ExternalAuthLinkChange", { simpleResolvers: true, description: "The state of a link after a change." })
 export class ExternalAuthLinkChange implements LinkChange {
-  @Field(() => String, { description: "ID of the provider." }) providerId!: string;
-  @Field(() => Boolean, { description: "Whether an account is linked." }) isLinked!: boolean;
+  @Field({ description: "ID of the provider." }) providerId!: string;
+  @Field({ description: "Whether an account is linked." }) isLinked!: boolean;
 }
 
 @InputType({ description: "Input of `deleteExternalAuth`." })
 export class DeleteExternalAuthInput {
-  @Field(() => String, { description: `${providerRule} The provider may have been removed.` }) providerId!: string;
+  @Field({ description: `${providerRule} The provider may have been removed.` }) providerId!: string;
 }
 
 @InputType({ description: "Input of `startExternalAuthDevice`." })
 export class StartExternalAuthDeviceInput {
-  @Field(() => String, { description: providerRule }) providerId!: string;
+  @Field({ description: providerRule }) providerId!: string;
 }
 
 @InputType({ description: "Input of `completeExternalAuthDevice`." })
 export class CompleteExternalAuthDeviceInput implements CompleteDevice {
-  @Field(() => String, { description: providerRule }) providerId!: string;
+  @Field({ description: providerRule }) providerId!: string;
   @Field(() => String, { nullable: true, description: "The device code. Default: the caller's newest one." })
   deviceCode?: string | null;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteExternalAuth`." })
 export class DeleteExternalAuthPayload implements Unlinked {
-  @Field(() => String, { description: "ID of the provider." }) providerId!: string;
-  @Field(() => Boolean, { description: "Whether the provider has revoked the tokens." }) tokenRevoked!: boolean;
+  @Field({ description: "ID of the provider." }) providerId!: string;
+  @Field({ description: "Whether the provider has revoked the tokens." }) tokenRevoked!: boolean;
   @Field(() => String, {
     nullable: true,
     description: "Why the provider has not revoked them; null if it has, or if it revokes none.",

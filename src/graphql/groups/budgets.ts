@@ -1,4 +1,16 @@
-import { Ctx, Field, FieldResolver, InputType, Int, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import {
+  Arg,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   aiBudgetOf,
@@ -11,7 +23,6 @@ import {
 import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { groupReference, GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
@@ -59,7 +70,7 @@ export class WorkspaceQuotaType implements WorkspaceQuota {
 
 @InputType({ description: "Input of `setGroupAiBudget`." })
 export class SetGroupAiBudgetInput {
-  @Field(() => String, { description: groupReference })
+  @Field({ description: groupReference })
   group!: string;
   @Access({ rule: spendLimitRule })
   @Field(() => BigInt, {
@@ -70,7 +81,7 @@ export class SetGroupAiBudgetInput {
 
 @InputType({ description: "Input of `deleteGroupAiBudget`." })
 export class DeleteGroupAiBudgetInput {
-  @Field(() => String, { description: groupReference })
+  @Field({ description: groupReference })
   group!: string;
 }
 
@@ -89,7 +100,7 @@ export class AiUsageEntryInput {
 
 @InputType({ description: "Input of `recordAiUsage`." })
 export class RecordAiUsageInput {
-  @Field(() => String, {
+  @Field({
     defaultValue: "default",
     description: "Organization of the tasks: ID, name, or `default`.",
   })
@@ -101,13 +112,13 @@ export class RecordAiUsageInput {
 @ObjectType({ simpleResolvers: true, description: "Payload of `setGroupAiBudget`." })
 export class SetGroupAiBudgetPayload {
   @Access({ covers: "everything" })
-  @Field(() => GroupAiBudgetType, { description: "The budget after the change." })
+  @Field({ description: "The budget after the change." })
   groupAiBudget!: GroupAiBudgetType;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteGroupAiBudget`." })
 export class DeleteGroupAiBudgetPayload {
-  @Field(() => GroupAiBudgetType, { description: "The deleted budget." }) groupAiBudget!: GroupAiBudgetType;
+  @Field({ description: "The deleted budget." }) groupAiBudget!: GroupAiBudgetType;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `recordAiUsage`." })
@@ -130,7 +141,7 @@ export class GroupBudgetsResolver {
   @Access({ needs: ["group_ai_budget:read"] })
   @Query(() => GroupAiBudgetType, { nullable: true, description: "Returns the AI budget of a group." })
   groupAiBudget(
-    @Arg("group", () => String, {
+    @Arg("group", {
       description: groupReference,
     })
     group: string,
@@ -142,7 +153,7 @@ export class GroupBudgetsResolver {
   @Access({ needs: ["group_ai_budget:update"] })
   @Mutation(() => SetGroupAiBudgetPayload, { description: "Creates or replaces the AI budget of a group." })
   async setGroupAiBudget(
-    @Arg("input", () => SetGroupAiBudgetInput, { description: "The budget." }) input: SetGroupAiBudgetInput,
+    @Arg("input", { description: "The budget." }) input: SetGroupAiBudgetInput,
     @Ctx() ctx: Context,
   ): Promise<SetGroupAiBudgetPayload> {
     return { groupAiBudget: await setGroupAiBudget(ctx, input) };
@@ -151,7 +162,7 @@ export class GroupBudgetsResolver {
   @Access({ needs: ["group_ai_budget:delete"] })
   @Mutation(() => DeleteGroupAiBudgetPayload, { description: "Deletes the AI budget of a group." })
   async deleteGroupAiBudget(
-    @Arg("input", () => DeleteGroupAiBudgetInput, { description: "The group." }) { group }: DeleteGroupAiBudgetInput,
+    @Arg("input", { description: "The group." }) { group }: DeleteGroupAiBudgetInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteGroupAiBudgetPayload> {
     return { groupAiBudget: await deleteGroupAiBudget(ctx, group) };
@@ -160,7 +171,7 @@ export class GroupBudgetsResolver {
   @Access({ needs: ["group_ai_budget:update"] })
   @Mutation(() => RecordAiUsagePayload, { description: "Records the AI spending of tasks." })
   async recordAiUsage(
-    @Arg("input", () => RecordAiUsageInput, { description: "The entries to record." }) input: RecordAiUsageInput,
+    @Arg("input", { description: "The entries to record." }) input: RecordAiUsageInput,
     @Ctx() ctx: Context,
   ): Promise<RecordAiUsagePayload> {
     return { recorded: await recordAiUsage(ctx, input) };
@@ -172,8 +183,8 @@ export class GroupBudgetsResolver {
     description: "Returns the AI spending of a user. Requires being that user or permission to read AI budgets.",
   })
   aiSpend(
-    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
-    @Arg("organization", () => String, {
+    @Arg("user", { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("organization", {
       defaultValue: "default",
       description: "The organization: ID, name, or `default`.",
     })
@@ -189,8 +200,8 @@ export class GroupBudgetsResolver {
     description: "Returns the workspace quota of a user in an organization.",
   })
   workspaceQuota(
-    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
-    @Arg("organization", () => String, {
+    @Arg("user", { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("organization", {
       defaultValue: "default",
       description: "The organization: ID, name, or `default`.",
     })

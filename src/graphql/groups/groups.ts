@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -31,7 +32,6 @@ import {
 import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
@@ -63,8 +63,8 @@ export class GroupType implements Omit<
   "organizationId" | "organizationName" | "organizationDisplayName" | "membersAtOnce"
 > {
   @Field(() => UUID, { description: "Unique ID. The `Everyone` group has the ID of its organization." }) id!: string;
-  @Field(() => String, { description: "Name, unique within the organization." }) name!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field({ description: "Name, unique within the organization." }) name!: string;
+  @Field({ description: "Display name; may be empty." }) displayName!: string;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
   @Field(() => Int, { description: quotaAllowance })
   quotaAllowance!: number;
@@ -119,8 +119,8 @@ class GroupsArgs extends PageArgs {
 
 @InputType({ description: "Input of `createGroup`." })
 export class CreateGroupInput {
-  @Field(() => String, { description: "Organization of the new group: ID, name, or `default`." }) organization!: string;
-  @Field(() => String, {
+  @Field({ description: "Organization of the new group: ID, name, or `default`." }) organization!: string;
+  @Field({
     description: "Unique in the organization: at most 36 letters, digits, and single hyphens between them.",
   })
   name!: string;
@@ -141,7 +141,7 @@ export class CreateGroupInput {
 
 @InputType({ description: "Input of `updateGroup`. Fields that are omitted or null keep their value." })
 export class UpdateGroupInput {
-  @Field(() => String, { description: groupReference })
+  @Field({ description: groupReference })
   group!: string;
   @Field(() => String, {
     nullable: true,
@@ -176,7 +176,7 @@ export class UpdateGroupInput {
 
 @InputType({ description: "Input of `deleteGroup`." })
 export class DeleteGroupInput {
-  @Field(() => String, { description: groupReference })
+  @Field({ description: groupReference })
   group!: string;
 }
 
@@ -207,7 +207,7 @@ export class GroupsResolver {
   @Access({ needs: ["group:read"] })
   @Query(() => GroupType, { nullable: true, description: "Returns a group by ID or by name." })
   group(
-    @Arg("group", () => String, {
+    @Arg("group", {
       description: groupReference,
     })
     group: string,
@@ -222,9 +222,9 @@ export class GroupsResolver {
     description: "Returns a group of an organization by name, including `Everyone`.",
   })
   groupByName(
-    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
-    @Arg("name", () => String, { description: "Exact name of the group; never interpreted as an ID." }) name: string,
+    @Arg("name", { description: "Exact name of the group; never interpreted as an ID." }) name: string,
     @Ctx() ctx: Context,
   ): Promise<GroupRow> {
     return findGroupByName(ctx, organization, name);
@@ -243,7 +243,7 @@ export class GroupsResolver {
     description: "Lists the groups of an organization that the caller may read, by default by name and ID.",
   })
   organizationGroups(
-    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
     @Args() args: GroupsArgs,
     @Ctx() ctx: Context,
@@ -274,7 +274,7 @@ export class GroupsResolver {
   @Access({ needs: ["group:create"] })
   @Mutation(() => CreateGroupPayload, { description: "Creates a group without members." })
   async createGroup(
-    @Arg("input", () => CreateGroupInput, { description: "The new group." }) input: CreateGroupInput,
+    @Arg("input", { description: "The new group." }) input: CreateGroupInput,
     @Ctx() ctx: Context,
   ): Promise<{ groupId: string }> {
     return { groupId: await createGroup(ctx, input) };
@@ -283,7 +283,7 @@ export class GroupsResolver {
   @Access({ needs: ["group:update"] })
   @Mutation(() => UpdateGroupPayload, { description: "Updates a group and its membership atomically." })
   async updateGroup(
-    @Arg("input", () => UpdateGroupInput, { description: "The changes." }) input: UpdateGroupInput,
+    @Arg("input", { description: "The changes." }) input: UpdateGroupInput,
     @Ctx() ctx: Context,
   ): Promise<{ groupId: string }> {
     return { groupId: await updateGroup(ctx, input) };
@@ -292,7 +292,7 @@ export class GroupsResolver {
   @Access({ needs: ["group:delete"] })
   @Mutation(() => DeleteGroupPayload, { description: "Deletes a group with its memberships and its AI budget." })
   async deleteGroup(
-    @Arg("input", () => DeleteGroupInput, { description: "The group to delete." }) { group }: DeleteGroupInput,
+    @Arg("input", { description: "The group to delete." }) { group }: DeleteGroupInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteGroupPayload> {
     return { group: await deleteGroup(ctx, group) };

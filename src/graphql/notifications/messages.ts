@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   Field,
@@ -30,7 +31,6 @@ import {
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
 import { sendTestNotification } from "../../domain/notifications/custom.js";
 import { usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -109,7 +109,7 @@ const NotificationMessageConnection = connectionOf("NotificationMessage", () => 
 class NotificationMessageFilterInput implements MessageFilter {
   @Field(() => MessageState, { nullable: true, description: "State." }) state?: MessageState;
   @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
-  @Field(() => String, { nullable: true, description: "The user: ID, username, or `me`." }) user?: string;
+  @Field({ nullable: true, description: "The user: ID, username, or `me`." }) user?: string;
   @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
   @Field(() => DateTime, { nullable: true, description: "Messages of events at or after this time." }) after?: string;
   @Field(() => DateTime, { nullable: true, description: "Messages of events at or before this time." }) before?: string;
@@ -118,14 +118,14 @@ class NotificationMessageFilterInput implements MessageFilter {
 @InputType("UndeliveredNotificationFilter", { description: "Selects undelivered messages. Absent fields match all." })
 class UndeliveredNotificationFilterInput {
   @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
-  @Field(() => String, { nullable: true, description: "The user: ID, username, or `me`." }) user?: string;
+  @Field({ nullable: true, description: "The user: ID, username, or `me`." }) user?: string;
   @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
 }
 
 @InputType({ description: "Input of `retryNotificationMessages`: IDs or a filter." })
 export class RetryNotificationMessagesInput implements RepairMessages {
   @Field(() => [UUID], { nullable: true, description: "IDs of messages, at most 10000." }) ids?: string[];
-  @Field(() => UndeliveredNotificationFilterInput, {
+  @Field({
     nullable: true,
     description: "Selects messages; the oldest 10000.",
   })
@@ -135,7 +135,7 @@ export class RetryNotificationMessagesInput implements RepairMessages {
 @InputType({ description: "Input of `discardNotificationMessages`: IDs or a filter." })
 export class DiscardNotificationMessagesInput implements RepairMessages {
   @Field(() => [UUID], { nullable: true, description: "IDs of messages, at most 10000." }) ids?: string[];
-  @Field(() => UndeliveredNotificationFilterInput, {
+  @Field({
     nullable: true,
     description: "Selects messages; the oldest 10000.",
   })
@@ -212,7 +212,7 @@ export class NotificationMessagesResolver {
     description: "Sends messages again that could not be delivered, except for one-time passcodes.",
   })
   async retryNotificationMessages(
-    @Arg("input", () => RetryNotificationMessagesInput, { description: "The messages." })
+    @Arg("input", { description: "The messages." })
     input: RetryNotificationMessagesInput,
     @Ctx() ctx: Context,
   ): Promise<RetryNotificationMessagesPayload> {
@@ -222,7 +222,7 @@ export class NotificationMessagesResolver {
   @Access({ needs: ["notification_message:update"] })
   @Mutation(() => DiscardNotificationMessagesPayload, { description: "Gives up messages that could not be delivered." })
   async discardNotificationMessages(
-    @Arg("input", () => DiscardNotificationMessagesInput, { description: "The messages." })
+    @Arg("input", { description: "The messages." })
     input: DiscardNotificationMessagesInput,
     @Ctx() ctx: Context,
   ): Promise<DiscardNotificationMessagesPayload> {

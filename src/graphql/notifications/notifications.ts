@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   createUnionType,
@@ -28,7 +29,6 @@ import {
 } from "../../domain/notifications/inbox.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -54,8 +54,8 @@ registerEnumType(TextFormat, {
 
 @ObjectType("InboxAction", { simpleResolvers: true, description: "A link of a notification." })
 export class InboxActionType implements InboxAction {
-  @Field(() => String, { description: "Text of the link." }) label!: string;
-  @Field(() => String, { description: "Target of the link." }) url!: string;
+  @Field({ description: "Text of the link." }) label!: string;
+  @Field({ description: "Target of the link." }) url!: string;
 }
 
 @Access({ readWith: "inbox_notification:read", references: ["id"] })
@@ -65,9 +65,9 @@ export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
   @Field(() => UUID, { description: "ID of the user whose inbox it is in." }) userId!: string;
   @Field(() => UUID, { description: "ID of its template." }) templateId!: string;
   @Field(() => [UUID], { description: "IDs of the objects that it is about." }) targets!: string[];
-  @Field(() => String, { description: "Markdown, one line." }) title!: string;
-  @Field(() => String, { description: "Markdown." }) content!: string;
-  @Field(() => String, { description: "A URL, or the name of a built-in icon." }) icon!: string;
+  @Field({ description: "Markdown, one line." }) title!: string;
+  @Field({ description: "Markdown." }) content!: string;
+  @Field({ description: "A URL, or the name of a built-in icon." }) icon!: string;
   @Access({ countsAs: 3 })
   @Field(() => [InboxActionType], { description: "Links to the objects that it is about." })
   actions!: InboxActionType[];
@@ -81,10 +81,10 @@ export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
 
 @ObjectType("InboxNotificationAdded", { simpleResolvers: true, description: "A notification arrived." })
 class InboxNotificationAdded {
-  @Field(() => InboxNotificationType, { description: "The notification." }) notification!: InboxNotificationType;
+  @Field({ description: "The notification." }) notification!: InboxNotificationType;
   @Field(() => Int, { description: "Number of unread notifications in the inbox, regardless of the filter." })
   unreadCount!: number;
-  @Field(() => String, { description: "Cursor of the notification: pass it as `since` to resume after it." })
+  @Field({ description: "Cursor of the notification: pass it as `since` to resume after it." })
   cursor!: string;
 }
 
@@ -125,15 +125,15 @@ export class InboxFilterInput {
 
 @InputType({ description: "Texts of a custom notification. A title or a message is required." })
 export class CustomNotificationContentInput {
-  @Field(() => String, { nullable: true, description: "Markdown, at most 120 characters." }) title?: string;
-  @Field(() => String, { nullable: true, description: "Markdown, at most 2000 characters." }) message?: string;
+  @Field({ nullable: true, description: "Markdown, at most 120 characters." }) title?: string;
+  @Field({ nullable: true, description: "Markdown, at most 2000 characters." }) message?: string;
 }
 
 @InputType({ description: "Input of `sendCustomNotification`." })
 export class SendCustomNotificationInput {
-  @Field(() => CustomNotificationContentInput, { description: "The texts." })
+  @Field({ description: "The texts." })
   content!: CustomNotificationContentInput;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description:
       "Of requests with the same key within 24 hours, one is carried out; the key with other content is a CONFLICT. At most 255 characters.",
@@ -144,7 +144,7 @@ export class SendCustomNotificationInput {
 @InputType({ description: "Input of `markInboxNotification`." })
 export class MarkInboxNotificationInput {
   @Field(() => UUID, { description: "The notification." }) id!: string;
-  @Field(() => Boolean, { description: "True marks it as read, false as unread." }) isRead!: boolean;
+  @Field({ description: "True marks it as read, false as unread." }) isRead!: boolean;
 }
 
 @ObjectType({ description: "Payload of `sendCustomNotification`." })
@@ -227,7 +227,7 @@ export class NotificationsResolver {
     description: "Sends a notification with the caller's own text to the caller. At most 20 per minute.",
   })
   async sendCustomNotification(
-    @Arg("input", () => SendCustomNotificationInput, { description: "The texts, and an idempotency key." })
+    @Arg("input", { description: "The texts, and an idempotency key." })
     input: SendCustomNotificationInput,
     @Ctx() ctx: Context,
   ) {
@@ -239,7 +239,7 @@ export class NotificationsResolver {
     description: "Marks a notification as read or unread. Repeating a mark keeps its time.",
   })
   async markInboxNotification(
-    @Arg("input", () => MarkInboxNotificationInput, { description: "The notification and the mark." })
+    @Arg("input", { description: "The notification and the mark." })
     input: MarkInboxNotificationInput,
     @Ctx() ctx: Context,
   ) {
@@ -263,14 +263,14 @@ export class NotificationsResolver {
   })
   inboxEvents(
     @Root() event: InboxEvent,
-    @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects the notifications to send." })
+    @Arg("filter", { nullable: true, description: "Selects the notifications to send." })
     _filter?: InboxFilterInput,
     @Arg("format", () => TextFormat, {
       nullable: true,
       description: "Format of titles and contents. Default: MARKDOWN.",
     })
     _format?: TextFormat,
-    @Arg("since", () => String, {
+    @Arg("since", {
       nullable: true,
       description: "Cursor or ID of a notification: everything after it is sent first.",
     })

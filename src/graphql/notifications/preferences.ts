@@ -1,4 +1,4 @@
-import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
 import {
@@ -9,7 +9,6 @@ import {
   updateNotificationPreferences,
   type UpdatePreferences,
 } from "../../domain/notifications/preferences.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { NotificationTemplateType } from "./templates.js";
@@ -21,7 +20,7 @@ import { NotificationTemplateType } from "./templates.js";
 })
 export class NotificationPreferenceType implements PreferenceRow {
   @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
-  @Field(() => Boolean, { description: "Whether the user does not receive them at all." }) disabled!: boolean;
+  @Field({ description: "Whether the user does not receive them at all." }) disabled!: boolean;
   @Access({ countsAs: 3 })
   @Field(() => [DeliveryMethod], { description: "The methods by which the user does not receive them." })
   disabledMethods!: DeliveryMethod[];
@@ -31,14 +30,14 @@ export class NotificationPreferenceType implements PreferenceRow {
 @Access({ entryKey: "template" })
 @InputType({ description: "A decision about the notifications of a template." })
 export class NotificationChoiceInput implements Choice {
-  @Field(() => String, { description: "ID of the template." }) template!: string;
-  @Field(() => Boolean, { description: "Whether to receive none. Has no effect on mandatory templates." })
+  @Field({ description: "ID of the template." }) template!: string;
+  @Field({ description: "Whether to receive none. Has no effect on mandatory templates." })
   disabled!: boolean;
 }
 
 @InputType({ description: "Input of `updateNotificationPreferences`." })
 export class UpdateNotificationPreferencesInput implements UpdatePreferences {
-  @Field(() => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
   @Field(() => [NotificationChoiceInput], {
     description: "The decisions, at most 100. Templates that are not named stay as they are.",
   })
@@ -70,7 +69,7 @@ export class NotificationPreferencesResolver {
     description: "Lists the templates about which a user decided, by name. For the user and owners.",
   })
   notificationPreferences(
-    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("user", { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Ctx() ctx: Context,
   ): Promise<PreferenceRow[]> {
     return listNotificationPreferences(ctx, user);
@@ -81,7 +80,7 @@ export class NotificationPreferencesResolver {
     description: "Decides which notifications a user receives. For the user and owners.",
   })
   async updateNotificationPreferences(
-    @Arg("input", () => UpdateNotificationPreferencesInput, { description: "The decisions." })
+    @Arg("input", { description: "The decisions." })
     input: UpdateNotificationPreferencesInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,7 +1,6 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { AgentResource, reportResourceAlert, type ResourceAlert } from "../../domain/notifications/resource-alerts.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 
 registerEnumType(AgentResource, {
@@ -15,7 +14,7 @@ registerEnumType(AgentResource, {
 
 @InputType({ description: "A volume that is fuller than its threshold." })
 class AgentVolumeInput {
-  @Field(() => String, { description: "Path at which it is mounted, at most 255 characters." }) path!: string;
+  @Field({ description: "Path at which it is mounted, at most 255 characters." }) path!: string;
   @Field(() => Int, { description: "Threshold in percent, from 1 to 100." }) threshold!: number;
 }
 
@@ -31,7 +30,7 @@ export class ReportAgentResourceAlertInput implements ResourceAlert {
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `reportAgentResourceAlert`." })
 export class ReportAgentResourceAlertPayload {
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether the owner is told. False if the agent has reported the resource in this hour (UTC) before.",
   })
   reported!: boolean;
@@ -44,7 +43,7 @@ export class ResourceAlertsResolver {
     description: "Tells the owner of a workspace that it runs out of memory or disk space. For workspace agents.",
   })
   async reportAgentResourceAlert(
-    @Arg("input", () => ReportAgentResourceAlertInput, { description: "The resource." })
+    @Arg("input", { description: "The resource." })
     input: ReportAgentResourceAlertInput,
     @Ctx() ctx: Context,
   ): Promise<ReportAgentResourceAlertPayload> {

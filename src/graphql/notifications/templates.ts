@@ -1,4 +1,5 @@
 import {
+  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -25,7 +26,6 @@ import {
   readNotificationSettings,
   updateNotificationSettings,
 } from "../../domain/notifications/settings.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 
@@ -58,14 +58,14 @@ registerEnumType(TemplateKind, {
 })
 export class NotificationTemplateType {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Name." }) name!: string;
-  @Field(() => String, { description: "The heading under which clients list it." }) group!: string;
+  @Field({ description: "Name." }) name!: string;
+  @Field({ description: "The heading under which clients list it." }) group!: string;
   @Field(() => TemplateKind, { description: "Kind." }) kind!: TemplateRow["kind"];
-  @Field(() => String, { description: "Title: Liquid that renders to one line of Markdown." }) title!: string;
-  @Field(() => String, { description: "Body: Liquid that renders to Markdown." }) body!: string;
-  @Field(() => String, { description: "Links: Liquid that renders to a JSON array of objects with `label` and `url`." })
+  @Field({ description: "Title: Liquid that renders to one line of Markdown." }) title!: string;
+  @Field({ description: "Body: Liquid that renders to Markdown." }) body!: string;
+  @Field({ description: "Links: Liquid that renders to a JSON array of objects with `label` and `url`." })
   actions!: string;
-  @Field(() => String, { description: "Who receives it." }) recipients!: string;
+  @Field({ description: "Who receives it." }) recipients!: string;
   @Access({ countsAs: 4 })
   @Field(() => [String], { description: "Names of the labels that the texts use." })
   labels!: string[];
@@ -95,7 +95,7 @@ class NotificationMethodsType implements NotificationMethods {
 
 @ObjectType("NotificationSettings", { simpleResolvers: true, description: "Settings of notifications." })
 class NotificationSettingsType implements NotificationSettings {
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether delivery outside of inboxes is paused. Messages wait, and are delivered when the pause ends.",
   })
   notifierPaused!: boolean;
@@ -103,7 +103,7 @@ class NotificationSettingsType implements NotificationSettings {
 
 @InputType({ description: "Input of `updateNotificationSettings`." })
 export class UpdateNotificationSettingsInput {
-  @Field(() => Boolean, { description: "Whether to pause delivery outside of inboxes." })
+  @Field({ description: "Whether to pause delivery outside of inboxes." })
   notifierPaused!: boolean;
 }
 
@@ -111,7 +111,7 @@ export class UpdateNotificationSettingsInput {
 export class UpdateNotificationSettingsPayload {
   @Field(() => NotificationSettingsType, { description: "The settings after the update." })
   notificationSettings!: NotificationSettings;
-  @Field(() => Boolean, { description: "Whether the update changed any setting." }) changed!: boolean;
+  @Field({ description: "Whether the update changed any setting." }) changed!: boolean;
 }
 
 @InputType({ description: "Input of `updateNotificationTemplateMethod`." })
@@ -135,7 +135,7 @@ export class UpdateNotificationTemplateMethodPayload {
     return readNotificationTemplate(ctx, templateId);
   }
 
-  @Field(() => Boolean, { description: "Whether the method changed.", simple: true }) changed!: boolean;
+  @Field({ description: "Whether the method changed.", simple: true }) changed!: boolean;
 }
 
 @Resolver(() => NotificationTemplateType)
@@ -184,7 +184,7 @@ export class NotificationTemplatesResolver {
   @Access({ needs: ["deployment_config:update"] })
   @Mutation(() => UpdateNotificationSettingsPayload, { description: "Replaces the settings of notifications." })
   updateNotificationSettings(
-    @Arg("input", () => UpdateNotificationSettingsInput, { description: "The new settings." })
+    @Arg("input", { description: "The new settings." })
     input: UpdateNotificationSettingsInput,
     @Ctx() ctx: Context,
   ): Promise<UpdateNotificationSettingsPayload> {
@@ -196,7 +196,7 @@ export class NotificationTemplatesResolver {
     description: "Chooses how the notifications of a template are delivered.",
   })
   updateNotificationTemplateMethod(
-    @Arg("input", () => UpdateNotificationTemplateMethodInput, { description: "The template and the method." })
+    @Arg("input", { description: "The template and the method." })
     input: UpdateNotificationTemplateMethodInput,
     @Ctx() ctx: Context,
   ) {

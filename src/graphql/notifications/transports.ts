@@ -1,11 +1,10 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type NotificationTransports,
   readNotificationTransports,
   updateNotificationTransports,
 } from "../../domain/notifications/transport-settings.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 
 @ObjectType("NotificationTransportSecret", {
@@ -13,7 +12,7 @@ import { Access } from "../engine/access.js";
   description: "A secret of a transport, which is never shown.",
 })
 class NotificationTransportSecretType {
-  @Field(() => Boolean, { description: "Whether there is one." }) isSet!: boolean;
+  @Field({ description: "Whether there is one." }) isSet!: boolean;
 }
 
 const locked =
@@ -24,12 +23,12 @@ class SmtpTransportType {
   @Field(() => String, { nullable: true, description: "Hostname; null if no mail is sent." }) host!: string | null;
   @Field(() => Int, { description: "Port. Port 465 implies TLS from the start of the connection." }) port!: number;
   @Field(() => String, { nullable: true, description: "Sender address." }) from!: string | null;
-  @Field(() => String, { description: "Hostname that this server sends in EHLO." }) hello!: string;
+  @Field({ description: "Hostname that this server sends in EHLO." }) hello!: string;
   @Field(() => String, { nullable: true, description: "Username, sent only over TLS." }) username!: string | null;
-  @Field(() => NotificationTransportSecretType, { description: "Password, sent only over TLS." })
+  @Field({ description: "Password, sent only over TLS." })
   password!: NotificationTransportSecretType;
-  @Field(() => Boolean, { description: "Whether connections use TLS from the start, on any port." }) forceTls!: boolean;
-  @Field(() => Boolean, { description: "Whether mail is sent only over TLS, using STARTTLS if necessary." })
+  @Field({ description: "Whether connections use TLS from the start, on any port." }) forceTls!: boolean;
+  @Field({ description: "Whether mail is sent only over TLS, using STARTTLS if necessary." })
   requireTls!: boolean;
   @Access({ countsAs: 8 })
   @Field(() => [String], { description: locked })
@@ -40,7 +39,7 @@ class SmtpTransportType {
 class WebhookTransportType {
   @Field(() => String, { nullable: true, description: "URL that notifications are posted to; null if none are." })
   url!: string | null;
-  @Field(() => NotificationTransportSecretType, {
+  @Field({
     description: "The secrets that sign messages by the rules of Standard Webhooks.",
   })
   secret!: NotificationTransportSecretType;
@@ -126,7 +125,7 @@ export class NotificationTransportsResolver {
     description: "Changes how notifications are delivered, on all replicas. Secrets are stored encrypted.",
   })
   updateNotificationTransports(
-    @Arg("input", () => UpdateNotificationTransportsInput, { description: "The changes." })
+    @Arg("input", { description: "The changes." })
     input: UpdateNotificationTransportsInput,
     @Ctx() ctx: Context,
   ): Promise<{ webhookSecret: string | null }> {

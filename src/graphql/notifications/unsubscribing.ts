@@ -1,7 +1,6 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { readUnsubscription, unsubscribe, type Unsubscription } from "../../domain/notifications/unsubscribing.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 
 @ObjectType("NotificationUnsubscription", { description: "The mails that a link in a mail turns off." })
@@ -16,7 +15,7 @@ export class NotificationUnsubscriptionType {
 
 @InputType({ description: "Input of `unsubscribeFromNotification`." })
 export class UnsubscribeFromNotificationInput {
-  @Field(() => String, { description: "Token of the link in a mail." }) token!: string;
+  @Field({ description: "Token of the link in a mail." }) token!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `unsubscribeFromNotification`." })
@@ -33,7 +32,7 @@ export class UnsubscribingResolver {
     description: "Returns what the link of a mail turns off. NOT_FOUND if its token is invalid or has expired.",
   })
   notificationUnsubscription(
-    @Arg("token", () => String, { description: "Token of the link." }) token: string,
+    @Arg("token", { description: "Token of the link." }) token: string,
     @Ctx() ctx: Context,
   ): Promise<Unsubscription> {
     return readUnsubscription(ctx, token);
@@ -45,7 +44,7 @@ export class UnsubscribingResolver {
       "Turns off the mails of a notification template for the user to whom a mail was sent, by the token of the link in it. Works without signing in, for 180 days.",
   })
   async unsubscribeFromNotification(
-    @Arg("input", () => UnsubscribeFromNotificationInput, { description: "The token." })
+    @Arg("input", { description: "The token." })
     { token }: UnsubscribeFromNotificationInput,
     @Ctx() ctx: Context,
   ): Promise<UnsubscribeFromNotificationPayload> {

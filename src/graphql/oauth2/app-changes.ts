@@ -1,9 +1,8 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import { createApp, type CreateApp, deleteApp, updateApp, type UpdateApp } from "../../domain/oauth2/app-changes.js";
 import type { AppFields } from "../../domain/oauth2/app-rules.js";
 import { type ClientRow, clientsById, GrantType } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";
@@ -70,7 +69,7 @@ const nameRule = "1 to 64 characters without control characters; white space aro
     "Input of `createOAuth2App`. Defaults: no icon, no limit of scopes, no PKCE, authorization codes and refresh tokens.",
 })
 class CreateOAuth2AppInput extends OAuth2AppFields implements CreateApp {
-  @Field(() => String, { description: `Name of ${nameRule}` }) name!: string;
+  @Field({ description: `Name of ${nameRule}` }) name!: string;
 }
 
 @InputType({ description: "Input of `updateOAuth2App`. Fields that are omitted or null keep their value." })
@@ -120,7 +119,7 @@ export class OAuth2AppChangesResolver {
   @Access({ needs: ["oauth2_app:create"], openTo: ["session", "token"], byArguments: ifServiceUser })
   @Mutation(() => CreateOAuth2AppPayload, { description: "Creates a confidential OAuth2 application." })
   async createOAuth2App(
-    @Arg("input", () => CreateOAuth2AppInput, { description: "The new application." }) input: CreateOAuth2AppInput,
+    @Arg("input", { description: "The new application." }) input: CreateOAuth2AppInput,
     @Ctx() ctx: Context,
   ): Promise<AppPayload> {
     return { id: await createApp(ctx, input) };
@@ -132,7 +131,7 @@ export class OAuth2AppChangesResolver {
       "Updates an OAuth2 application. Of applications with a metadata document, only resource indicators and `disabled` can be changed.",
   })
   async updateOAuth2App(
-    @Arg("input", () => UpdateOAuth2AppInput, { description: "The changes." }) input: UpdateOAuth2AppInput,
+    @Arg("input", { description: "The changes." }) input: UpdateOAuth2AppInput,
     @Ctx() ctx: Context,
   ): Promise<AppPayload> {
     return { id: await updateApp(ctx, input) };
@@ -143,7 +142,7 @@ export class OAuth2AppChangesResolver {
     description: "Deletes an OAuth2 application with its secrets, grants and tokens.",
   })
   async deleteOAuth2App(
-    @Arg("input", () => DeleteOAuth2AppInput, { description: "The application to delete." })
+    @Arg("input", { description: "The application to delete." })
     { id }: DeleteOAuth2AppInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteOAuth2AppPayload> {

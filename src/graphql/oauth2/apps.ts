@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -22,7 +23,6 @@ import {
 } from "../../domain/oauth2/apps.js";
 import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/clients.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
@@ -86,14 +86,14 @@ export class OAuth2AppType implements Omit<
   @Field(() => ClientKind, { description: "How the application came to be." }) kind!: ClientKind;
   @Field(() => ClientType, { description: "Whether the application can keep a secret; never changes." })
   type!: ClientType;
-  @Field(() => String, { description: "Name, not necessarily unique." }) name!: string;
+  @Field({ description: "Name, not necessarily unique." }) name!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
   @Field(() => [String], {
     description:
       "URIs that the browser may be sent to after consent. For http on a loopback host, the port is not compared.",
   })
   redirectUris!: string[];
-  @Field(() => Boolean, { description: "Whether authorization requires a code challenge (PKCE, RFC 7636)." })
+  @Field({ description: "Whether authorization requires a code challenge (PKCE, RFC 7636)." })
   pkceRequired!: boolean;
   @Field(() => [String], {
     nullable: true,

@@ -1,4 +1,4 @@
-import { type ClassType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, type ClassType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   approveAuthorization,
@@ -8,7 +8,6 @@ import {
   readAuthorizationRequest,
 } from "../../domain/oauth2/authorization.js";
 import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirect-uris.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { PresentedRequestType } from "./consent.js";
 
@@ -16,36 +15,36 @@ import { PresentedRequestType } from "./consent.js";
 function parametersOf(name: string, description: string): ClassType<AuthorizationParameters> {
   @InputType(name, { description })
   class Parameters implements AuthorizationParameters {
-    @Field(() => String, {
+    @Field({
       nullable: true,
       description: "Required: `code`; implicit grants (`token`) are not supported.",
     })
     responseType?: string;
-    @Field(() => String, {
+    @Field({
       description: "The application: its ID, or the URL of its metadata document.",
     })
     clientId!: string;
-    @Field(() => String, {
+    @Field({
       nullable: true,
       description: "A registered redirect URI; optional if there is only one. The port of loopback addresses is free.",
     })
     redirectUri?: string;
-    @Field(() => String, {
+    @Field({
       nullable: true,
       description: "Scopes, separated by spaces. Default: those that the application registered.",
     })
     scope?: string;
-    @Field(() => String, {
+    @Field({
       nullable: true,
       description: "A random text that is returned unchanged, at most 4096 bytes. Required without `codeChallenge`.",
     })
     state?: string;
-    @Field(() => String, {
+    @Field({
       nullable: true,
       description: "SHA-256 of the code verifier in base64url (RFC 7636). Required for most applications.",
     })
     codeChallenge?: string;
-    @Field(() => String, { nullable: true, description: "`S256`. Required with `codeChallenge`." })
+    @Field({ nullable: true, description: "`S256`. Required with `codeChallenge`." })
     codeChallengeMethod?: string;
     @Field(() => [String], {
       nullable: true,
@@ -53,11 +52,11 @@ function parametersOf(name: string, description: string): ClassType<Authorizatio
         "URIs of the resources that access is for (RFC 8707), at most 16. Default: the whole of this server.",
     })
     resource?: string[];
-    @Field(() => String, { nullable: true, description: "`query`, which is the default." })
+    @Field({ nullable: true, description: "`query`, which is the default." })
     responseMode?: string;
-    @Field(() => String, { nullable: true, description: "Request objects (RFC 9101) are not supported." })
+    @Field({ nullable: true, description: "Request objects (RFC 9101) are not supported." })
     request?: string;
-    @Field(() => String, { nullable: true, description: "References to request objects are not supported." })
+    @Field({ nullable: true, description: "References to request objects are not supported." })
     requestUri?: string;
     @Field(() => [String], {
       nullable: true,
@@ -85,7 +84,7 @@ const denyInput = parametersOf(
 })
 export class RedirectTargetType implements RedirectTarget {
   @Field(() => RedirectKind, { description: "Kind of the target." }) kind!: RedirectKind;
-  @Field(() => String, { description: "Host, with a port unless that is the default; the scheme of a private one." })
+  @Field({ description: "Host, with a port unless that is the default; the scheme of a private one." })
   name!: string;
 }
 
@@ -94,14 +93,14 @@ export class RedirectTargetType implements RedirectTarget {
   description: "A valid authorization request, for the user who decides on it.",
 })
 export class AuthorizationRequestType extends PresentedRequestType implements AuthorizationRequest {
-  @Field(() => String, { description: "The URI that the user is redirected to with the result." }) redirectUri!: string;
+  @Field({ description: "The URI that the user is redirected to with the result." }) redirectUri!: string;
   @Field(() => RedirectTargetType, { description: "What the URI leads to." }) redirectTarget!: RedirectTarget;
 }
 
 /** Payload of decisions on an authorization request. */
 @ObjectType({ simpleResolvers: true })
 abstract class DecisionPayload {
-  @Field(() => String, { description: "Where to redirect the user: the redirect URI with the result." })
+  @Field({ description: "Where to redirect the user: the redirect URI with the result." })
   redirectUri!: string;
 }
 

@@ -1,4 +1,4 @@
-import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ClientSecretRow,
@@ -9,7 +9,6 @@ import {
   secretsOfApp,
 } from "../../domain/oauth2/client-secrets.js";
 import type { ClientRow } from "../../domain/oauth2/clients.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";
@@ -49,7 +48,7 @@ class CreateOAuth2AppSecretPayload {
   @Access({ covers: "everything" })
   @Field(() => OAuth2AppSecretType, { description: "The new secret." })
   oauth2AppSecret!: ClientSecretRow;
-  @Field(() => String, { description: "Text of the secret. Returned only once." }) clientSecretFull!: string;
+  @Field({ description: "Text of the secret. Returned only once." }) clientSecretFull!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `deleteOAuth2AppSecret`." })
@@ -69,7 +68,7 @@ export class OAuth2AppSecretsResolver {
     description: "Creates a secret of a confidential OAuth2 application, of which it can have 10 at a time.",
   })
   async createOAuth2AppSecret(
-    @Arg("input", () => CreateOAuth2AppSecretInput, { description: "The new secret." })
+    @Arg("input", { description: "The new secret." })
     input: CreateOAuth2AppSecretInput,
     @Ctx() ctx: Context,
   ): Promise<CreateOAuth2AppSecretPayload> {
@@ -83,7 +82,7 @@ export class OAuth2AppSecretsResolver {
       "Deletes a secret of an OAuth2 application, and ends the grants whose latest tokens the application got with it.",
   })
   async deleteOAuth2AppSecret(
-    @Arg("input", () => DeleteOAuth2AppSecretInput, { description: "The secret to delete." })
+    @Arg("input", { description: "The secret to delete." })
     input: DeleteOAuth2AppSecretInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteOAuth2AppSecretPayload> {

@@ -20,10 +20,10 @@ registerEnumType(RedirectKind, {
   description: "An application that requests access, as its users see it.",
 })
 export class RequestingAppType implements RequestingApp {
-  @Field(() => String, { description: "Its `client_id`: an ID, or the URL of its metadata document." })
+  @Field({ description: "Its `client_id`: an ID, or the URL of its metadata document." })
   clientId!: string;
-  @Field(() => String, { description: "Its name. It chose the name itself unless it is verified." }) name!: string;
-  @Field(() => Boolean, { description: "Whether an administrator added it. Others registered themselves." })
+  @Field({ description: "Its name. It chose the name itself unless it is verified." }) name!: string;
+  @Field({ description: "Whether an administrator added it. Others registered themselves." })
   isVerified!: boolean;
   @Field(() => String, { nullable: true, description: "Host of its `client_id`, if that is a URL." })
   host!: string | null;
@@ -31,8 +31,8 @@ export class RequestingAppType implements RequestingApp {
 
 @ObjectType("OAuth2RequestedScope", { simpleResolvers: true, description: "A scope that an application requests." })
 export class RequestedScopeType implements DescribedScope {
-  @Field(() => String, { description: "Name of the scope." }) name!: string;
-  @Field(() => String, { description: "What it permits, in a sentence." }) description!: string;
+  @Field({ description: "Name of the scope." }) name!: string;
+  @Field({ description: "What it permits, in a sentence." }) description!: string;
 }
 
 /** The parts of requests for access that are presented to users. */
@@ -43,7 +43,7 @@ export abstract class PresentedRequestType implements PresentedRequest {
     description: "The requested scopes, without those that others of them include.",
   })
   scopes!: DescribedScope[];
-  @Field(() => Boolean, { description: "Whether it requests full access to the account: the scope `all`." })
+  @Field({ description: "Whether it requests full access to the account: the scope `all`." })
   isUnrestricted!: boolean;
   @Field(() => [String], { description: "Resources that access is requested for; empty for the whole of this server." })
   audiences!: string[];

@@ -1,8 +1,7 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { approveDevice, denyDevice, type DeviceRequest, readDeviceRequest } from "../../domain/oauth2/device-codes.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { PresentedRequestType } from "./consent.js";
@@ -11,12 +10,12 @@ const userCodeRule = "The code that the device shows. Letter case and dashes do 
 
 @InputType({ description: "The request of a device that the caller allows." })
 export class ApproveOAuth2DeviceInput {
-  @Field(() => String, { description: userCodeRule }) userCode!: string;
+  @Field({ description: userCodeRule }) userCode!: string;
 }
 
 @InputType({ description: "The request of a device that the caller denies." })
 export class DenyOAuth2DeviceInput {
-  @Field(() => String, { description: userCodeRule }) userCode!: string;
+  @Field({ description: userCodeRule }) userCode!: string;
 }
 
 @ObjectType("OAuth2DeviceRequest", {
@@ -24,7 +23,7 @@ export class DenyOAuth2DeviceInput {
   description: "A request of an application on a device, for the user who decides on it.",
 })
 export class DeviceRequestType extends PresentedRequestType implements DeviceRequest {
-  @Field(() => String, { description: "The code, as the device shows it." }) userCode!: string;
+  @Field({ description: "The code, as the device shows it." }) userCode!: string;
   @Field(() => String, { nullable: true, description: "IP address of the device." }) ip!: string | null;
   @Field(() => DateTime, { description: "When the device made the request." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the code expires." }) expiresAt!: string;
@@ -33,7 +32,7 @@ export class DeviceRequestType extends PresentedRequestType implements DeviceReq
 /** Payload of decisions on the request of a device. */
 @ObjectType({ simpleResolvers: true })
 abstract class DevicePayload {
-  @Field(() => String, { description: "Name of the application." }) appName!: string;
+  @Field({ description: "Name of the application." }) appName!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "An allowed request: the device gets access when it polls next." })
@@ -57,7 +56,7 @@ export class OAuth2DeviceConsentResolver {
     tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
   })
   oauth2DeviceRequest(
-    @Arg("userCode", () => String, { description: userCodeRule }) userCode: string,
+    @Arg("userCode", { description: userCodeRule }) userCode: string,
     @Ctx() ctx: Context,
   ): Promise<DeviceRequest> {
     return readDeviceRequest(ctx, userCode);
@@ -72,7 +71,7 @@ export class OAuth2DeviceConsentResolver {
     tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
   })
   async approveOAuth2Device(
-    @Arg("input", () => ApproveOAuth2DeviceInput, { description: "The code." }) { userCode }: ApproveOAuth2DeviceInput,
+    @Arg("input", { description: "The code." }) { userCode }: ApproveOAuth2DeviceInput,
     @Ctx() ctx: Context,
   ): Promise<ApproveOAuth2DevicePayload> {
     return { appName: await approveDevice(ctx, userCode) };
@@ -87,7 +86,7 @@ export class OAuth2DeviceConsentResolver {
     tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
   })
   async denyOAuth2Device(
-    @Arg("input", () => DenyOAuth2DeviceInput, { description: "The code." }) { userCode }: DenyOAuth2DeviceInput,
+    @Arg("input", { description: "The code." }) { userCode }: DenyOAuth2DeviceInput,
     @Ctx() ctx: Context,
   ): Promise<DenyOAuth2DevicePayload> {
     return { appName: await denyDevice(ctx, userCode) };

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -28,7 +29,6 @@ import {
 } from "../../domain/oauth2/grants.js";
 import { describe } from "../../domain/oauth2/scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -99,7 +99,7 @@ class RevokeOAuth2GrantInput {
 
 @InputType({ description: "Input of `revokeOAuth2AppGrants`." })
 class RevokeOAuth2AppGrantsInput {
-  @Field(() => String, { description: "The `client_id` of the application." }) clientId!: string;
+  @Field({ description: "The `client_id` of the application." }) clientId!: string;
 }
 
 @ObjectType({ description: "Payload of `revokeOAuth2Grant`." })
@@ -146,7 +146,7 @@ export class OAuth2GrantsResolver {
   @Access({ needs: ["oauth2_grant:delete"], openTo: ["session", "token"] })
   @Mutation(() => RevokeOAuth2GrantPayload, { description: "Ends a grant and all of its tokens immediately." })
   async revokeOAuth2Grant(
-    @Arg("input", () => RevokeOAuth2GrantInput, { description: "The grant to revoke." }) { id }: RevokeOAuth2GrantInput,
+    @Arg("input", { description: "The grant to revoke." }) { id }: RevokeOAuth2GrantInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string }> {
     return { id: await revokeGrant(ctx, id) };
@@ -157,7 +157,7 @@ export class OAuth2GrantsResolver {
     description: "Ends all grants of the caller for an OAuth2 application, and their tokens.",
   })
   async revokeOAuth2AppGrants(
-    @Arg("input", () => RevokeOAuth2AppGrantsInput, { description: "The application." })
+    @Arg("input", { description: "The application." })
     { clientId }: RevokeOAuth2AppGrantsInput,
     @Ctx() ctx: Context,
   ): Promise<RevokeOAuth2AppGrantsPayload> {

@@ -1,4 +1,4 @@
-import { Ctx, Field, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   oauth2ProtectedResourceMetadata,
@@ -7,7 +7,6 @@ import {
   type ResourceMetadata,
   type ServerMetadata,
 } from "../../domain/oauth2/metadata.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { Url } from "../engine/scalars.js";
 
@@ -51,9 +50,9 @@ export class OAuth2ServerMetadataType implements ServerMetadata {
   revocationEndpointAuthMethodsSupported!: string[];
   @Field(() => [String], { description: "How resource servers authenticate where they look up tokens." })
   introspectionEndpointAuthMethodsSupported!: string[];
-  @Field(() => Boolean, { description: "Whether authorization responses name the issuer (RFC 9207)." })
+  @Field({ description: "Whether authorization responses name the issuer (RFC 9207)." })
   authorizationResponseIssParameterSupported!: boolean;
-  @Field(() => Boolean, { description: "Whether the URL of a client metadata document is accepted as a client ID." })
+  @Field({ description: "Whether the URL of a client metadata document is accepted as a client ID." })
   clientIdMetadataDocumentSupported!: boolean;
 }
 

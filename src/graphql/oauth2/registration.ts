@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import {
   type ClientConfiguration,
   deleteOAuth2Client,
@@ -11,7 +11,6 @@ import {
 import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
 import type { AuthMethod } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
 
@@ -102,7 +101,7 @@ export class OAuth2ClientConfigurationType implements ClientConfiguration {
   @Field(() => BigInt, { description: "When the client registered, in seconds since 1970-01-01 UTC." })
   clientIdIssuedAt!: number;
   @Field(() => Int, { description: "Always 0: the secret does not expire." }) clientSecretExpiresAt!: number;
-  @Field(() => String, {
+  @Field({
     description:
       "Token that reads, updates, and deletes the registration. After an update, a new one; the old one is valid until the new one is used.",
   })
@@ -112,13 +111,13 @@ export class OAuth2ClientConfigurationType implements ClientConfiguration {
   @Field(() => String, { description: texts.tokenEndpointAuthMethod }) tokenEndpointAuthMethod!: AuthMethod;
   @Field(() => [String], { description: texts.grantTypes }) grantTypes!: string[];
   @Field(() => [String], { description: texts.responseTypes }) responseTypes!: string[];
-  @Field(() => String, { description: texts.clientName }) clientName!: string;
+  @Field({ description: texts.clientName }) clientName!: string;
   @Field(() => String, { ...optional, description: texts.clientUri }) clientUri?: string | null;
   @Field(() => String, { ...optional, description: texts.logoUri }) logoUri?: string | null;
   @Field(() => String, { ...optional, description: texts.tosUri }) tosUri?: string | null;
   @Field(() => String, { ...optional, description: texts.policyUri }) policyUri?: string | null;
   @Field(() => String, { ...optional, description: texts.jwksUri }) jwksUri?: string | null;
-  @Field(() => String, { description: texts.scope }) scope!: string;
+  @Field({ description: texts.scope }) scope!: string;
   @Field(() => [String], { ...optional, description: texts.contacts }) contacts?: string[] | null;
   @Field(() => JSONObject, { ...optional, description: texts.jwks }) jwks?: Record<string, unknown> | null;
   @Field(() => String, { ...optional, description: texts.softwareId }) softwareId?: string | null;
@@ -166,7 +165,7 @@ export class OAuth2RegistrationResolver {
     description: "Registers an OAuth2 client at its own request (RFC 7591). Users see that it is not verified.",
   })
   registerOAuth2Client(
-    @Arg("input", () => RegisterOAuth2ClientInput, { description: "The metadata of the client." })
+    @Arg("input", { description: "The metadata of the client." })
     input: RegisterOAuth2ClientInput,
     @Ctx() ctx: Context,
   ): Promise<RegisterOAuth2ClientPayload> {
@@ -182,7 +181,7 @@ export class OAuth2RegistrationResolver {
       "Replaces the metadata of an OAuth2 client, for the holder of its registration access token (RFC 7592).",
   })
   async updateOAuth2Client(
-    @Arg("input", () => UpdateOAuth2ClientInput, { description: "The client and its metadata." })
+    @Arg("input", { description: "The client and its metadata." })
     input: UpdateOAuth2ClientInput,
     @Ctx() ctx: Context,
   ): Promise<UpdateOAuth2ClientPayload> {
@@ -198,7 +197,7 @@ export class OAuth2RegistrationResolver {
       "Deletes an OAuth2 client with its grants and tokens, for the holder of its registration access token (RFC 7592).",
   })
   async deleteOAuth2Client(
-    @Arg("input", () => DeleteOAuth2ClientInput, { description: "The client." }) input: DeleteOAuth2ClientInput,
+    @Arg("input", { description: "The client." }) input: DeleteOAuth2ClientInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteOAuth2ClientPayload> {
     return { clientId: await deleteOAuth2Client(ctx, input) };

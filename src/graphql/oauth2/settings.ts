@@ -1,7 +1,6 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type OAuth2Settings, readOAuth2Settings, updateOAuth2Settings } from "../../domain/oauth2/settings.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 
 @Access({ readWith: "deployment_config:read" })
@@ -44,7 +43,7 @@ export class OAuth2SettingsResolver {
     description: "Replaces the deployment-wide settings of the OAuth2 provider.",
   })
   async updateOAuth2Settings(
-    @Arg("input", () => UpdateOAuth2SettingsInput, { description: "The new settings." })
+    @Arg("input", { description: "The new settings." })
     input: UpdateOAuth2SettingsInput,
     @Ctx() ctx: Context,
   ): Promise<UpdateOAuth2SettingsPayload> {

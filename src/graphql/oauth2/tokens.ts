@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { ClientCredentials } from "../../domain/oauth2/client-authentication.js";
 import { AuthMethod } from "../../domain/oauth2/clients.js";
@@ -11,7 +11,6 @@ import {
 } from "../../domain/oauth2/introspection.js";
 import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
 import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { BigInt, DateTime, Url } from "../engine/scalars.js";
 
@@ -44,9 +43,9 @@ abstract class ClientCredentialsInput implements Omit<ClientCredentials, "client
 
 @InputType({ description: "Input of `issueOAuth2Token`: the parameters of a token request (RFC 6749, RFC 8628)." })
 class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth2Token {
-  @Field(() => String, { description: clientId })
+  @Field({ description: clientId })
   clientId!: string;
-  @Field(() => String, {
+  @Field({
     description:
       "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
   })
@@ -81,9 +80,9 @@ class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth
 
 @InputType({ description: "Input of `revokeOAuth2Token` (RFC 7009)." })
 class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAuth2Token {
-  @Field(() => String, { description: clientId })
+  @Field({ description: clientId })
   clientId!: string;
-  @Field(() => String, { description: "Access token or refresh token." })
+  @Field({ description: "Access token or refresh token." })
   token!: string;
   @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
   tokenTypeHint?: string | null;
@@ -101,7 +100,7 @@ class OAuth2IntrospectionInput extends ClientCredentialsInput implements Introsp
 
 @InputType({ description: "Input of `startOAuth2Device`: a device authorization request (RFC 8628)." })
 class StartOAuth2DeviceInput extends ClientCredentialsInput implements StartOAuth2Device {
-  @Field(() => String, { description: clientId })
+  @Field({ description: clientId })
   clientId!: string;
   @Field(() => String, { nullable: true, description: scope }) scope?: string | null;
   @Field(() => [String], { nullable: true, description: `${resource} Default: the whole of this server.` })
@@ -110,7 +109,7 @@ class StartOAuth2DeviceInput extends ClientCredentialsInput implements StartOAut
 
 @ObjectType({ simpleResolvers: true, description: "Tokens for an application. They cannot be read again." })
 class IssueOAuth2TokenPayload implements IssuedTokens {
-  @Field(() => String, { description: "Access token." }) accessToken!: string;
+  @Field({ description: "Access token." }) accessToken!: string;
   @Field(() => String, { description: "Type of the access token: `Bearer`." }) tokenType!: "Bearer";
   @Field(() => Int, { description: "Seconds until the access token expires." }) expiresIn!: number;
   @Field(() => DateTime, { description: "When the access token expires." }) expiry!: string;
@@ -119,19 +118,19 @@ class IssueOAuth2TokenPayload implements IssuedTokens {
     description: "Refresh token, to be used once; null if the application cannot refresh.",
   })
   refreshToken!: string | undefined;
-  @Field(() => String, { description: "Scopes of the access token, separated by spaces." }) scope!: string;
+  @Field({ description: "Scopes of the access token, separated by spaces." }) scope!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `revokeOAuth2Token`." })
 class RevokeOAuth2TokenPayload {
-  @Field(() => Boolean, { description: "Always true: tokens that cannot be used need no revocation." })
+  @Field({ description: "Always true: tokens that cannot be used need no revocation." })
   revoked!: boolean;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Codes for a device and its user (RFC 8628)." })
 class StartOAuth2DevicePayload implements StartedDevice {
-  @Field(() => String, { description: "Code with which the device requests tokens." }) deviceCode!: string;
-  @Field(() => String, { description: "Code that the user enters: four letters, a dash, four letters." })
+  @Field({ description: "Code with which the device requests tokens." }) deviceCode!: string;
+  @Field({ description: "Code that the user enters: four letters, a dash, four letters." })
   userCode!: string;
   @Field(() => Url, { description: "URL of the page on which the user enters the code." }) verificationUri!: string;
   @Field(() => Url, { description: "The same URL with the code." }) verificationUriComplete!: string;
@@ -144,17 +143,17 @@ class StartOAuth2DevicePayload implements StartedDevice {
   description: "State of a token (RFC 7662). Fields other than `active` are null if it is not active.",
 })
 class OAuth2IntrospectionType implements OAuth2Introspection {
-  @Field(() => Boolean, { description: "Whether the token can be used, and the application may know about it." })
+  @Field({ description: "Whether the token can be used, and the application may know about it." })
   active!: boolean;
-  @Field(() => String, { nullable: true, description: "Scopes, separated by spaces." }) scope?: string;
-  @Field(() => String, { nullable: true, description: "The `client_id` of the application of the token." })
+  @Field({ nullable: true, description: "Scopes, separated by spaces." }) scope?: string;
+  @Field({ nullable: true, description: "The `client_id` of the application of the token." })
   clientId?: string;
-  @Field(() => String, { nullable: true, description: "Username of the user that the token acts as." })
+  @Field({ nullable: true, description: "Username of the user that the token acts as." })
   username?: string;
-  @Field(() => String, { nullable: true, description: "ID of the user that the token acts as." }) sub?: string;
+  @Field({ nullable: true, description: "ID of the user that the token acts as." }) sub?: string;
   @Field(() => [String], { nullable: true, description: "URIs of the resources that the token is for." })
   aud?: string[];
-  @Field(() => String, { nullable: true, description: "Issuer: the URL of this server." }) iss?: string;
+  @Field({ nullable: true, description: "Issuer: the URL of this server." }) iss?: string;
   @Field(() => BigInt, { nullable: true, description: "When the token was issued, in seconds since 1970." })
   iat?: number;
   @Field(() => BigInt, { nullable: true, description: "When the token expires, in seconds since 1970." })
@@ -176,7 +175,7 @@ export class OAuth2TokensResolver {
   })
   @Access(access)
   async issueOAuth2Token(
-    @Arg("input", () => IssueOAuth2TokenInput, { description: "The application, and what it presents." })
+    @Arg("input", { description: "The application, and what it presents." })
     input: IssueOAuth2TokenInput,
     @Ctx() ctx: Context,
   ): Promise<IssueOAuth2TokenPayload> {
@@ -189,7 +188,7 @@ export class OAuth2TokensResolver {
   })
   @Access(access)
   async revokeOAuth2Token(
-    @Arg("input", () => RevokeOAuth2TokenInput, { description: "The application and its token." })
+    @Arg("input", { description: "The application and its token." })
     input: RevokeOAuth2TokenInput,
     @Ctx() ctx: Context,
   ): Promise<RevokeOAuth2TokenPayload> {
@@ -201,7 +200,7 @@ export class OAuth2TokensResolver {
   })
   @Access(access)
   startOAuth2Device(
-    @Arg("input", () => StartOAuth2DeviceInput, { description: "The application, and the access that it requests." })
+    @Arg("input", { description: "The application, and the access that it requests." })
     input: StartOAuth2DeviceInput,
     @Ctx() ctx: Context,
   ): Promise<StartedDevice> {
@@ -215,7 +214,7 @@ export class OAuth2TokensResolver {
   })
   @Access({ open: true })
   oauth2Introspection(
-    @Arg("input", () => OAuth2IntrospectionInput, { description: "The application and the token." })
+    @Arg("input", { description: "The application and the token." })
     input: OAuth2IntrospectionInput,
     @Ctx() ctx: Context,
   ): Promise<OAuth2Introspection> {

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   Field,
@@ -31,7 +32,6 @@ import {
 } from "../../domain/organizations/members.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
@@ -47,8 +47,8 @@ import { OrganizationType } from "./organizations.js";
 })
 export class OrganizationMemberType implements Omit<OrganizationMember, "user"> {
   @Field(() => UUID, { description: "ID of the user." }) id!: string;
-  @Field(() => String, { description: "Username." }) username!: string;
-  @Field(() => String, { description: "Real name; may be empty." }) name!: string;
+  @Field({ description: "Username." }) username!: string;
+  @Field({ description: "Real name; may be empty." }) name!: string;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
   @Field(() => UserType, { nullable: true, description: "The user; null unless the caller may read it." })
   user?: UserType;
@@ -75,15 +75,15 @@ const OrganizationMemberOrder = orderOf("OrganizationMember", OrganizationMember
 @ObjectType("AssignableRole", { simpleResolvers: true, description: "A role, and whether the caller may assign it." })
 export class AssignableRoleType implements AssignableRole {
   @Field(() => RoleName, { description: "Name of the role." }) name!: AssignableRole["name"];
-  @Field(() => String, { description: "Display name." }) displayName!: string;
-  @Field(() => Boolean, { description: "Whether the caller may assign and unassign the role." }) assignable!: boolean;
+  @Field({ description: "Display name." }) displayName!: string;
+  @Field({ description: "Whether the caller may assign and unassign the role." }) assignable!: boolean;
 }
 
 @InputType("OrganizationMemberFilter", {
   description: "Criteria for filtering members. A member must match all given fields.",
 })
 class OrganizationMemberFilterInput implements OrganizationMemberFilter {
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description:
       "Substring of the username, the real name, or (if the caller may read it) the email address, case-insensitive.",
@@ -98,20 +98,20 @@ class OrganizationMemberFilterInput implements OrganizationMemberFilter {
 
 @InputType({ description: "Input of `addOrganizationMember`." })
 class AddOrganizationMemberInput implements MemberRef {
-  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
 }
 
 @InputType({ description: "Input of `removeOrganizationMember`." })
 class RemoveOrganizationMemberInput implements MemberRef {
-  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
 }
 
 @InputType({ description: "Input of `setOrganizationMemberRoles`." })
 class SetOrganizationMemberRolesInput implements MemberRef {
-  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
   @Field(() => [RoleName], { description: "Replaces all roles held in the organization." })
   roles!: OrganizationRole[];
 }
@@ -164,7 +164,7 @@ export class OrganizationMembersResolver {
     description: "Lists the members of an organization, by default by username.",
   })
   organizationMembers(
-    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
     @Arg("filter", () => OrganizationMemberFilterInput, { nullable: true, description: "Filters the list." })
     filter: OrganizationMemberFilter | undefined,
@@ -223,7 +223,7 @@ export class OrganizationMembersResolver {
     description: "Replaces the roles that a member holds in an organization.",
   })
   setOrganizationMemberRoles(
-    @Arg("input", () => SetOrganizationMemberRolesInput, { description: "The member and the new roles." })
+    @Arg("input", { description: "The member and the new roles." })
     input: SetOrganizationMemberRolesInput,
     @Ctx() ctx: Context,
   ): Promise<MemberRef> {

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   createOrganization,
@@ -10,7 +10,6 @@ import {
   organizationsById,
   updateOrganization,
 } from "../../domain/organizations/organizations.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
@@ -21,11 +20,11 @@ import { DateTime, Url, UUID } from "../engine/scalars.js";
 })
 export class OrganizationType implements OrganizationRow {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Unique name, case-insensitive." }) name!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
-  @Field(() => String, { description: "Description; may be empty." }) description!: string;
+  @Field({ description: "Unique name, case-insensitive." }) name!: string;
+  @Field({ description: "Display name; may be empty." }) displayName!: string;
+  @Field({ description: "Description; may be empty." }) description!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
-  @Field(() => Boolean, { description: "Whether this is the default organization, which new users join." })
+  @Field({ description: "Whether this is the default organization, which new users join." })
   isDefault!: boolean;
   @Field(() => DateTime, { description: "When the organization was created." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the organization was last updated." }) updatedAt!: string;
@@ -33,31 +32,31 @@ export class OrganizationType implements OrganizationRow {
 
 @InputType({ description: "Input of `createOrganization`." })
 class CreateOrganizationInput implements OrganizationChange {
-  @Field(() => String, {
+  @Field({
     description: "Unique, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
   })
   name!: string;
-  @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
+  @Field({ nullable: true, description: "Display name, at most 64 characters. Default: empty." })
   displayName?: string;
-  @Field(() => String, { nullable: true, description: "Description, at most 1000 characters. Default: empty." })
+  @Field({ nullable: true, description: "Description, at most 1000 characters. Default: empty." })
   description?: string;
   @Field(() => Url, { nullable: true, description: "URL of an icon. Default: empty." }) icon?: string;
 }
 
 @InputType({ description: "Input of `updateOrganization`. Omitted fields keep their value." })
 class UpdateOrganizationInput implements OrganizationChange {
-  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field(() => String, { nullable: true, description: "New name." }) name?: string;
-  @Field(() => String, { nullable: true, description: "New display name, at most 64 characters." })
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ nullable: true, description: "New name." }) name?: string;
+  @Field({ nullable: true, description: "New display name, at most 64 characters." })
   displayName?: string;
-  @Field(() => String, { nullable: true, description: "New description, at most 1000 characters." })
+  @Field({ nullable: true, description: "New description, at most 1000 characters." })
   description?: string;
   @Field(() => Url, { nullable: true, description: "New URL of an icon; empty for none." }) icon?: string;
 }
 
 @InputType({ description: "Input of `deleteOrganization`." })
 class DeleteOrganizationInput {
-  @Field(() => String, { description: "The organization: ID or name." }) organization!: string;
+  @Field({ description: "The organization: ID or name." }) organization!: string;
 }
 
 interface OrganizationPayload {
@@ -92,7 +91,7 @@ export class OrganizationsResolver {
   @Access({ needs: ["organization:read"] })
   @Query(() => OrganizationType, { nullable: true, description: "Returns an organization." })
   organization(
-    @Arg("organization", () => String, {
+    @Arg("organization", {
       description: "The organization: ID, name (case-insensitive), or `default`.",
     })
     organization: string,
@@ -121,7 +120,7 @@ export class OrganizationsResolver {
   @Access({ needs: ["organization:update"] })
   @Mutation(() => UpdateOrganizationPayload, { description: "Updates an organization." })
   async updateOrganization(
-    @Arg("input", () => UpdateOrganizationInput, { description: "The changes." }) input: UpdateOrganizationInput,
+    @Arg("input", { description: "The changes." }) input: UpdateOrganizationInput,
     @Ctx() ctx: Context,
   ): Promise<OrganizationPayload> {
     return { organizationId: await updateOrganization(ctx, input) };

@@ -9,27 +9,27 @@ import "./jobs.js";
 
 @ObjectType("AssignedValue", { simpleResolvers: true, description: "A variable or a parameter with its value." })
 class AssignedValueType implements VariableValue {
-  @Field(() => String, { description: "Its name." }) name!: string;
-  @Field(() => String, { description: "Its value as text." }) value!: string;
+  @Field({ description: "Its name." }) name!: string;
+  @Field({ description: "Its value as text." }) value!: string;
 }
 
 @ObjectType("AssignedOwner", { simpleResolvers: true, description: "The owner of the workspace of a job." })
 class AssignedOwnerType {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Username." }) username!: string;
+  @Field({ description: "Username." }) username!: string;
 }
 
 @ObjectType("AssignedWorkspace", { simpleResolvers: true, description: "The workspace of a job." })
 class AssignedWorkspaceType {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Its name." }) name!: string;
-  @Field(() => AssignedOwnerType, { description: "Its owner." }) owner!: AssignedOwnerType;
+  @Field({ description: "Its name." }) name!: string;
+  @Field({ description: "Its owner." }) owner!: AssignedOwnerType;
 }
 
 @ObjectType("AssignedTask", { simpleResolvers: true, description: "The task of the workspace of a job." })
 class AssignedTaskType {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Its first prompt." }) prompt!: string;
+  @Field({ description: "Its first prompt." }) prompt!: string;
 }
 
 @ObjectType("ProvisionerAssignment", { simpleResolvers: true, description: "What a daemon needs for a job." })
@@ -45,7 +45,7 @@ class ProvisionerAssignmentType implements Assignment {
   transition!: WorkspaceTransition;
   @Field(() => Int, { nullable: true, description: "Number of the build; null for other jobs." })
   buildNumber!: number | null;
-  @Field(() => Boolean, { description: "Whether the build hands a prebuilt workspace to its owner." }) claim!: boolean;
+  @Field({ description: "Whether the build hands a prebuilt workspace to its owner." }) claim!: boolean;
   @Field(() => JSONObject, { nullable: true, description: "What the last build left for the next; null if nothing." })
   state!: unknown;
   @Field(() => Url, { description: "URL of this server for agents." }) accessUrl!: string;
@@ -58,11 +58,11 @@ class ProvisionerAssignmentType implements Assignment {
 @ObjectType("ProvisionerJobAssigned", { simpleResolvers: true, description: "The daemon gets a job." })
 class ProvisionerJobAssigned implements AssignedJob {
   @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
-  @Field(() => String, { description: "Token with which the daemon reports on the job." }) lease!: string;
+  @Field({ description: "Token with which the daemon reports on the job." }) lease!: string;
   @Field(() => DateTime, { description: "Until when the daemon must accept the job." }) expiresAt!: string;
   @Field(() => ProvisionerJobType, { description: "What it does." }) type!: ProvisionerJobType;
   @Field(() => JSONObject, { description: "Its tags, values by key." }) tags!: Record<string, string>;
-  @Field(() => ProvisionerAssignmentType, { description: "What the daemon needs for it." })
+  @Field({ description: "What the daemon needs for it." })
   assignment!: ProvisionerAssignmentType;
 }
 
@@ -79,7 +79,7 @@ class ProvisionerJobCancelRequested {
   description: "The server closes the socket soon: the daemon must connect again. Its jobs go on.",
 })
 class ProvisionerDrainRequested {
-  @Field(() => String, { description: "Why, in a sentence." }) reason!: string;
+  @Field({ description: "Why, in a sentence." }) reason!: string;
 }
 
 export const ProvisionerWorkEvent = createUnionType({

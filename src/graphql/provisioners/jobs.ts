@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -32,7 +33,6 @@ import {
 } from "../../domain/provisioners/jobs.js";
 import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/matching.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
@@ -77,10 +77,10 @@ registerEnumType(ProvisionerJobStatus, {
 })
 class ProvisionerJobMetadataType implements JobMetadata {
   @Field(() => UUID, { nullable: true, description: "ID of the template." }) templateId!: string | null;
-  @Field(() => String, { description: "Name of the template." }) templateName!: string;
-  @Field(() => String, { description: "Display name of the template." }) templateDisplayName!: string;
-  @Field(() => String, { description: "Icon of the template." }) templateIcon!: string;
-  @Field(() => String, { description: "Name of the template version." }) templateVersionName!: string;
+  @Field({ description: "Name of the template." }) templateName!: string;
+  @Field({ description: "Display name of the template." }) templateDisplayName!: string;
+  @Field({ description: "Icon of the template." }) templateIcon!: string;
+  @Field({ description: "Name of the template version." }) templateVersionName!: string;
   @Field(() => UUID, { nullable: true, description: "ID of the workspace; null unless the job is a build." })
   workspaceId!: string | null;
   @Field(() => String, { nullable: true, description: "Name of the workspace; null unless the job is a build." })
@@ -122,7 +122,7 @@ export class ProvisionerJobObject implements Pick<
   @Field(() => UUID, { description: "ID of the organization whose daemons may take it." }) organizationId!: string;
   @Field(() => ProvisionerJobType, { description: "What it does." }) type!: ProvisionerJobType;
   @Field(() => ProvisionerJobStatus, { description: "Its state." }) status!: ProvisionerJobStatus;
-  @Field(() => String, { description: "The provisioner that daemons must offer, such as `echo`." })
+  @Field({ description: "The provisioner that daemons must offer, such as `echo`." })
   provisioner!: string;
   @Field(() => JSONObject, { description: "Tags that daemons must have, values by key." }) tags!: Record<
     string,
@@ -131,7 +131,7 @@ export class ProvisionerJobObject implements Pick<
   @Field(() => UUID, { description: "ID of the user who started it." }) initiatorId!: string;
   @Field(() => UUID, { nullable: true, description: "ID of the daemon that works on it or ended it." })
   workerId!: string | null;
-  @Field(() => String, { description: "Name of that daemon; empty without one. Remains when the daemon is deleted." })
+  @Field({ description: "Name of that daemon; empty without one. Remains when the daemon is deleted." })
   workerName!: string;
   @Field(() => DateTime, { nullable: true, description: "When a daemon accepted it; null if none has." })
   startedAt!: string | null;
@@ -139,7 +139,7 @@ export class ProvisionerJobObject implements Pick<
   canceledAt!: string | null;
   @Field(() => DateTime, { nullable: true, description: "When it ended; null if it has not." })
   completedAt!: string | null;
-  @Field(() => Boolean, { description: "Whether its log exceeded 1 MiB, after which lines were dropped." })
+  @Field({ description: "Whether its log exceeded 1 MiB, after which lines were dropped." })
   logsOverflowed!: boolean;
 }
 
@@ -160,14 +160,14 @@ class ProvisionerJobFilterInput implements JobFilter {
 
 @ArgsType()
 class ProvisionerJobsArgs extends PageArgs implements JobsQuery {
-  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
   @Field(() => ProvisionerJobFilterInput, { nullable: true, description: "Selects jobs." })
   filter?: ProvisionerJobFilterInput | null;
 }
 
 @InputType({ description: "Input of `cancelProvisionerJob`." })
 class CancelProvisionerJobInput {
-  @Field(() => String, { description: "ID of the job." }) job!: string;
+  @Field({ description: "ID of the job." }) job!: string;
 }
 
 @ObjectType({ description: "Payload of `cancelProvisionerJob`." })
@@ -204,7 +204,7 @@ export class ProvisionerJobsResolver {
       "Cancels a provisioner job. The user who started it may do so if the template allows it. Fails with CONFLICT if the job has ended or is being canceled.",
   })
   async cancelProvisionerJob(
-    @Arg("input", () => CancelProvisionerJobInput, { description: "The job to cancel." })
+    @Arg("input", { description: "The job to cancel." })
     { job }: CancelProvisionerJobInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string }> {

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -31,7 +32,6 @@ import {
   type ProvisionerKeyRow,
   provisionerKeysByIds,
 } from "../../domain/provisioners/keys.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import "./jobs.js";
@@ -50,9 +50,9 @@ registerEnumType(ProvisionerDaemonStatus, {
 class ProvisionerDaemonJobType implements DaemonJob {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => ProvisionerJobStatus, { description: "Its state." }) status!: ProvisionerJobStatus;
-  @Field(() => String, { description: "Name of the template." }) templateName!: string;
-  @Field(() => String, { description: "Display name of the template." }) templateDisplayName!: string;
-  @Field(() => String, { description: "Icon of the template." }) templateIcon!: string;
+  @Field({ description: "Name of the template." }) templateName!: string;
+  @Field({ description: "Display name of the template." }) templateDisplayName!: string;
+  @Field({ description: "Icon of the template." }) templateIcon!: string;
 }
 
 @Access({ readWith: "provisioner_key:read", references: ["id", "name"] })
@@ -63,7 +63,7 @@ class ProvisionerDaemonJobType implements DaemonJob {
 class ProvisionerKeyType implements ProvisionerKeyRow {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => UUID, { description: "ID of the organization whose jobs its daemons take." }) organizationId!: string;
-  @Field(() => String, { description: "Name, unique in the organization in any letter case." }) name!: string;
+  @Field({ description: "Name, unique in the organization in any letter case." }) name!: string;
   @Field(() => JSONObject, { description: "Tags of its daemons, values by key." }) tags!: Record<string, string>;
   @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
 }
@@ -77,7 +77,7 @@ class ProvisionerDaemonObject implements ProvisionerDaemonRow {
   @Field(() => UUID, { description: "Unique ID, which it keeps when it connects again with the same name." })
   id!: string;
   @Field(() => UUID, { description: "ID of the organization whose jobs it takes." }) organizationId!: string;
-  @Field(() => String, { description: "Its name." }) name!: string;
+  @Field({ description: "Its name." }) name!: string;
   @Field(() => UUID, {
     nullable: true,
     description: "ID of the user with whose session it connected; null with a key.",
@@ -88,11 +88,11 @@ class ProvisionerDaemonObject implements ProvisionerDaemonRow {
       "ID of the key it connected with: a reserved one for daemons of users and the one inside of the server.",
   })
   keyId!: string;
-  @Field(() => String, { description: "Name of that key." }) keyName!: string;
+  @Field({ description: "Name of that key." }) keyName!: string;
   @Field(() => [String], { description: "Provisioners that it offers, such as `echo`." }) provisioners!: string[];
   @Field(() => JSONObject, { description: "Its tags, values by key." }) tags!: Record<string, string>;
-  @Field(() => String, { description: "Version of its program; empty if it did not send one." }) version!: string;
-  @Field(() => String, { description: "Version of the protocol that it speaks." }) apiVersion!: string;
+  @Field({ description: "Version of its program; empty if it did not send one." }) version!: string;
+  @Field({ description: "Version of the protocol that it speaks." }) apiVersion!: string;
   @Field(() => DateTime, { description: "When it first connected." }) createdAt!: string;
   @Field(() => DateTime, { description: "When it was last heard of." }) lastSeenAt!: string;
   @Field(() => ProvisionerDaemonStatus, { description: "What it does." }) status!: ProvisionerDaemonStatus;
@@ -117,7 +117,7 @@ class ProvisionerKeyDaemonsType {
 
 @InputType({ description: "Input of `createProvisionerKey`." })
 class CreateProvisionerKeyInput implements CreateProvisionerKey {
-  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
   @Field(() => String, {
     nullable: true,
     description:
@@ -133,8 +133,8 @@ class CreateProvisionerKeyInput implements CreateProvisionerKey {
 
 @InputType({ description: "Input of `deleteProvisionerKey`." })
 class DeleteProvisionerKeyInput implements DeleteProvisionerKey {
-  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field(() => String, { description: "Name of the key, in any letter case." }) name!: string;
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "Name of the key, in any letter case." }) name!: string;
 }
 
 @InputType({ description: "Input of `deleteProvisionerDaemon`." })
@@ -150,7 +150,7 @@ class CreateProvisionerKeyPayload {
     return ctx.load(provisionerKeysByIds, id);
   }
 
-  @Field(() => String, { description: "The key that daemons send. Returned only once.", simple: true })
+  @Field({ description: "The key that daemons send. Returned only once.", simple: true })
   key!: string;
 }
 
@@ -173,7 +173,7 @@ export class ProvisionerKeysResolver {
   @Access({ needs: ["provisioner_key:read"], countsAs: 100 })
   @Query(() => [ProvisionerKeyType], { description: "Lists the provisioner keys of an organization by creation." })
   provisionerKeys(
-    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
     @Ctx() ctx: Context,
   ): Promise<ProvisionerKeyRow[]> {
@@ -186,7 +186,7 @@ export class ProvisionerKeysResolver {
       "Lists the provisioner keys of an organization with their daemons, and the reserved keys `built-in` and `user-auth`, which have no secret.",
   })
   provisionerKeyDaemons(
-    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
     @Ctx() ctx: Context,
   ): Promise<ProvisionerKeyRow[]> {
@@ -198,7 +198,7 @@ export class ProvisionerKeysResolver {
     description: "Creates a key with which provisioner daemons connect. Fails with CONFLICT if the name is taken.",
   })
   createProvisionerKey(
-    @Arg("input", () => CreateProvisionerKeyInput, { description: "The new key." }) input: CreateProvisionerKeyInput,
+    @Arg("input", { description: "The new key." }) input: CreateProvisionerKeyInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string; key: string }> {
     return createProvisionerKey(ctx, input);
@@ -209,7 +209,7 @@ export class ProvisionerKeysResolver {
     description: "Deletes a key with its daemons: their sockets are closed, and the jobs that they run fail.",
   })
   async deleteProvisionerKey(
-    @Arg("input", () => DeleteProvisionerKeyInput, { description: "The key to delete." })
+    @Arg("input", { description: "The key to delete." })
     input: DeleteProvisionerKeyInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteProvisionerKeyPayload> {
@@ -224,7 +224,7 @@ export class ProvisionerDaemonsResolver {
     description: "Lists the provisioner daemons of an organization by name, offline ones included.",
   })
   provisionerDaemons(
-    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
     @Ctx() ctx: Context,
   ): Promise<ProvisionerDaemonRow[]> {
@@ -253,7 +253,7 @@ export class ProvisionerDaemonsResolver {
       "Deletes a provisioner daemon: its socket is closed, and the jobs that it runs fail. It may connect again.",
   })
   async deleteProvisionerDaemon(
-    @Arg("input", () => DeleteProvisionerDaemonInput, { description: "The daemon to delete." })
+    @Arg("input", { description: "The daemon to delete." })
     { id }: DeleteProvisionerDaemonInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteProvisionerDaemonPayload> {

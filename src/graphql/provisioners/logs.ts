@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -22,7 +23,6 @@ import {
   ProvisionerLogSource,
   watchJobLogs,
 } from "../../domain/provisioners/logs.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -59,9 +59,9 @@ export class ProvisionerJobLogType implements JobLogRow {
   @Field(() => DateTime, { description: "When it was written, by the clock of the daemon." }) createdAt!: string;
   @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
   @Field(() => ProvisionerLogSource, { description: "What wrote it." }) source!: ProvisionerLogSource;
-  @Field(() => String, { description: "The step of the job, named by the daemon; empty if it names none." })
+  @Field({ description: "The step of the job, named by the daemon; empty if it names none." })
   stage!: string;
-  @Field(() => String, { description: "The text, at most 4096 bytes." }) output!: string;
+  @Field({ description: "The text, at most 4096 bytes." }) output!: string;
 }
 
 const ProvisionerJobLogConnection = connectionOf("ProvisionerJobLog", () => ProvisionerJobLogType);

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { JobErrorCode, type JobOutcome, ProvisionerJobStatus } from "../../domain/provisioners/jobs.js";
 import {
@@ -21,7 +21,6 @@ import {
 import { type ReportProvisionerResources, reportProvisionerResources } from "../../domain/provisioners/reports.js";
 import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
 import type { StoredResources } from "../../domain/workspaces/reported.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerWorkEvent } from "./assignments.js";
@@ -30,7 +29,7 @@ import "./logs.js";
 @InputType()
 abstract class LeasedInput implements Leased {
   @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
-  @Field(() => String, { description: "Lease of the job, from its assignment." }) lease!: string;
+  @Field({ description: "Lease of the job, from its assignment." }) lease!: string;
 }
 
 @InputType({ description: "Input of `acceptProvisionerJob`." })
@@ -45,8 +44,8 @@ class LogEntryInput implements LogEntry {
   @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
   @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
   @Field(() => ProvisionerLogSource, { description: "What wrote it." }) source!: ProvisionerLogSource;
-  @Field(() => String, { description: "The step of the job, at most 128 characters." }) stage!: string;
-  @Field(() => String, { description: "The text, at most 4096 bytes." }) output!: string;
+  @Field({ description: "The step of the job, at most 128 characters." }) stage!: string;
+  @Field({ description: "The text, at most 4096 bytes." }) output!: string;
 }
 
 @InputType({ description: "Input of `updateProvisionerJob`." })
@@ -79,7 +78,7 @@ class CompleteProvisionerJobInput extends LeasedInput implements CompleteProvisi
 
 @InputType({ description: "Input of `failProvisionerJob`." })
 class FailProvisionerJobInput extends LeasedInput implements FailProvisionerJob {
-  @Field(() => String, { description: "What went wrong, at most 4096 bytes. Shown to users." }) error!: string;
+  @Field({ description: "What went wrong, at most 4096 bytes. Shown to users." }) error!: string;
   @Field(() => JobErrorCode, { nullable: true, description: "Machine-readable reason." })
   errorCode?: JobErrorCode | null;
   @Field(() => JSONObject, { nullable: true, description: "As for `completeProvisionerJob`." }) state?: unknown;
@@ -98,16 +97,16 @@ class AcceptProvisionerJobPayload {
 @ObjectType({ simpleResolvers: true, description: "Payload of `updateProvisionerJob`." })
 class UpdateProvisionerJobPayload implements Omit<JobProgress, "id"> {
   @Field(() => DateTime, { description: "When the lease expires, unless it is renewed." }) expiresAt!: string;
-  @Field(() => Boolean, { description: "Whether the daemon must stop the job." }) cancelRequested!: boolean;
-  @Field(() => Boolean, { description: "Whether the log is full: further lines are dropped." })
+  @Field({ description: "Whether the daemon must stop the job." }) cancelRequested!: boolean;
+  @Field({ description: "Whether the log is full: further lines are dropped." })
   logsOverflowed!: boolean;
 }
 
 @ObjectType("ReportedAgent", { simpleResolvers: true, description: "An agent among reported resources." })
 class ReportedAgentType {
-  @Field(() => String, { description: "Name of the agent." }) name!: string;
+  @Field({ description: "Name of the agent." }) name!: string;
   @Field(() => UUID, { description: "ID of the agent." }) agentId!: string;
-  @Field(() => Boolean, { description: "Whether it runs outside of the daemon's reach, which then does not start it." })
+  @Field({ description: "Whether it runs outside of the daemon's reach, which then does not start it." })
   external!: boolean;
   @Field(() => String, { nullable: true, description: "Token of the agent; null unless the workspace starts." })
   token!: string | null;
@@ -152,7 +151,7 @@ export class ProvisionerWorkResolver {
     description: "Starts a job that was assigned to the calling daemon. May be repeated.",
   })
   acceptProvisionerJob(
-    @Arg("input", () => AcceptProvisionerJobInput, { description: "The job." }) input: AcceptProvisionerJobInput,
+    @Arg("input", { description: "The job." }) input: AcceptProvisionerJobInput,
     @Ctx() ctx: Context,
   ): Promise<AcceptProvisionerJobPayload> {
     return acceptProvisionerJob(ctx, input);
@@ -163,7 +162,7 @@ export class ProvisionerWorkResolver {
     description: "Adds lines to the log of a job that the calling daemon runs, and renews its lease.",
   })
   updateProvisionerJob(
-    @Arg("input", () => UpdateProvisionerJobInput, { description: "The job and the lines." })
+    @Arg("input", { description: "The job and the lines." })
     input: UpdateProvisionerJobInput,
     @Ctx() ctx: Context,
   ): Promise<UpdateProvisionerJobPayload> {
@@ -176,7 +175,7 @@ export class ProvisionerWorkResolver {
       "Reports the resources that a job is about to create. May be repeated with equal resources. Fails with the reason QUOTA_EXCEEDED, after which the job has failed.",
   })
   reportProvisionerResources(
-    @Arg("input", () => ReportProvisionerResourcesInput, { description: "The job and its resources." })
+    @Arg("input", { description: "The job and its resources." })
     input: ReportProvisionerResourcesInput,
     @Ctx() ctx: Context,
   ): Promise<ReportProvisionerResourcesPayload> {
@@ -188,7 +187,7 @@ export class ProvisionerWorkResolver {
     description: "Ends a job that succeeded. May be repeated. A cancellation that was requested meanwhile is void.",
   })
   completeProvisionerJob(
-    @Arg("input", () => CompleteProvisionerJobInput, { description: "The job and what it leaves." })
+    @Arg("input", { description: "The job and what it leaves." })
     input: CompleteProvisionerJobInput,
     @Ctx() ctx: Context,
   ): Promise<Ended> {
@@ -200,7 +199,7 @@ export class ProvisionerWorkResolver {
     description: "Ends a job that failed, or that was stopped because its cancellation was requested. May be repeated.",
   })
   failProvisionerJob(
-    @Arg("input", () => FailProvisionerJobInput, { description: "The job and its error." })
+    @Arg("input", { description: "The job and its error." })
     input: FailProvisionerJobInput,
     @Ctx() ctx: Context,
   ): Promise<Ended> {

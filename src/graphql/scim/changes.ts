@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type BulkResult, runScimBulk } from "../../domain/scim/bulk.js";
 import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "../../domain/scim/groups.js";
@@ -10,7 +10,6 @@ import {
   replaceScimUser,
   type ScimChange,
 } from "../../domain/scim/users.js";
-import { Arg } from "../engine/arguments.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { bulkDocument } from "./failures.js";
 import { Access } from "../engine/access.js";
@@ -28,21 +27,21 @@ abstract class CreateInput {
 
 @InputType()
 abstract class ChangeInput implements ScimChange {
-  @Field(() => String, { description: "ID of the resource." }) id!: string;
+  @Field({ description: "ID of the resource." }) id!: string;
   @Field(() => JSONObject, { description: "The resource in SCIM form, or a PatchOp (RFC 7644, section 3.5.2)." })
   document!: Document;
-  @Field(() => String, { nullable: true, description: ifMatchNote }) ifMatch?: string;
+  @Field({ nullable: true, description: ifMatchNote }) ifMatch?: string;
 }
 
 @InputType()
 abstract class DeleteInput {
-  @Field(() => String, { description: "ID of the resource." }) id!: string;
-  @Field(() => String, { nullable: true, description: ifMatchNote }) ifMatch?: string;
+  @Field({ description: "ID of the resource." }) id!: string;
+  @Field({ nullable: true, description: ifMatchNote }) ifMatch?: string;
 }
 
 @InputType({ description: "Input of `createScimUser`." })
 class CreateScimUserInput extends CreateInput {
-  @Field(() => Boolean, {
+  @Field({
     nullable: true,
     description: "Whether to update the user who has the externalId or the email, if there is one. Default: false.",
   })
@@ -54,7 +53,7 @@ class ReplaceScimUserInput extends ChangeInput {}
 
 @InputType({ description: "Input of `patchScimUser`." })
 class PatchScimUserInput extends ChangeInput {
-  @Field(() => Boolean, {
+  @Field({
     nullable: true,
     description:
       "Whether the document may be a user instead, whose attributes replace those of the user. Default: false.",
@@ -127,7 +126,7 @@ export class ScimChangesResolver {
       "Creates a user, or revives one that the source deleted. The user signs in as `STEWARD_SCIM_LOGIN_TYPE` says.",
   })
   async createScimUser(
-    @Arg("input", () => CreateScimUserInput, { description: "The new user." }) input: CreateScimUserInput,
+    @Arg("input", { description: "The new user." }) input: CreateScimUserInput,
     @Ctx() ctx: Context,
   ): Promise<{ resource: ScimResource }> {
     return { resource: { kind: "User", ...(await createScimUser(ctx, input)) } };
@@ -138,7 +137,7 @@ export class ScimChangesResolver {
     description: "Replaces a user. Absent attributes are cleared, except `userName`, `emails` and `active`.",
   })
   async replaceScimUser(
-    @Arg("input", () => ReplaceScimUserInput, { description: "The user." }) input: ReplaceScimUserInput,
+    @Arg("input", { description: "The user." }) input: ReplaceScimUserInput,
     @Ctx() ctx: Context,
   ): Promise<{ resource: ScimResource }> {
     return { resource: { kind: "User", ...(await replaceScimUser(ctx, input)) } };
@@ -147,7 +146,7 @@ export class ScimChangesResolver {
   @Access(forProvisioning)
   @Mutation(() => PatchScimUserPayload, { description: "Changes attributes of a user: by all operations, or none." })
   async patchScimUser(
-    @Arg("input", () => PatchScimUserInput, { description: "The operations." }) input: PatchScimUserInput,
+    @Arg("input", { description: "The operations." }) input: PatchScimUserInput,
     @Ctx() ctx: Context,
   ): Promise<{ resource: ScimResource }> {
     return { resource: { kind: "User", ...(await patchScimUser(ctx, input)) } };
@@ -159,7 +158,7 @@ export class ScimChangesResolver {
       "Suspends a user, removes it from its groups, and hides it from the source. The account stays for administrators. A user who also belongs to organizations that are not those of the key leaves those of the key instead.",
   })
   async deleteScimUser(
-    @Arg("input", () => DeleteScimUserInput, { description: "The user." }) input: DeleteScimUserInput,
+    @Arg("input", { description: "The user." }) input: DeleteScimUserInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string }> {
     return { id: await deleteScimUser(ctx, input) };
@@ -170,7 +169,7 @@ export class ScimChangesResolver {
     description: "Creates a group in the first organization of the caller. Members join the organization.",
   })
   async createScimGroup(
-    @Arg("input", () => CreateScimGroupInput, { description: "The new group." }) input: CreateScimGroupInput,
+    @Arg("input", { description: "The new group." }) input: CreateScimGroupInput,
     @Ctx() ctx: Context,
   ): Promise<{ resource: ScimResource }> {
     return { resource: { kind: "Group", ...(await createScimGroup(ctx, input)) } };
@@ -179,7 +178,7 @@ export class ScimChangesResolver {
   @Access(forProvisioning)
   @Mutation(() => ReplaceScimGroupPayload, { description: "Replaces a group and its members." })
   async replaceScimGroup(
-    @Arg("input", () => ReplaceScimGroupInput, { description: "The group." }) input: ReplaceScimGroupInput,
+    @Arg("input", { description: "The group." }) input: ReplaceScimGroupInput,
     @Ctx() ctx: Context,
   ): Promise<{ resource: ScimResource }> {
     return { resource: { kind: "Group", ...(await replaceScimGroup(ctx, input)) } };
@@ -190,7 +189,7 @@ export class ScimChangesResolver {
     description: "Changes a group and its members: by all operations, or none.",
   })
   async patchScimGroup(
-    @Arg("input", () => PatchScimGroupInput, { description: "The operations." }) input: PatchScimGroupInput,
+    @Arg("input", { description: "The operations." }) input: PatchScimGroupInput,
     @Ctx() ctx: Context,
   ): Promise<{ resource: ScimResource }> {
     return { resource: { kind: "Group", ...(await patchScimGroup(ctx, input)) } };
@@ -199,7 +198,7 @@ export class ScimChangesResolver {
   @Access(forProvisioning)
   @Mutation(() => DeleteScimGroupPayload, { description: "Deletes a group with its memberships." })
   async deleteScimGroup(
-    @Arg("input", () => DeleteScimGroupInput, { description: "The group." }) input: DeleteScimGroupInput,
+    @Arg("input", { description: "The group." }) input: DeleteScimGroupInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string }> {
     return { id: await deleteScimGroup(ctx, input) };
@@ -210,7 +209,7 @@ export class ScimChangesResolver {
     description: "Runs operations on users and groups in order, each in a transaction of its own.",
   })
   async runScimBulk(
-    @Arg("input", () => RunScimBulkInput, { description: "The operations." }) input: RunScimBulkInput,
+    @Arg("input", { description: "The operations." }) input: RunScimBulkInput,
     @Ctx() ctx: Context,
   ): Promise<{ results: BulkResult[] }> {
     return { results: await runScimBulk(ctx, input) };

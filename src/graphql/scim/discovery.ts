@@ -1,4 +1,4 @@
-import { Ctx, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   listScimResourceTypes,
@@ -7,7 +7,6 @@ import {
   readScimSchema,
   readServiceProviderConfig,
 } from "../../domain/scim/discovery.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { JSONObject } from "../engine/scalars.js";
 
@@ -33,7 +32,7 @@ export class ScimDiscoveryResolver {
   @Access({ open: true })
   @Query(() => JSONObject, { nullable: true, description: "Returns a SCIM schema." })
   scimSchema(
-    @Arg("urn", () => String, { description: "URN of the schema." }) urn: string,
+    @Arg("urn", { description: "URN of the schema." }) urn: string,
     @Ctx() ctx: Context,
   ): Record<string, unknown> {
     return readScimSchema(ctx, urn);
@@ -53,7 +52,7 @@ export class ScimDiscoveryResolver {
   @Access({ open: true })
   @Query(() => JSONObject, { nullable: true, description: "Returns a type of SCIM resources." })
   scimResourceType(
-    @Arg("name", () => String, { description: "Name of the type: `User` or `Group`." }) name: string,
+    @Arg("name", { description: "Name of the type: `User` or `Group`." }) name: string,
     @Ctx() ctx: Context,
   ): Record<string, unknown> {
     return readScimResourceType(ctx, name);

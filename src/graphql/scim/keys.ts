@@ -1,4 +1,16 @@
-import { Args, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import {
+  Arg,
+  Args,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
@@ -14,7 +26,6 @@ import {
   type UpdateScimKey,
 } from "../../domain/scim/keys.js";
 import { usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
@@ -27,9 +38,9 @@ import { PublicUserType } from "../users/users.js";
   description: "A key with which an identity provider manages users and groups by SCIM. Its secret is never returned.",
 })
 class ScimKeyType implements Omit<ScimKeyRow, "organizationIds" | "createdBy"> {
-  @Field(() => String, { description: "Unique ID: the public part of the key." }) id!: string;
-  @Field(() => String, { description: "Name given by an administrator." }) name!: string;
-  @Field(() => String, {
+  @Field({ description: "Unique ID: the public part of the key." }) id!: string;
+  @Field({ description: "Name given by an administrator." }) name!: string;
+  @Field({
     description: "Label of the identity provider. Keys of one source share what it knows about users and groups.",
   })
   source!: string;
@@ -46,9 +57,9 @@ class ScimKeyType implements Omit<ScimKeyRow, "organizationIds" | "createdBy"> {
 
 @InputType({ description: "Input of `createScimKey`." })
 class CreateScimKeyInput implements CreateScimKey {
-  @Field(() => String, { description: "Name, 1 to 64 characters." })
+  @Field({ description: "Name, 1 to 64 characters." })
   name!: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description:
       "Label of the identity provider, 1 to 64 letters, digits, dots, hyphens and underscores. Default: `default`.",
@@ -65,14 +76,14 @@ class CreateScimKeyInput implements CreateScimKey {
 
 @InputType({ description: "Input of `updateScimKey`. Omitted fields keep their value." })
 class UpdateScimKeyInput implements UpdateScimKey {
-  @Field(() => String, { description: "ID of the key." }) id!: string;
-  @Field(() => String, { nullable: true, description: "New name, 1 to 64 characters." }) name?: string;
+  @Field({ description: "ID of the key." }) id!: string;
+  @Field({ nullable: true, description: "New name, 1 to 64 characters." }) name?: string;
   @Field(() => DateTime, { nullable: true, description: "New expiry, in the future." }) expiresAt?: string;
 }
 
 @InputType({ description: "Input of `revokeScimKey`." })
 class RevokeScimKeyInput {
-  @Field(() => String, { description: "ID of the key." }) id!: string;
+  @Field({ description: "ID of the key." }) id!: string;
 }
 
 @ObjectType()
@@ -88,7 +99,7 @@ abstract class ChangedScimKey {
 
 @ObjectType({ description: "Payload of `createScimKey`." })
 class CreateScimKeyPayload extends ChangedScimKey {
-  @Field(() => String, { description: "The key that the identity provider sends. Returned only once.", simple: true })
+  @Field({ description: "The key that the identity provider sends. Returned only once.", simple: true })
   secret!: string;
 }
 
@@ -130,7 +141,7 @@ export class ScimKeysResolver {
     description: "Creates a SCIM key. Several keys of a source may exist at the same time. Requires the owner role.",
   })
   createScimKey(
-    @Arg("input", () => CreateScimKeyInput, { description: "The new key." }) input: CreateScimKeyInput,
+    @Arg("input", { description: "The new key." }) input: CreateScimKeyInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string; secret: string }> {
     return createScimKey(ctx, input);
@@ -141,7 +152,7 @@ export class ScimKeysResolver {
     description: "Changes the name or the expiry of a SCIM key. Requires the owner role.",
   })
   async updateScimKey(
-    @Arg("input", () => UpdateScimKeyInput, { description: "The changes." }) input: UpdateScimKeyInput,
+    @Arg("input", { description: "The changes." }) input: UpdateScimKeyInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string }> {
     return { id: await updateScimKey(ctx, input) };
@@ -152,7 +163,7 @@ export class ScimKeysResolver {
     description: "Revokes a SCIM key immediately. Users and groups that it provisioned stay. Requires the owner role.",
   })
   async revokeScimKey(
-    @Arg("input", () => RevokeScimKeyInput, { description: "The key to revoke." }) { id }: RevokeScimKeyInput,
+    @Arg("input", { description: "The key to revoke." }) { id }: RevokeScimKeyInput,
     @Ctx() ctx: Context,
   ): Promise<RevokeScimKeyPayload> {
     return { scimKey: await revokeScimKey(ctx, id) };

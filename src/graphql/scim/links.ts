@@ -14,7 +14,7 @@ import { UserType } from "../users/users.js";
   description: "What an identity provider knows about a user.",
 })
 class ScimUserAttributesType implements Omit<ScimUserLink, "userId"> {
-  @Field(() => String, { description: "Label of the identity provider." }) source!: string;
+  @Field({ description: "Label of the identity provider." }) source!: string;
   @Field(() => String, { nullable: true, description: "ID of the user at the identity provider." })
   externalId!: string | null;
   @Field(() => String, {
@@ -37,7 +37,7 @@ class ScimUserAttributesType implements Omit<ScimUserLink, "userId"> {
   description: "What an identity provider knows about a group.",
 })
 class ScimGroupAttributesType implements Omit<ScimGroupLink, "groupId"> {
-  @Field(() => String, { description: "Label of the identity provider." }) source!: string;
+  @Field({ description: "Label of the identity provider." }) source!: string;
   @Field(() => String, { nullable: true, description: "ID of the group at the identity provider." })
   externalId!: string | null;
   @Field(() => String, {

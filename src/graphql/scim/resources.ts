@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { readScimGroup } from "../../domain/scim/groups.js";
 import type { ListQuery } from "../../domain/scim/lists.js";
@@ -18,7 +18,6 @@ import {
   versionOf,
 } from "../../domain/scim/resources.js";
 import { readScimUser } from "../../domain/scim/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
@@ -41,19 +40,19 @@ class ProjectionArgs implements Projection {
 /** The arguments of lists (RFC 7644 §3.4.2, RFC 9865). */
 @ArgsType()
 class ListArgs implements ListQuery {
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: 'A SCIM filter, at most 4096 bytes, 32 levels and 64 comparisons, such as `userName eq "ada"`.',
   })
   filter?: string;
-  @Field(() => String, { nullable: true, description: "Name of the attribute to sort by. Default: by ID." })
+  @Field({ nullable: true, description: "Name of the attribute to sort by. Default: by ID." })
   sortBy?: string;
-  @Field(() => String, { nullable: true, description: "`ascending` or `descending`. Default: ascending." })
+  @Field({ nullable: true, description: "`ascending` or `descending`. Default: ascending." })
   sortOrder?: string;
   @Field(() => Int, { nullable: true, description: "Position of the first resource, from 1. Default: 1." })
   startIndex?: number;
   @Field(() => Int, { nullable: true, description: "Page size. Default: 100. 0 only counts." }) count?: number;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "Cursor of the page: empty for the first one, then `nextCursor` of the page before.",
   })
@@ -125,7 +124,7 @@ export class ScimListResultType {
     simple: true,
   })
   startIndex?: number;
-  @Field(() => String, { nullable: true, description: "Cursor of the next page, if there is one.", simple: true })
+  @Field({ nullable: true, description: "Cursor of the next page, if there is one.", simple: true })
   nextCursor?: string;
 
   @Access({ countsAs: 1000 })
@@ -147,7 +146,7 @@ export class ScimResourcesResolver {
   @Access(forProvisioning)
   @Query(() => ScimResourceType, { nullable: true, description: "Returns a user as SCIM clients see it." })
   async scimUser(
-    @Arg("id", () => String, { description: "ID of the user." }) id: string,
+    @Arg("id", { description: "ID of the user." }) id: string,
     @Ctx() ctx: Context,
   ): Promise<ScimResource> {
     return { kind: "User", row: await readScimUser(ctx, id) };
@@ -156,7 +155,7 @@ export class ScimResourcesResolver {
   @Access(forProvisioning)
   @Query(() => ScimResourceType, { nullable: true, description: "Returns a group as SCIM clients see it." })
   async scimGroup(
-    @Arg("id", () => String, { description: "ID of the group." }) id: string,
+    @Arg("id", { description: "ID of the group." }) id: string,
     @Ctx() ctx: Context,
   ): Promise<ScimResource> {
     return { kind: "Group", row: await readScimGroup(ctx, id) };

@@ -1,10 +1,9 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
 import { ProviderName } from "../../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
@@ -20,16 +19,16 @@ registerEnumType(ProviderName, {
 
 @InputType({ description: "A change of the caller's login to a provider." })
 export class ConvertLoginInput implements ConvertLogin {
-  @Field(() => String, { description: "The caller: ID, username, or `me`." }) user!: string;
+  @Field({ description: "The caller: ID, username, or `me`." }) user!: string;
   @Field(() => ProviderName, { description: "The provider." })
   toType!: ProviderName;
-  @Field(() => String, { description: "The current password." })
+  @Field({ description: "The current password." })
   password!: string;
 }
 
 @ObjectType({ description: "A conversion that the provider has to confirm." })
 export class ConvertLoginPayload implements Omit<ConversionStarted, "userId"> {
-  @Field(() => String, {
+  @Field({
     description:
       "The value of `state` in `/login/<provider>?state=`, to be opened in a browser where the user is signed in. It cannot be read again.",
     simple: true,
@@ -57,7 +56,7 @@ export class LoginConversionsResolver {
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
   convertLogin(
-    @Arg("input", () => ConvertLoginInput, { description: "The user, the provider and the password." })
+    @Arg("input", { description: "The user, the provider and the password." })
     input: ConvertLoginInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,25 +1,24 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { UserType } from "../users/users.js";
 
 @InputType({ description: "The credentials of a user." })
 export class LoginInput implements Login {
-  @Field(() => String, { description: "The email of the account, in any letter case." })
+  @Field({ description: "The email of the account, in any letter case." })
   email!: string;
-  @Field(() => String, { description: "The password." })
+  @Field({ description: "The password." })
   password!: string;
 }
 
 @InputType({ description: "A new password for the caller." })
 export class ChangePasswordInput implements ChangePassword {
-  @Field(() => String, { description: "The current password." })
+  @Field({ description: "The current password." })
   currentPassword!: string;
-  @Field(() => String, { description: "Hard to guess, at most 1024 bytes." })
+  @Field({ description: "Hard to guess, at most 1024 bytes." })
   newPassword!: string;
 }
 
@@ -30,7 +29,7 @@ interface UserPayload {
 
 @ObjectType({ description: "A session." })
 export class LoginPayload {
-  @Field(() => String, { description: "The token for further requests. It cannot be read again.", simple: true })
+  @Field({ description: "The token for further requests. It cannot be read again.", simple: true })
   sessionToken!: string;
 
   @Access({ covers: "everything" })
@@ -53,10 +52,7 @@ export class ChangePasswordPayload {
 export class LoginResolver {
   @Mutation(() => LoginPayload, { description: "Signs in with email and password." })
   @Access({ open: true, tries: { secrets: "passwords", accountOf: ({ input }: { input: LoginInput }) => input.email } })
-  login(
-    @Arg("input", () => LoginInput, { description: "Email and password." }) input: LoginInput,
-    @Ctx() ctx: Context,
-  ) {
+  login(@Arg("input", { description: "Email and password." }) input: LoginInput, @Ctx() ctx: Context) {
     return login(ctx, input);
   }
 
@@ -69,7 +65,7 @@ export class LoginResolver {
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
   async changePassword(
-    @Arg("input", () => ChangePasswordInput, { description: "The current and the new password." })
+    @Arg("input", { description: "The current and the new password." })
     input: ChangePasswordInput,
     @Ctx() ctx: Context,
   ) {

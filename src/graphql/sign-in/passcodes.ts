@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   changePasswordWithPasscode,
@@ -6,22 +6,21 @@ import {
   requestOneTimePasscode,
   type RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 
 @InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
-  @Field(() => String, { description: "The email of the account, in any letter case." })
+  @Field({ description: "The email of the account, in any letter case." })
   email!: string;
 }
 
 @InputType({ description: "A new password, and the passcode that permits it." })
 export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPasscode {
-  @Field(() => String, { description: "The email of the account, in any letter case." })
+  @Field({ description: "The email of the account, in any letter case." })
   email!: string;
-  @Field(() => String, { description: "The passcode from the latest email." })
+  @Field({ description: "The passcode from the latest email." })
   oneTimePasscode!: string;
-  @Field(() => String, {
+  @Field({
     description: "The new password: hard to guess, at most 1024 bytes.",
   })
   password!: string;
@@ -29,12 +28,12 @@ export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPassco
 
 @ObjectType({ simpleResolvers: true, description: "An accepted request." })
 export class RequestOneTimePasscodePayload {
-  @Field(() => Boolean, { description: "Always true, whether the account exists or not." }) accepted!: boolean;
+  @Field({ description: "Always true, whether the account exists or not." }) accepted!: boolean;
 }
 
 @ObjectType({ simpleResolvers: true, description: "A changed password." })
 export class ChangePasswordWithPasscodePayload {
-  @Field(() => Boolean, { description: "Always true: failures are errors." }) changed!: boolean;
+  @Field({ description: "Always true: failures are errors." }) changed!: boolean;
 }
 
 @Resolver()
@@ -47,7 +46,7 @@ export class OneTimePasscodesResolver {
     tries: { secrets: "passwords", accountOf: ({ input }: { input: RequestOneTimePasscodeInput }) => input.email },
   })
   async requestOneTimePasscode(
-    @Arg("input", () => RequestOneTimePasscodeInput, { description: "The email." }) input: RequestOneTimePasscodeInput,
+    @Arg("input", { description: "The email." }) input: RequestOneTimePasscodeInput,
     @Ctx() ctx: Context,
   ) {
     return { accepted: await requestOneTimePasscode(ctx, input) };
@@ -61,7 +60,7 @@ export class OneTimePasscodesResolver {
     tries: { secrets: "passwords", accountOf: ({ input }: { input: ChangePasswordWithPasscodeInput }) => input.email },
   })
   async changePasswordWithPasscode(
-    @Arg("input", () => ChangePasswordWithPasscodeInput, { description: "Email, passcode and password." })
+    @Arg("input", { description: "Email, passcode and password." })
     input: ChangePasswordWithPasscodeInput,
     @Ctx() ctx: Context,
   ) {

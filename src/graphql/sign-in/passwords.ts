@@ -1,20 +1,19 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 
 @InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
-  @Field(() => String, { description: "The password." })
+  @Field({ description: "The password." })
   password!: string;
 }
 
 @ObjectType("PasswordValidation", { simpleResolvers: true, description: "The result of a password check." })
 export class PasswordValidationType implements PasswordCheck {
-  @Field(() => Boolean, { description: "Whether the caller may use it." }) valid!: boolean;
-  @Field(() => String, { description: "Advice in sentences; empty for a valid password." }) details!: string;
+  @Field({ description: "Whether the caller may use it." }) valid!: boolean;
+  @Field({ description: "Advice in sentences; empty for a valid password." }) details!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "A checked password." })
@@ -33,7 +32,7 @@ export class PasswordsResolver {
     description: "Checks a password as a new one of the caller. Nothing is stored.",
   })
   async validatePassword(
-    @Arg("input", () => ValidatePasswordInput, { description: "The password." }) input: ValidatePasswordInput,
+    @Arg("input", { description: "The password." }) input: ValidatePasswordInput,
     @Ctx() ctx: Context,
   ) {
     return { validation: await validatePassword(ctx, input.password) };

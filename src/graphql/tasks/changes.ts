@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { deleteTask, pauseTask, resumeTask, updateTaskInput } from "../../domain/tasks/changes.js";
 import { createTask, type CreateTask } from "../../domain/tasks/creation.js";
@@ -7,7 +7,6 @@ import { largestSnapshot, uploadTaskLogSnapshot } from "../../domain/tasks/logs.
 import { messageById } from "../../domain/tasks/messages.js";
 import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "../workspaces/builds.js";
@@ -33,35 +32,35 @@ export class CreateTaskInput implements CreateTask {
 
 @InputType({ description: "Input of `deleteTask`." })
 export class DeleteTaskInput implements TaskReference {
-  @Field(() => String, { description: taskReference }) task!: string;
+  @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
 }
 
 @InputType({ description: "Input of `pauseTask`." })
 export class PauseTaskInput implements TaskReference {
-  @Field(() => String, { description: taskReference }) task!: string;
+  @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
 }
 
 @InputType({ description: "Input of `resumeTask`." })
 export class ResumeTaskInput implements TaskReference {
-  @Field(() => String, { description: taskReference }) task!: string;
+  @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
 }
 
 @InputType({ description: "Input of `updateTaskInput`." })
 export class UpdateTaskInputInput implements TaskReference {
-  @Field(() => String, { description: taskReference }) task!: string;
+  @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Field(() => String, { description: "The prompt of the next start." })
+  @Field({ description: "The prompt of the next start." })
   input!: string;
 }
 
 @InputType({ description: "Input of `sendTaskInput`." })
 export class SendTaskInputInput implements TaskReference {
-  @Field(() => String, { description: taskReference }) task!: string;
+  @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Field(() => String, { description: "The text for the program. White space alone is sent, too." })
+  @Field({ description: "The text for the program. White space alone is sent, too." })
   input!: string;
 }
 
@@ -73,7 +72,7 @@ export class CancelTaskInputInput {
 @InputType({ description: "Input of `uploadTaskLogSnapshot`." })
 export class UploadTaskLogSnapshotInput {
   @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
-  @Field(() => String, { description: "The format of the content: `agentapi`." })
+  @Field({ description: "The format of the content: `agentapi`." })
   format!: string;
   @Field(() => JSONObject, {
     description: `The conversation: \`messages\` with \`id\`, \`role\`, \`content\` and \`time\`. JSON of more than ${largestSnapshot} bytes is rejected.`,
@@ -152,7 +151,7 @@ export class TaskChangesResolver {
       "Creates a task with a workspace of the same name, and starts it. FORBIDDEN while the AI budget of the owner is spent.",
   })
   async createTask(
-    @Arg("input", () => CreateTaskInput, { description: "The prompt, and what to run it with." })
+    @Arg("input", { description: "The prompt, and what to run it with." })
     input: CreateTaskInput,
     @Ctx() ctx: Context,
   ) {
@@ -164,17 +163,14 @@ export class TaskChangesResolver {
     description:
       "Deletes a task immediately, and begins to delete its workspace. CONFLICT while a build runs; one that waits is canceled.",
   })
-  async deleteTask(
-    @Arg("input", () => DeleteTaskInput, { description: "The task." }) input: DeleteTaskInput,
-    @Ctx() ctx: Context,
-  ) {
+  async deleteTask(@Arg("input", { description: "The task." }) input: DeleteTaskInput, @Ctx() ctx: Context) {
     return { task: await deleteTask(ctx, input) };
   }
 
   @Access({ needs: ["task:update"] })
   @Mutation(() => UpdateTaskInputPayload, { description: "Replaces the prompt with which a paused task resumes." })
   async updateTaskInput(
-    @Arg("input", () => UpdateTaskInputInput, { description: "The task and its prompt." })
+    @Arg("input", { description: "The task and its prompt." })
     input: UpdateTaskInputInput,
     @Ctx() ctx: Context,
   ) {
@@ -183,10 +179,7 @@ export class TaskChangesResolver {
 
   @Access({ needs: ["workspace:stop"] })
   @Mutation(() => PauseTaskPayload, { description: "Pauses a task: stops its workspace." })
-  async pauseTask(
-    @Arg("input", () => PauseTaskInput, { description: "The task." }) input: PauseTaskInput,
-    @Ctx() ctx: Context,
-  ) {
+  async pauseTask(@Arg("input", { description: "The task." }) input: PauseTaskInput, @Ctx() ctx: Context) {
     return pauseTask(ctx, input);
   }
 
@@ -194,10 +187,7 @@ export class TaskChangesResolver {
   @Mutation(() => ResumeTaskPayload, {
     description: "Resumes a paused task, or tries again after a build that failed or was canceled.",
   })
-  async resumeTask(
-    @Arg("input", () => ResumeTaskInput, { description: "The task." }) input: ResumeTaskInput,
-    @Ctx() ctx: Context,
-  ) {
+  async resumeTask(@Arg("input", { description: "The task." }) input: ResumeTaskInput, @Ctx() ctx: Context) {
     return resumeTask(ctx, input);
   }
 
@@ -207,7 +197,7 @@ export class TaskChangesResolver {
       "Sends an input to the program of an active task: immediately if the program waits for it, otherwise in the order of the queue.",
   })
   async sendTaskInput(
-    @Arg("input", () => SendTaskInputInput, { description: "The task and the text." }) input: SendTaskInputInput,
+    @Arg("input", { description: "The task and the text." }) input: SendTaskInputInput,
     @Ctx() ctx: Context,
   ) {
     return { inputId: await sendTaskInput(ctx, input) };
@@ -218,7 +208,7 @@ export class TaskChangesResolver {
     description: "Cancels a queued input. For its sender, and for callers who may update the task.",
   })
   async cancelTaskInput(
-    @Arg("input", () => CancelTaskInputInput, { description: "The input." }) { id }: CancelTaskInputInput,
+    @Arg("input", { description: "The input." }) { id }: CancelTaskInputInput,
     @Ctx() ctx: Context,
   ) {
     return { inputId: await cancelTaskInput(ctx, id) };
@@ -229,7 +219,7 @@ export class TaskChangesResolver {
     description: "Stores the conversation of the task of the agent's workspace. One of an older build is ignored.",
   })
   async uploadTaskLogSnapshot(
-    @Arg("input", () => UploadTaskLogSnapshotInput, { description: "The task and the conversation." })
+    @Arg("input", { description: "The task and the conversation." })
     input: UploadTaskLogSnapshotInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
@@ -10,7 +10,6 @@ import { watchTasks } from "../../domain/tasks/watch.js";
 import { usersById } from "../../domain/users/users.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";
@@ -104,8 +103,8 @@ export class TasksResolver {
   @Access({ needs: ["task:read"] })
   @Query(() => TaskType, { nullable: true, description: "Returns a task." })
   task(
-    @Arg("task", () => String, { description: reference }) task: string,
-    @Arg("user", () => String, { defaultValue: "me", description: ownerReference }) user: string,
+    @Arg("task", { description: reference }) task: string,
+    @Arg("user", { defaultValue: "me", description: ownerReference }) user: string,
     @Ctx() ctx: Context,
   ): Promise<TaskRow> {
     return findTask(ctx, { task, user });

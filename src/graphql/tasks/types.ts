@@ -63,17 +63,17 @@ export const TaskOrder = orderOf("Task", TaskOrderField, {
 @ObjectType("TaskState", { simpleResolvers: true, description: "What a task does now." })
 export class TaskStateType implements TaskState {
   @Field(() => TaskStateKind, { description: "The kind of the state." }) state!: TaskStateKind;
-  @Field(() => String, { description: "Message of the program, or what an initializing task waits for." })
+  @Field({ description: "Message of the program, or what an initializing task waits for." })
   message!: string;
   @Field(() => DateTime, { description: "When it was reported." }) timestamp!: string;
-  @Field(() => String, { description: "A link to the result; empty if there is none." }) uri!: string;
+  @Field({ description: "A link to the result; empty if there is none." }) uri!: string;
 }
 
 @Access({ readWith: "task:read" })
 @ObjectType("TaskLogEntry", { simpleResolvers: true, description: "An entry of the conversation of a task." })
 export class TaskLogEntryType implements TaskLogEntry {
   @Field(() => Int, { description: "Number of the entry in the conversation." }) id!: number;
-  @Field(() => String, { description: "The text." }) content!: string;
+  @Field({ description: "The text." }) content!: string;
   @Field(() => TaskLogType, { description: "Who wrote it." }) type!: TaskLogType;
   @Field(() => DateTime, { description: "When it was written." }) time!: string;
 }
@@ -82,7 +82,7 @@ export class TaskLogEntryType implements TaskLogEntry {
 @ObjectType("TaskLogs", { simpleResolvers: true, description: "The conversation of a task." })
 export class TaskLogsType implements TaskLogs {
   @Field(() => [TaskLogEntryType], { description: "The entries in their order." }) entries!: TaskLogEntry[];
-  @Field(() => Boolean, { description: "Whether the entries are those that the agent stored last, and not live." })
+  @Field({ description: "Whether the entries are those that the agent stored last, and not live." })
   snapshot!: boolean;
   @Field(() => DateTime, { nullable: true, description: "When they were stored; null for live entries." })
   snapshotAt!: string | null;
@@ -92,9 +92,9 @@ export class TaskLogsType implements TaskLogs {
 @ObjectType("TaskInput", { simpleResolvers: true, description: "An input that a user sent to a task." })
 export class TaskInputType implements Omit<TaskMessageRow, "taskId" | "seq" | "senderId" | "attempts"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "The text." }) content!: string;
+  @Field({ description: "The text." }) content!: string;
   @Field(() => TaskInputState, { description: "State." }) state!: TaskInputState;
-  @Field(() => String, { description: "Why the last attempt did not succeed; empty if there was none." })
+  @Field({ description: "Why the last attempt did not succeed; empty if there was none." })
   lastError!: string;
   @Field(() => DateTime, { description: "When it was sent to Steward." }) createdAt!: string;
   @Field(() => DateTime, { nullable: true, description: "When the program received it; null before." })
@@ -112,26 +112,26 @@ export class TaskType implements Omit<TaskRow, OtherFields> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => DateTime, { description: "When the task was created." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the task or its workspace was last updated." }) updatedAt!: string;
-  @Field(() => String, { description: "Name, unique among the tasks of the owner, in any letter case." }) name!: string;
-  @Field(() => String, { description: "Name that people see." }) displayName!: string;
-  @Field(() => String, { description: "The prompt with which the next start begins." }) initialPrompt!: string;
+  @Field({ description: "Name, unique among the tasks of the owner, in any letter case." }) name!: string;
+  @Field({ description: "Name that people see." }) displayName!: string;
+  @Field({ description: "The prompt with which the next start begins." }) initialPrompt!: string;
   @Field(() => TaskStatus, { description: "Status." }) status!: TaskStatus;
   @Field(() => UUID, { description: "ID of the owner." }) ownerId!: string;
-  @Field(() => String, { description: "Username of the owner." }) ownerName!: string;
-  @Field(() => String, { description: "Avatar of the owner: a URL or a path; empty if there is none." })
+  @Field({ description: "Username of the owner." }) ownerName!: string;
+  @Field({ description: "Avatar of the owner: a URL or a path; empty if there is none." })
   ownerAvatarUrl!: string;
   @Field(() => UUID, { description: "ID of the organization." }) organizationId!: string;
   @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
-  @Field(() => String, { description: "Name of the template." }) templateName!: string;
-  @Field(() => String, { description: "Display name of the template; may be empty." }) templateDisplayName!: string;
-  @Field(() => String, { description: "Icon of the template: a URL or a path; empty if there is none." })
+  @Field({ description: "Name of the template." }) templateName!: string;
+  @Field({ description: "Display name of the template; may be empty." }) templateDisplayName!: string;
+  @Field({ description: "Icon of the template: a URL or a path; empty if there is none." })
   templateIcon!: string;
   @Field(() => UUID, { description: "ID of the template version that the task was created with." })
   templateVersionId!: string;
   @Field(() => UUID, { nullable: true, description: "ID of the preset that the task was created with." })
   presetId!: string | null;
   @Field(() => UUID, { nullable: true, description: "ID of the workspace." }) workspaceId!: string;
-  @Field(() => String, { description: "Name of the workspace." }) workspaceName!: string;
+  @Field({ description: "Name of the workspace." }) workspaceName!: string;
   @Field(() => WorkspaceStatus, { description: "Status of the workspace." }) workspaceStatus!: WorkspaceStatus;
   @Field(() => Int, { description: "Number of the latest build of the workspace." }) workspaceBuildNumber!: number;
   @Field(() => UUID, { nullable: true, description: "ID of the agent of the most recent start; null until known." })
@@ -149,10 +149,10 @@ export const TaskConnection = exactConnectionOf("Task", () => TaskType);
 
 @InputType("TaskFilter", { description: "Selects tasks. Absent fields match all." })
 export class TaskFilterInput {
-  @Field(() => String, { nullable: true, description: "The owner: ID, username, or `me`." }) owner?: string;
-  @Field(() => String, { nullable: true, description: "The organization: ID, name, or `default`." })
+  @Field({ nullable: true, description: "The owner: ID, username, or `me`." }) owner?: string;
+  @Field({ nullable: true, description: "The organization: ID, name, or `default`." })
   organization?: string;
   @Field(() => [TaskStatus], { nullable: true, description: "Any of these statuses." }) status?: TaskStatus[];
-  @Field(() => String, { nullable: true, description: "Part of the name or display name, in any letter case." })
+  @Field({ nullable: true, description: "Part of the name or display name, in any letter case." })
   search?: string;
 }

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -24,7 +25,6 @@ import {
   type UpdateTemplateAcl,
 } from "../../domain/templates/acl.js";
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";
@@ -94,7 +94,7 @@ class AvailableArgs extends PageArgs implements AvailableQuery {
 @Access({ entryKey: "id" })
 @InputType({ description: "A change of an entry of the access list of a template." })
 class TemplateAclChangeInput implements AclChange {
-  @Field(() => String, { description: "ID of the user or group." }) id!: string;
+  @Field({ description: "ID of the user or group." }) id!: string;
   @Field(() => String, {
     nullable: true,
     description: "`use` or `admin`, in any letter case; null or empty removes the entry.",
@@ -138,9 +138,9 @@ class UpdateTemplateAclPayload {
   description: "A preset whose prebuilt workspaces are replaced.",
 })
 class InvalidatedPresetType implements InvalidatedPreset {
-  @Field(() => String, { description: "Name of the preset." }) presetName!: string;
-  @Field(() => String, { description: "Name of the template." }) templateName!: string;
-  @Field(() => String, { description: "Name of the active version." }) templateVersionName!: string;
+  @Field({ description: "Name of the preset." }) presetName!: string;
+  @Field({ description: "Name of the template." }) templateName!: string;
+  @Field({ description: "Name of the active version." }) templateVersionName!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `invalidateTemplatePresets`." })
@@ -182,7 +182,7 @@ export class TemplateAclResolver {
     description: `Changes entries of the access list of a template. ${groupRoleNotice}`,
   })
   async updateTemplateAcl(
-    @Arg("input", () => UpdateTemplateAclInput, { description: "The changes." }) input: UpdateTemplateAclInput,
+    @Arg("input", { description: "The changes." }) input: UpdateTemplateAclInput,
     @Ctx() ctx: Context,
   ) {
     return { templateId: await updateTemplateAcl(ctx, input) };
@@ -194,7 +194,7 @@ export class TemplateAclResolver {
       "Replaces the prebuilt workspaces of all presets of the active version of a template. Claimed ones are not affected.",
   })
   async invalidateTemplatePresets(
-    @Arg("input", () => InvalidateTemplatePresetsInput, { description: "The template." })
+    @Arg("input", { description: "The template." })
     { templateId }: InvalidateTemplatePresetsInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   createTemplate,
@@ -11,7 +11,6 @@ import {
 } from "../../domain/templates/changes.js";
 import { findTemplate, type TemplateRow } from "../../domain/templates/templates.js";
 import { findVersion } from "../../domain/templates/versions.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { TemplateType } from "./templates.js";
@@ -76,9 +75,9 @@ abstract class TemplateFieldsInput {
 
 @InputType({ description: "Input of `createTemplate`." })
 class CreateTemplateInput extends TemplateFieldsInput implements CreateTemplate {
-  @Field(() => String, { description: "Organization of the new template: ID, name, or `default`." })
+  @Field({ description: "Organization of the new template: ID, name, or `default`." })
   organization!: string;
-  @Field(() => String, {
+  @Field({
     description: "Unique in the organization: at most 32 letters, digits, and single hyphens between them.",
   })
   name!: string;
@@ -142,19 +141,13 @@ export class TemplateChangesResolver {
   @Mutation(() => CreateTemplatePayload, {
     description: "Creates a template with its first version, which is imported in the background.",
   })
-  createTemplate(
-    @Arg("input", () => CreateTemplateInput, { description: "The new template." }) input: CreateTemplateInput,
-    @Ctx() ctx: Context,
-  ) {
+  createTemplate(@Arg("input", { description: "The new template." }) input: CreateTemplateInput, @Ctx() ctx: Context) {
     return createTemplate(ctx, input);
   }
 
   @Access({ needs: ["template:update"] })
   @Mutation(() => UpdateTemplatePayload, { description: "Changes the names and settings of a template." })
-  async updateTemplate(
-    @Arg("input", () => UpdateTemplateInput, { description: "The changes." }) input: UpdateTemplateInput,
-    @Ctx() ctx: Context,
-  ) {
+  async updateTemplate(@Arg("input", { description: "The changes." }) input: UpdateTemplateInput, @Ctx() ctx: Context) {
     return { templateId: await updateTemplate(ctx, input) };
   }
 
@@ -163,7 +156,7 @@ export class TemplateChangesResolver {
     description: "Deletes a template. Its name becomes available again. CONFLICT while it has workspaces.",
   })
   async deleteTemplate(
-    @Arg("input", () => DeleteTemplateInput, { description: "The template to delete." })
+    @Arg("input", { description: "The template to delete." })
     { templateId }: DeleteTemplateInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -28,7 +29,6 @@ import {
   type TemplatesQuery,
 } from "../../domain/templates/templates.js";
 import { usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
@@ -48,9 +48,9 @@ registerEnumType(Weekday, {
 @ObjectType("Template", { simpleResolvers: true, description: "What workspaces are created from." })
 export class TemplateType implements Omit<TemplateRow, "organizationId" | "creatorId" | "activeVersionId"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Name, unique within the organization, case-insensitive." }) name!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
-  @Field(() => String, { description: "Description; may be empty." }) description!: string;
+  @Field({ description: "Name, unique within the organization, case-insensitive." }) name!: string;
+  @Field({ description: "Display name; may be empty." }) displayName!: string;
+  @Field({ description: "Description; may be empty." }) description!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
   @Field(() => Int, { description: "Seconds that workspaces run after a start; 0 sets no limit." })
   defaultTtlSeconds!: number;
@@ -65,13 +65,13 @@ export class TemplateType implements Omit<TemplateRow, "organizationId" | "creat
   dormantAfterSeconds!: number;
   @Field(() => Int, { description: "Seconds of dormancy after which workspaces are deleted; 0 for never." })
   deleteAfterSeconds!: number;
-  @Field(() => Boolean, { description: "Whether users may cancel the builds that they started." })
+  @Field({ description: "Whether users may cancel the builds that they started." })
   allowUserCancel!: boolean;
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether users without permission to update the template start the active version only.",
   })
   requireActiveVersion!: boolean;
-  @Field(() => String, {
+  @Field({
     description:
       "Why no workspaces can be created from the template any more; empty unless it is deprecated. Existing ones keep working.",
   })
@@ -118,9 +118,9 @@ export class TemplatesResolver {
   @Access({ needs: ["template:read"] })
   @Query(() => TemplateType, { nullable: true, description: "Returns a template of an organization by name." })
   templateByName(
-    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
-    @Arg("name", () => String, { description: "Name of the template, case-insensitive; never interpreted as an ID." })
+    @Arg("name", { description: "Name of the template, case-insensitive; never interpreted as an ID." })
     name: string,
     @Ctx() ctx: Context,
   ) {

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { jobsByIds } from "../../domain/provisioners/jobs.js";
 import { findTemplate } from "../../domain/templates/templates.js";
@@ -11,7 +11,6 @@ import {
   setActiveTemplateVersion,
 } from "../../domain/templates/version-changes.js";
 import { findVersion } from "../../domain/templates/versions.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
@@ -20,8 +19,8 @@ import { TemplateVersionType } from "./versions.js";
 
 @InputType({ description: "The value of a variable of a template document." })
 export class TemplateVariableInput {
-  @Field(() => String, { description: "Name of the variable." }) name!: string;
-  @Field(() => String, {
+  @Field({ description: "Name of the variable." }) name!: string;
+  @Field({
     description: "Its value, at most 8192 bytes: numbers and booleans in JSON. Stored encrypted.",
   })
   value!: string;
@@ -29,8 +28,8 @@ export class TemplateVariableInput {
 
 @InputType({ description: "The value of a parameter of a template document." })
 export class ParameterInput {
-  @Field(() => String, { description: "Name of the parameter." }) name!: string;
-  @Field(() => String, { description: "Its value, at most 8192 bytes: numbers, booleans, and lists in JSON." })
+  @Field({ description: "Name of the parameter." }) name!: string;
+  @Field({ description: "Its value, at most 8192 bytes: numbers, booleans, and lists in JSON." })
   value!: string;
 }
 
@@ -132,7 +131,7 @@ export class TemplateVersionChangesResolver {
     description: "Creates a version of a template, which is imported in the background.",
   })
   async createTemplateVersion(
-    @Arg("input", () => CreateTemplateVersionInput, { description: "The new version." })
+    @Arg("input", { description: "The new version." })
     input: CreateTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {
@@ -142,7 +141,7 @@ export class TemplateVersionChangesResolver {
   @Access({ needs: ["template:update"] })
   @Mutation(() => SetActiveTemplateVersionPayload, { description: "Makes a version the one of new workspaces." })
   async setActiveTemplateVersion(
-    @Arg("input", () => SetActiveTemplateVersionInput, { description: "The version." })
+    @Arg("input", { description: "The version." })
     { templateVersionId }: SetActiveTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {
@@ -154,7 +153,7 @@ export class TemplateVersionChangesResolver {
     description: "Archives a version: no workspace can be created from it. CONFLICT for the active version.",
   })
   async archiveTemplateVersion(
-    @Arg("input", () => ArchiveTemplateVersionInput, { description: "The version." })
+    @Arg("input", { description: "The version." })
     { templateVersionId }: ArchiveTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {
@@ -166,7 +165,7 @@ export class TemplateVersionChangesResolver {
     description: "Lets a provisioner daemon plan a start with these parameters, without a workspace.",
   })
   async dryRunTemplateVersion(
-    @Arg("input", () => DryRunTemplateVersionInput, { description: "The version and the parameters." })
+    @Arg("input", { description: "The version and the parameters." })
     input: DryRunTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   Field,
@@ -23,7 +24,6 @@ import {
   versionsOf,
 } from "../../domain/templates/versions.js";
 import { usersById } from "../../domain/users/users.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
@@ -43,8 +43,8 @@ registerEnumType(PrebuildStatus, {
 @Access({ entryKey: "name" })
 @ObjectType("TemplateParameterValue", { simpleResolvers: true, description: "The value of a parameter." })
 class TemplateParameterValueType {
-  @Field(() => String, { description: "Name of the parameter." }) name!: string;
-  @Field(() => String, { description: "Its value: numbers, booleans, and lists in JSON." }) value!: string;
+  @Field({ description: "Name of the parameter." }) name!: string;
+  @Field({ description: "Its value: numbers, booleans, and lists in JSON." }) value!: string;
 }
 
 @Access({ readWith: "template:read", references: ["id", "name", "displayName", "icon"] })
@@ -54,11 +54,11 @@ class TemplateParameterValueType {
 })
 export class TemplatePresetType implements Omit<PresetRow, "versionId" | "parameters" | "instances" | "prebuildTtl"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Name, unique within the version." }) name!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
-  @Field(() => String, { description: "Description; may be empty." }) description!: string;
+  @Field({ description: "Name, unique within the version." }) name!: string;
+  @Field({ description: "Display name; may be empty." }) displayName!: string;
+  @Field({ description: "Description; may be empty." }) description!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
-  @Field(() => Boolean, { description: "Whether it is the preset that clients offer first." }) isDefault!: boolean;
+  @Field({ description: "Whether it is the preset that clients offer first." }) isDefault!: boolean;
   @Field(() => PrebuildStatus, { description: "Whether its prebuilt workspaces are made." })
   prebuildStatus!: PrebuildStatus;
   @Field(() => DateTime, {
@@ -98,11 +98,11 @@ export class TemplatePresetsResolver {
 })
 export class TemplateVersionType implements Pick<VersionRow, "id" | "name" | "isImported" | "archivedAt"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Name, unique within the template." }) name!: string;
-  @Field(() => Boolean, { description: "Whether the import succeeded." }) isImported!: boolean;
+  @Field({ description: "Name, unique within the template." }) name!: string;
+  @Field({ description: "Whether the import succeeded." }) isImported!: boolean;
   @Field(() => DateTime, { nullable: true, description: "When the version was archived; null if it is not." })
   archivedAt!: string | null;
-  @Field(() => Boolean, { description: "Whether an agent of the version runs outside of provisioner daemons." })
+  @Field({ description: "Whether an agent of the version runs outside of provisioner daemons." })
   hasExternalAgent!: boolean;
   @Field(() => DateTime, { description: "When the version was created." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the version was last updated." }) updatedAt!: string;

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { LoginType, type UserRow, usersById } from "../../domain/users/users.js";
@@ -12,7 +12,6 @@ import {
 import { type CreateUser, createUser } from "../../domain/users/creation.js";
 import { activateUser, suspendUser } from "../../domain/users/status.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "./users.js";
@@ -21,18 +20,18 @@ import { UserType } from "./users.js";
 class CreateUserInput implements CreateUser {
   @Field(() => EmailAddress, { description: "Unique email address, case-insensitive." })
   email!: string;
-  @Field(() => String, {
+  @Field({
     description: "Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
   })
   username!: string;
-  @Field(() => String, { nullable: true, description: "Real name, at most 128 characters. Default: empty." })
+  @Field({ nullable: true, description: "Real name, at most 128 characters. Default: empty." })
   name?: string;
   @Field(() => LoginType, {
     nullable: true,
     description: "How the user signs in. Default: NONE for service accounts, otherwise PASSWORD.",
   })
   loginType?: LoginType;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "Password. Required if `loginType` is PASSWORD, which is the default, and rejected otherwise.",
   })
@@ -42,7 +41,7 @@ class CreateUserInput implements CreateUser {
     description: "IDs of the organizations to join, at least one. Default: the default organization.",
   })
   organizationIds?: string[];
-  @Field(() => Boolean, {
+  @Field({
     nullable: true,
     description: "Whether to create a service account. Cannot be changed later. Default: false.",
   })
@@ -51,25 +50,25 @@ class CreateUserInput implements CreateUser {
 
 @InputType({ description: "Input of `updateUser`. Omitted fields keep their value." })
 class UpdateUserInput implements AccountChange {
-  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
   @Field(() => EmailAddress, { nullable: true, description: "New email address." }) email?: string;
-  @Field(() => String, { nullable: true, description: "New username." }) username?: string;
-  @Field(() => String, { nullable: true, description: "New real name, at most 128 characters." }) name?: string;
+  @Field({ nullable: true, description: "New username." }) username?: string;
+  @Field({ nullable: true, description: "New real name, at most 128 characters." }) name?: string;
   @Field(() => Url, { nullable: true, description: "New URL of the avatar; empty for none." }) avatarUrl?: string;
 }
 
 @InputType({ description: "Input of `updateProfile`. Omitted fields keep their value." })
 class UpdateProfileInput implements AccountChange {
-  @Field(() => String, { nullable: true, description: "New real name, at most 128 characters." }) name?: string;
+  @Field({ nullable: true, description: "New real name, at most 128 characters." }) name?: string;
   @Field(() => Url, { nullable: true, description: "New URL of the avatar; empty for none." }) avatarUrl?: string;
-  @Field(() => String, { nullable: true, description: "New username." }) username?: string;
+  @Field({ nullable: true, description: "New username." }) username?: string;
 }
 
 /** Builds the input type of mutations whose only argument is a user. */
 function userInput(verb: string, description: string) {
   @InputType(`${verb}UserInput`, { description })
   class UserInput {
-    @Field(() => String, { description: "The user: ID or username." }) user!: string;
+    @Field({ description: "The user: ID or username." }) user!: string;
   }
   return UserInput;
 }
@@ -80,15 +79,15 @@ const DeleteUserInput = userInput("Delete", "Input of `deleteUser`.");
 
 @InputType({ description: "Input of `setUserRoles`." })
 class SetUserRolesInput {
-  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
   @Field(() => [RoleName], { description: "Replaces all roles held in the deployment." })
   roles!: Role[];
 }
 
 @InputType({ description: "Input of `resetUserPassword`." })
 class ResetUserPasswordInput {
-  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => String, { description: "The new password; weak passwords are rejected." })
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
+  @Field({ description: "The new password; weak passwords are rejected." })
   password!: string;
 }
 
@@ -149,7 +148,7 @@ export class AccountsResolver {
     description: "Updates a user's account. Changing the email address requires a session.",
   })
   async updateUser(
-    @Arg("input", () => UpdateUserInput, { description: "The changes." }) input: UpdateUserInput,
+    @Arg("input", { description: "The changes." }) input: UpdateUserInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await updateUser(ctx, input) };
@@ -158,7 +157,7 @@ export class AccountsResolver {
   @Access({ needs: ["user:update_personal"] })
   @Mutation(() => UpdateProfilePayload, { description: "Updates the caller's own account." })
   async updateProfile(
-    @Arg("input", () => UpdateProfileInput, { description: "The changes." }) input: UpdateProfileInput,
+    @Arg("input", { description: "The changes." }) input: UpdateProfileInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await updateProfile(ctx, input) };
@@ -198,7 +197,7 @@ export class AccountsResolver {
   @Access({ needs: ["assign_role:assign", "assign_role:unassign"], openTo: ["session", "token"] })
   @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that a user holds in the deployment." })
   async setUserRoles(
-    @Arg("input", () => SetUserRolesInput, { description: "The user and the new roles." }) input: SetUserRolesInput,
+    @Arg("input", { description: "The user and the new roles." }) input: SetUserRolesInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await setUserRoles(ctx, input) };
@@ -209,7 +208,7 @@ export class AccountsResolver {
     description: "Sets a new password for a user and revokes the user's sessions and API keys. Requires a session.",
   })
   async resetUserPassword(
-    @Arg("input", () => ResetUserPasswordInput, { description: "The user and the new password." })
+    @Arg("input", { description: "The user and the new password." })
     input: ResetUserPasswordInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   Field,
@@ -26,7 +27,6 @@ import {
 } from "../../domain/users/users.js";
 import { listUsers, type UserFilter, UserOrderField } from "../../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../../domain/users/roles.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
@@ -72,8 +72,8 @@ registerEnumType(RoleName, {
 @ObjectType("UserRole", { simpleResolvers: true, description: "A role held by a user." })
 export class UserRoleType implements HeldRole {
   @Field(() => RoleName, { description: "Name of the role." }) name!: HeldRole["name"];
-  @Field(() => String, { description: "Display name." }) displayName!: string;
-  @Field(() => String, {
+  @Field({ description: "Display name." }) displayName!: string;
+  @Field({
     description: "ID of the organization that the role is held in; empty for roles in the deployment.",
   })
   organizationId!: string;
@@ -83,14 +83,14 @@ export class UserRoleType implements HeldRole {
 @ObjectType("User", { simpleResolvers: true, description: "A person or a service account." })
 export class UserType implements Omit<UserRow, "siteRoles" | "aiSeatAt" | "isSystem" | "memberships"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Unique username, case-insensitive." }) username!: string;
-  @Field(() => String, { description: "Real name; may be empty." }) name!: string;
+  @Field({ description: "Unique username, case-insensitive." }) username!: string;
+  @Field({ description: "Real name; may be empty." }) name!: string;
   @Field(() => EmailAddress, { description: "Unique email address, in the letter case it was entered in." })
   email!: string;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
   @Field(() => UserStatus, { description: "Whether the user may use the deployment." }) status!: UserStatus;
   @Field(() => LoginType, { description: "How the user signs in." }) loginType!: LoginType;
-  @Field(() => Boolean, { description: "Whether this is a service account, that is, an account for programs." })
+  @Field({ description: "Whether this is a service account, that is, an account for programs." })
   isServiceAccount!: boolean;
   @Field(() => DateTime, {
     nullable: true,
@@ -107,8 +107,8 @@ export class UserType implements Omit<UserRow, "siteRoles" | "aiSeatAt" | "isSys
 })
 export class PublicUserType implements Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Username." }) username!: string;
-  @Field(() => String, { description: "Real name; may be empty." }) name!: string;
+  @Field({ description: "Username." }) username!: string;
+  @Field({ description: "Real name; may be empty." }) name!: string;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
 }
 
@@ -123,7 +123,7 @@ const UserOrder = orderOf("User", UserOrderField, {
   description: "Criteria for filtering users. A user must match all given fields.",
 })
 class UserFilterInput implements UserFilter {
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "Substring of the username, email address, or real name, case-insensitive.",
   })
@@ -132,7 +132,7 @@ class UserFilterInput implements UserFilter {
   @Field(() => RoleName, { nullable: true, description: "Role held in the deployment or in any organization." })
   role?: Role;
   @Field(() => LoginType, { nullable: true, description: "How the user signs in." }) loginType?: LoginType;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "Organization that the user is a member of: ID, name, or `default`.",
   })
@@ -144,7 +144,7 @@ class UserFilterInput implements UserFilter {
   lastSeenAfter?: string;
   @Field(() => DateTime, { nullable: true, description: "Users last seen at or before this time." })
   lastSeenBefore?: string;
-  @Field(() => Boolean, { nullable: true, description: "Whether the user is a service account." })
+  @Field({ nullable: true, description: "Whether the user is a service account." })
   serviceAccount?: boolean;
 }
 
@@ -200,7 +200,7 @@ export class UsersResolver {
   @Access({ needs: ["user:read"] })
   @Query(() => UserType, { nullable: true, description: "Returns a user." })
   user(
-    @Arg("user", () => String, { description: "The user: ID, username (case-insensitive), or `me`." }) user: string,
+    @Arg("user", { description: "The user: ID, username (case-insensitive), or `me`." }) user: string,
     @Ctx() ctx: Context,
   ): Promise<UserRow> {
     return findUser(ctx, user);

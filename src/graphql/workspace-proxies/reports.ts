@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ApplicationReference,
@@ -14,7 +14,6 @@ import {
   registerWorkspaceProxy,
   type RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/registration.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
@@ -25,7 +24,7 @@ import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
 })
 class AppConnectKeyType implements AppConnectKey {
   @Field(() => UUID, { description: "ID of the key, the `kid` header of messages." }) kid!: string;
-  @Field(() => String, { description: "32 bytes for A256GCM, base64url-encoded." }) key!: string;
+  @Field({ description: "32 bytes for A256GCM, base64url-encoded." }) key!: string;
   @Field(() => DateTime, { description: "When the key comes into use." }) usableFrom!: string;
   @Field(() => DateTime, {
     nullable: true,
@@ -39,25 +38,25 @@ const version = "Software version of the replica, at most 64 characters.";
 
 @InputType({ description: "Input of `registerWorkspaceProxy`." })
 class RegisterWorkspaceProxyInput implements RegisterWorkspaceProxy {
-  @Field(() => String, {
+  @Field({
     description: "URL at which the proxy is reached: http or https, without a path.",
   })
   accessUrl!: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "Wildcard hostname at which the proxy serves applications, such as `*.eu.example.com`. Default: none.",
   })
   wildcardHostname?: string;
-  @Field(() => Boolean, { nullable: true, description: "Whether the proxy relays connections (DERP). Default: true." })
+  @Field({ nullable: true, description: "Whether the proxy relays connections (DERP). Default: true." })
   derpEnabled?: boolean;
-  @Field(() => Boolean, {
+  @Field({
     nullable: true,
     description: "Whether the proxy relays connections and serves no applications. Default: false.",
   })
   derpOnly?: boolean;
-  @Field(() => String, { nullable: true, description: `${version} Default: empty.` }) version?: string;
+  @Field({ nullable: true, description: `${version} Default: empty.` }) version?: string;
   @Field(() => UUID, { description: replicaId }) replicaId!: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "Hostname of the replica, at most 255 characters. Default: empty.",
   })
@@ -67,7 +66,7 @@ class RegisterWorkspaceProxyInput implements RegisterWorkspaceProxy {
 @InputType({ description: "Input of `heartbeatWorkspaceProxy`." })
 class HeartbeatWorkspaceProxyInput implements ProxyHeartbeat {
   @Field(() => UUID, { description: replicaId }) replicaId!: string;
-  @Field(() => String, { nullable: true, description: `${version} If omitted, unchanged.` }) version?: string;
+  @Field({ nullable: true, description: `${version} If omitted, unchanged.` }) version?: string;
 }
 
 @InputType({ description: "Input of `deregisterWorkspaceProxy`." })
@@ -108,16 +107,16 @@ class ApplicationTargetType implements ApplicationTarget {
   url!: string | null;
   @Field(() => UUID, { nullable: true, description: "ID of the visitor; null unless the application key is valid." })
   userId!: string | null;
-  @Field(() => Boolean, { description: "Whether the visitor may open the application." }) allowed!: boolean;
+  @Field({ description: "Whether the visitor may open the application." }) allowed!: boolean;
 }
 
 @ArgsType()
 class ApplicationTargetArgs implements ApplicationReference {
-  @Field(() => String, { description: "Username of the workspace owner." }) owner!: string;
-  @Field(() => String, { description: "Name of the workspace." }) workspace!: string;
-  @Field(() => String, { description: "Name of the workspace agent." }) agent!: string;
-  @Field(() => String, { description: "Slug of the application." }) slug!: string;
-  @Field(() => String, { nullable: true, description: "Application key presented by the visitor, if any." })
+  @Field({ description: "Username of the workspace owner." }) owner!: string;
+  @Field({ description: "Name of the workspace." }) workspace!: string;
+  @Field({ description: "Name of the workspace agent." }) agent!: string;
+  @Field({ description: "Slug of the application." }) slug!: string;
+  @Field({ nullable: true, description: "Application key presented by the visitor, if any." })
   apiKey?: string;
 }
 
@@ -129,7 +128,7 @@ export class ProxyReportsResolver {
       "Registers a replica of the calling workspace proxy. The replica must send a heartbeat every 30 seconds.",
   })
   registerWorkspaceProxy(
-    @Arg("input", () => RegisterWorkspaceProxyInput, { description: "The replica." })
+    @Arg("input", { description: "The replica." })
     input: RegisterWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ProxyReported> {
@@ -142,7 +141,7 @@ export class ProxyReportsResolver {
       "Records a heartbeat of a replica of the calling workspace proxy. Fails with NOT_FOUND if the replica was silent for too long; it must then register again.",
   })
   heartbeatWorkspaceProxy(
-    @Arg("input", () => HeartbeatWorkspaceProxyInput, { description: "The replica." })
+    @Arg("input", { description: "The replica." })
     input: HeartbeatWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ProxyReported> {
@@ -154,7 +153,7 @@ export class ProxyReportsResolver {
     description: "Deregisters a replica of the calling workspace proxy.",
   })
   async deregisterWorkspaceProxy(
-    @Arg("input", () => DeregisterWorkspaceProxyInput, { description: "The replica." })
+    @Arg("input", { description: "The replica." })
     input: DeregisterWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string }> {

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -28,7 +29,6 @@ import {
   type UpdateWorkspaceProxy,
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
@@ -72,8 +72,8 @@ class WorkspaceProxyStatusType implements WorkspaceProxyStatus {
 })
 class WorkspaceProxyReplicaType implements ProxyReplica {
   @Field(() => UUID, { description: "ID chosen by the replica." }) id!: string;
-  @Field(() => String, { description: "Hostname of the replica; may be empty." }) hostname!: string;
-  @Field(() => String, { description: "Software version of the replica; may be empty." }) version!: string;
+  @Field({ description: "Hostname of the replica; may be empty." }) hostname!: string;
+  @Field({ description: "Software version of the replica; may be empty." }) version!: string;
   @Field(() => DateTime, { description: "When the replica first registered." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the replica last sent a heartbeat." }) lastSeenAt!: string;
 }
@@ -86,26 +86,26 @@ class WorkspaceProxyReplicaType implements ProxyReplica {
 })
 export class WorkspaceProxyType implements WorkspaceProxyRow {
   @Field(() => UUID, { description: "Unique ID. The primary proxy has the ID of the deployment." }) id!: string;
-  @Field(() => String, { description: "Name, unique among proxies that are not deleted, case-insensitive." })
+  @Field({ description: "Name, unique among proxies that are not deleted, case-insensitive." })
   name!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field({ description: "Display name; may be empty." }) displayName!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
   @Field(() => Url, { description: "Base URL of applications served by path; empty until the proxy registers." })
   pathAppUrl!: string;
-  @Field(() => String, {
+  @Field({
     description: "Wildcard hostname at which applications are served, such as `*.eu.example.com`; may be empty.",
   })
   wildcardHostname!: string;
-  @Field(() => Boolean, { description: "Whether the proxy relays connections (DERP), as reported by the proxy." })
+  @Field({ description: "Whether the proxy relays connections (DERP), as reported by the proxy." })
   derpEnabled!: boolean;
-  @Field(() => Boolean, {
+  @Field({
     description: "Whether the proxy relays connections and serves no applications, as reported by the proxy.",
   })
   derpOnly!: boolean;
-  @Field(() => String, { description: "Software version reported by the proxy; empty until it registers." })
+  @Field({ description: "Software version reported by the proxy; empty until it registers." })
   version!: string;
-  @Field(() => Boolean, { description: "Whether the last health check succeeded." }) healthy!: boolean;
-  @Field(() => Boolean, { description: "Whether the proxy was deleted." }) deleted!: boolean;
+  @Field({ description: "Whether the last health check succeeded." }) healthy!: boolean;
+  @Field({ description: "Whether the proxy was deleted." }) deleted!: boolean;
   @Field(() => WorkspaceProxyStatusType, { description: "The last health check." }) status!: WorkspaceProxyStatus;
   @Field(() => DateTime, { description: "When the proxy was created." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the proxy was last updated, or last reported different properties." })
@@ -122,13 +122,13 @@ class RegionType implements Pick<
   "id" | "name" | "displayName" | "icon" | "healthy" | "pathAppUrl" | "wildcardHostname"
 > {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Unique name." }) name!: string;
-  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field({ description: "Unique name." }) name!: string;
+  @Field({ description: "Display name; may be empty." }) displayName!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
-  @Field(() => Boolean, { description: "Whether the last health check succeeded." }) healthy!: boolean;
+  @Field({ description: "Whether the last health check succeeded." }) healthy!: boolean;
   @Field(() => Url, { description: "Base URL of applications served by path; empty until the proxy registers." })
   pathAppUrl!: string;
-  @Field(() => String, { description: "Wildcard hostname at which applications are served; may be empty." })
+  @Field({ description: "Wildcard hostname at which applications are served; may be empty." })
   wildcardHostname!: string;
 }
 
@@ -137,13 +137,13 @@ const proxyReference = "The workspace proxy: ID, name (case-insensitive), or `pr
 
 @InputType({ description: "Input of `createWorkspaceProxy`." })
 class CreateWorkspaceProxyInput implements ProxyFields {
-  @Field(() => String, {
+  @Field({
     description: "Unique name, at most 32 letters, digits, and single hyphens between them; not `primary`.",
   })
   name!: string;
-  @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
+  @Field({ nullable: true, description: "Display name, at most 64 characters. Default: empty." })
   displayName?: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "URL of an icon: an http or https URL, a path on this server, or empty. Default: empty.",
   })
@@ -152,22 +152,22 @@ class CreateWorkspaceProxyInput implements ProxyFields {
 
 @InputType({ description: "Input of `updateWorkspaceProxy`. Omitted fields keep their value." })
 class UpdateWorkspaceProxyInput implements UpdateWorkspaceProxy {
-  @Field(() => String, { description: `${proxyReference} The primary proxy cannot be renamed and has no token.` })
+  @Field({ description: `${proxyReference} The primary proxy cannot be renamed and has no token.` })
   workspaceProxy!: string;
   @Field(() => UUID, { nullable: true, description: "If given, must be the ID of the proxy." }) id?: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "New name, at most 32 characters, not `primary`; empty to keep the name.",
   })
   name?: string;
-  @Field(() => String, { nullable: true, description: "New display name, at most 64 characters." })
+  @Field({ nullable: true, description: "New display name, at most 64 characters." })
   displayName?: string;
-  @Field(() => String, {
+  @Field({
     nullable: true,
     description: "New URL of an icon: an http or https URL, a path on this server, or empty.",
   })
   icon?: string;
-  @Field(() => Boolean, {
+  @Field({
     nullable: true,
     description: "Whether to revoke the token and create a new one. Default: false.",
   })
@@ -176,7 +176,7 @@ class UpdateWorkspaceProxyInput implements UpdateWorkspaceProxy {
 
 @InputType({ description: "Input of `deleteWorkspaceProxy`." })
 class DeleteWorkspaceProxyInput {
-  @Field(() => String, { description: proxyReference }) workspaceProxy!: string;
+  @Field({ description: proxyReference }) workspaceProxy!: string;
 }
 
 /** Payload of mutations of a workspace proxy. Holds its ID; the proxy is read in the mutation's transaction. */
@@ -192,7 +192,7 @@ export abstract class ChangedWorkspaceProxy {
 
 @ObjectType({ description: "Payload of `createWorkspaceProxy`." })
 class CreateWorkspaceProxyPayload extends ChangedWorkspaceProxy {
-  @Field(() => String, { description: "Token that the proxy authenticates with. Returned only once.", simple: true })
+  @Field({ description: "Token that the proxy authenticates with. Returned only once.", simple: true })
   proxyToken!: string;
 }
 
@@ -225,7 +225,7 @@ export class WorkspaceProxiesResolver {
     description: "Returns a workspace proxy. Deleted proxies are found by ID.",
   })
   workspaceProxy(
-    @Arg("workspaceProxy", () => String, { description: proxyReference }) workspaceProxy: string,
+    @Arg("workspaceProxy", { description: proxyReference }) workspaceProxy: string,
     @Ctx() ctx: Context,
   ): Promise<WorkspaceProxyRow> {
     return findWorkspaceProxy(ctx, workspaceProxy);
@@ -253,7 +253,7 @@ export class WorkspaceProxiesResolver {
     description: "Creates a workspace proxy, which then registers itself with its token.",
   })
   createWorkspaceProxy(
-    @Arg("input", () => CreateWorkspaceProxyInput, { description: "The new proxy." }) input: CreateWorkspaceProxyInput,
+    @Arg("input", { description: "The new proxy." }) input: CreateWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ChangedProxy> {
     return createWorkspaceProxy(ctx, input);
@@ -268,7 +268,7 @@ export class WorkspaceProxiesResolver {
     description: "Updates a workspace proxy, or replaces its token.",
   })
   updateWorkspaceProxy(
-    @Arg("input", () => UpdateWorkspaceProxyInput, { description: "The changes." }) input: UpdateWorkspaceProxyInput,
+    @Arg("input", { description: "The changes." }) input: UpdateWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ChangedProxy> {
     return updateWorkspaceProxy(ctx, input);
@@ -279,7 +279,7 @@ export class WorkspaceProxiesResolver {
     description: "Deletes a workspace proxy and revokes its token immediately.",
   })
   async deleteWorkspaceProxy(
-    @Arg("input", () => DeleteWorkspaceProxyInput, { description: "The proxy to delete." })
+    @Arg("input", { description: "The proxy to delete." })
     { workspaceProxy }: DeleteWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ChangedProxy> {

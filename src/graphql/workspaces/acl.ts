@@ -1,4 +1,5 @@
 import {
+  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -13,7 +14,6 @@ import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/
 import type { Context } from "../../domain/kernel/context.js";
 import { readWorkspaceAcl, updateWorkspaceAcl, type UpdateWorkspaceAcl } from "../../domain/workspaces/acl.js";
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";
@@ -57,7 +57,7 @@ class WorkspaceAclType implements AccessList {
 @Access({ entryKey: "id" })
 @InputType({ description: "A change of an entry of the access list of a workspace." })
 class WorkspaceAclChangeInput implements AclChange {
-  @Field(() => String, { description: "ID of the user or group." }) id!: string;
+  @Field({ description: "ID of the user or group." }) id!: string;
   @Field(() => String, {
     nullable: true,
     description: "`use` or `admin`, in any letter case; null or empty removes the entry.",
@@ -67,7 +67,7 @@ class WorkspaceAclChangeInput implements AclChange {
 
 @InputType({ description: "Input of `updateWorkspaceAcl`. At most 1000 entries together; others stay." })
 class UpdateWorkspaceAclInput implements UpdateWorkspaceAcl {
-  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field({ description: workspaceReference }) workspace!: string;
   @Field(() => [WorkspaceAclChangeInput], {
     nullable: true,
     description: `Entries of groups of the organization. ${groupRoleNotice}`,
@@ -103,7 +103,7 @@ export class WorkspaceAclResolver {
     description: `Shares a workspace with users and groups, or ends that. Only its owner may. ${groupRoleNotice}`,
   })
   async updateWorkspaceAcl(
-    @Arg("input", () => UpdateWorkspaceAclInput, { description: "The changes." }) input: UpdateWorkspaceAclInput,
+    @Arg("input", { description: "The changes." }) input: UpdateWorkspaceAclInput,
     @Ctx() ctx: Context,
   ): Promise<{ workspaceId: string }> {
     return { workspaceId: await updateWorkspaceAcl(ctx, input) };

@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   Ctx,
   Field,
@@ -30,7 +31,6 @@ import {
 } from "../../domain/workspaces/builds.js";
 import { type WorkspaceRow, workspacesById, WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentType } from "../agents/agents.js";
-import { Arg } from "../engine/arguments.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -62,8 +62,8 @@ registerEnumType(BuildReason, {
 @Access({ entryKey: "name" })
 @ObjectType("WorkspaceParameter", { simpleResolvers: true, description: "The value of a parameter of a build." })
 class WorkspaceParameterType {
-  @Field(() => String, { description: "Name of the parameter." }) name!: string;
-  @Field(() => String, { description: "Value, as text." }) value!: string;
+  @Field({ description: "Name of the parameter." }) name!: string;
+  @Field({ description: "Value, as text." }) value!: string;
 }
 
 @Access({ readWith: "workspace:read", references: ["id", "buildNumber"] })
@@ -82,9 +82,9 @@ export class WorkspaceBuildType implements Partial<Omit<BuildRow, "parameters">>
   deadline!: string | null;
   @Field(() => DateTime, { nullable: true, description: "The latest value of `deadline`; null if there is none." })
   maxDeadline!: string | null;
-  @Field(() => Boolean, { description: "Whether it handed a prebuilt workspace to its owner." }) isClaim!: boolean;
-  @Field(() => Boolean, { description: "Whether the template version has an AI task." }) hasAiTask!: boolean;
-  @Field(() => Boolean, { description: "Whether an agent of the version runs outside of provisioner daemons." })
+  @Field({ description: "Whether it handed a prebuilt workspace to its owner." }) isClaim!: boolean;
+  @Field({ description: "Whether the template version has an AI task." }) hasAiTask!: boolean;
+  @Field({ description: "Whether an agent of the version runs outside of provisioner daemons." })
   hasExternalAgent!: boolean;
   @Field(() => DateTime, { description: "When the build was created." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the build was last changed." }) updatedAt!: string;
@@ -98,10 +98,10 @@ class WorkspaceBuildConnection extends connectionOf("WorkspaceBuild", () => Work
   description: "A value that describes a resource.",
 })
 class ResourceMetadataType {
-  @Field(() => String, { description: "Name of the value." }) key!: string;
-  @Field(() => String, { description: "The value; empty if it is sensitive, for all but the workspace owner." })
+  @Field({ description: "Name of the value." }) key!: string;
+  @Field({ description: "The value; empty if it is sensitive, for all but the workspace owner." })
   value!: string;
-  @Field(() => Boolean, { description: "Whether only the workspace owner may read the value." }) sensitive!: boolean;
+  @Field({ description: "Whether only the workspace owner may read the value." }) sensitive!: boolean;
 }
 
 @Access({ readWith: "workspace:read", references: ["id", "name"] })
@@ -112,10 +112,10 @@ class ResourceMetadataType {
 export class WorkspaceResourceType implements Partial<Omit<ResourceRow, "metadata">> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => UUID, { description: "ID of the job that reported it." }) jobId!: string;
-  @Field(() => String, { description: "Name, unique in the build." }) name!: string;
-  @Field(() => String, { description: "Type; may be empty." }) type!: string;
+  @Field({ description: "Name, unique in the build." }) name!: string;
+  @Field({ description: "Type; may be empty." }) type!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
-  @Field(() => Boolean, { description: "Whether clients hide it." }) hide!: boolean;
+  @Field({ description: "Whether clients hide it." }) hide!: boolean;
   @Field(() => Int, { description: "Credits a day that it costs." }) dailyCost!: number;
   @Field(() => WorkspaceTransition, { description: "What the build does." }) transition!: WorkspaceTransition;
   @Field(() => DateTime, { description: "When it was reported." }) createdAt!: string;

@@ -1,4 +1,4 @@
-import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
 import { createWorkspace } from "../../domain/workspaces/creation.js";
@@ -18,7 +18,6 @@ import {
   stopWorkspace,
 } from "../../domain/workspaces/transitions.js";
 import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
@@ -38,8 +37,8 @@ registerEnumType(StartReason, {
 
 @InputType({ description: "The value of a parameter." })
 class WorkspaceParameterInput implements ParameterValue {
-  @Field(() => String, { description: "Name of the parameter." }) name!: string;
-  @Field(() => String, { description: "Value, as text: numbers, `true` or `false`, lists as JSON." }) value!: string;
+  @Field({ description: "Name of the parameter." }) name!: string;
+  @Field({ description: "Value, as text: numbers, `true` or `false`, lists as JSON." }) value!: string;
 }
 
 @InputType({ description: "Input of `createWorkspace`." })
@@ -51,7 +50,7 @@ class CreateWorkspaceInput {
   @Field(() => UUID, { nullable: true, description: "ID of the template version, instead of `templateId`." })
   templateVersionId?: string | null;
   @Field(() => UUID, { nullable: true, description: "ID of a preset of the version." }) presetId?: string | null;
-  @Field(() => String, {
+  @Field({
     description: "Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.",
   })
   name!: string;
@@ -70,7 +69,7 @@ class CreateWorkspaceInput {
 
 @InputType({ description: "Input of `startWorkspace`." })
 class StartWorkspaceInput {
-  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field({ description: workspaceReference }) workspace!: string;
   @Field(() => UUID, {
     nullable: true,
     description: "ID of a version of its template. Default: that of the previous build.",
@@ -88,12 +87,12 @@ class StartWorkspaceInput {
 
 @InputType({ description: "Input of `stopWorkspace`." })
 class StopWorkspaceInput {
-  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field({ description: workspaceReference }) workspace!: string;
 }
 
 @InputType({ description: "Input of `deleteWorkspace`." })
 class DeleteWorkspaceInput {
-  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field({ description: workspaceReference }) workspace!: string;
   @Field(() => Boolean, {
     nullable: true,
     description:
@@ -104,7 +103,7 @@ class DeleteWorkspaceInput {
 
 @InputType({ description: "Input of `updateWorkspace`. Fields that are omitted or null keep their value." })
 class UpdateWorkspaceInput {
-  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field({ description: workspaceReference }) workspace!: string;
   @Field(() => String, { nullable: true, description: "New name." }) name?: string | null;
   @Access({ rule: ttlRule })
   @Field(() => Int, {
@@ -116,7 +115,7 @@ class UpdateWorkspaceInput {
 
 @InputType({ description: "Input of `extendWorkspaceDeadline`." })
 class ExtendWorkspaceDeadlineInput {
-  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field({ description: workspaceReference }) workspace!: string;
   @Field(() => DateTime, {
     description: "New deadline: later than the present one, and not later than `maxDeadline` of the latest build.",
   })
@@ -125,13 +124,13 @@ class ExtendWorkspaceDeadlineInput {
 
 @InputType({ description: "Input of `activateWorkspace`." })
 class ActivateWorkspaceInput {
-  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field({ description: workspaceReference }) workspace!: string;
 }
 
 @InputType({ description: "Input of `setWorkspaceSecretInjection`." })
 class SetWorkspaceSecretInjectionInput {
   @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
-  @Field(() => Boolean, { description: "Whether agents receive the secrets of the owner from the next start on." })
+  @Field({ description: "Whether agents receive the secrets of the owner from the next start on." })
   enabled!: boolean;
 }
 
@@ -185,7 +184,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:create", "template:use"] })
   @Mutation(() => CreateWorkspacePayload, { description: "Creates a workspace and starts it." })
   createWorkspace(
-    @Arg("input", () => CreateWorkspaceInput, { description: "The new workspace." }) input: CreateWorkspaceInput,
+    @Arg("input", { description: "The new workspace." }) input: CreateWorkspaceInput,
     @Ctx() ctx: Context,
   ): Promise<Built> {
     return createWorkspace(ctx, input);
@@ -196,7 +195,7 @@ export class WorkspaceChangesResolver {
     description: "Starts a workspace. Fails with CONFLICT while it runs, is dormant, or has an active build.",
   })
   startWorkspace(
-    @Arg("input", () => StartWorkspaceInput, { description: "What to start." }) input: StartWorkspaceInput,
+    @Arg("input", { description: "What to start." }) input: StartWorkspaceInput,
     @Ctx() ctx: Context,
   ): Promise<Built> {
     return startWorkspace(ctx, input);
@@ -207,7 +206,7 @@ export class WorkspaceChangesResolver {
     description: "Stops a workspace. Fails with CONFLICT while it is stopped or has an active build.",
   })
   stopWorkspace(
-    @Arg("input", () => StopWorkspaceInput, { description: "What to stop." }) { workspace }: StopWorkspaceInput,
+    @Arg("input", { description: "What to stop." }) { workspace }: StopWorkspaceInput,
     @Ctx() ctx: Context,
   ): Promise<Built> {
     return stopWorkspace(ctx, workspace);
@@ -221,7 +220,7 @@ export class WorkspaceChangesResolver {
     description: "Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.",
   })
   deleteWorkspace(
-    @Arg("input", () => DeleteWorkspaceInput, { description: "What to delete." }) input: DeleteWorkspaceInput,
+    @Arg("input", { description: "What to delete." }) input: DeleteWorkspaceInput,
     @Ctx() ctx: Context,
   ): Promise<Built> {
     return deleteWorkspace(ctx, input);
@@ -230,7 +229,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:update"] })
   @Mutation(() => UpdateWorkspacePayload, { description: "Changes the settings of a workspace." })
   async updateWorkspace(
-    @Arg("input", () => UpdateWorkspaceInput, { description: "The changes." }) input: UpdateWorkspaceInput,
+    @Arg("input", { description: "The changes." }) input: UpdateWorkspaceInput,
     @Ctx() ctx: Context,
   ): Promise<{ workspaceId: string }> {
     return { workspaceId: await updateWorkspace(ctx, input) };
@@ -241,7 +240,7 @@ export class WorkspaceChangesResolver {
     description: "Moves the deadline of a running workspace to a later time.",
   })
   async extendWorkspaceDeadline(
-    @Arg("input", () => ExtendWorkspaceDeadlineInput, { description: "The deadline." })
+    @Arg("input", { description: "The deadline." })
     input: ExtendWorkspaceDeadlineInput,
     @Ctx() ctx: Context,
   ): Promise<{ workspaceId: string }> {
@@ -253,7 +252,7 @@ export class WorkspaceChangesResolver {
     description: "Ends the dormancy of a workspace, so that it can be started. Has no effect on other workspaces.",
   })
   async activateWorkspace(
-    @Arg("input", () => ActivateWorkspaceInput, { description: "What to activate." })
+    @Arg("input", { description: "What to activate." })
     { workspace }: ActivateWorkspaceInput,
     @Ctx() ctx: Context,
   ): Promise<{ workspaceId: string }> {
@@ -265,7 +264,7 @@ export class WorkspaceChangesResolver {
     description: "Sets whether the agents of a workspace of the caller receive the secrets of the caller.",
   })
   async setWorkspaceSecretInjection(
-    @Arg("input", () => SetWorkspaceSecretInjectionInput, { description: "The setting." })
+    @Arg("input", { description: "The setting." })
     input: SetWorkspaceSecretInjectionInput,
     @Ctx() ctx: Context,
   ): Promise<{ workspaceId: string }> {

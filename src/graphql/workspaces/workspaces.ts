@@ -1,4 +1,5 @@
 import {
+  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -32,7 +33,6 @@ import {
   type WorkspaceRow,
   WorkspaceStatus,
 } from "../../domain/workspaces/workspaces.js";
-import { Arg } from "../engine/arguments.js";
 import { Access } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
@@ -68,7 +68,7 @@ registerEnumType(WorkspaceStatus, {
 })
 export class WorkspaceType implements Partial<WorkspaceRow> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
-  @Field(() => String, { description: "Name, unique among the workspaces of the owner, case-insensitive." })
+  @Field({ description: "Name, unique among the workspaces of the owner, case-insensitive." })
   name!: string;
   @Field(() => Int, {
     nullable: true,
@@ -83,7 +83,7 @@ export class WorkspaceType implements Partial<WorkspaceRow> {
     description: "When it is stopped; activity moves it. Null if it is not running, or runs without limit.",
   })
   deadline!: string | null;
-  @Field(() => Boolean, {
+  @Field({
     description:
       "Whether its agents receive the secrets of the owner. Anyone who may enter the workspace can read what they received.",
   })
@@ -140,8 +140,8 @@ export class WorkspacesResolver {
   @Access({ needs: ["workspace:read"] })
   @Query(() => WorkspaceType, { nullable: true, description: "Returns a workspace of an owner by its name." })
   workspaceByName(
-    @Arg("owner", () => String, { description: "The owner: ID, username, or `me`." }) owner: string,
-    @Arg("name", () => String, { description: "Name, in any letter case." }) name: string,
+    @Arg("owner", { description: "The owner: ID, username, or `me`." }) owner: string,
+    @Arg("name", { description: "Name, in any letter case." }) name: string,
     @Ctx() ctx: Context,
   ): Promise<WorkspaceRow> {
     return findWorkspaceByName(ctx, owner, name);
