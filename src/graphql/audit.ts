@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Args,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Args, ArgsType, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { AuditAction, type Diff } from "../domain/audit/audit.js";
 import {
@@ -21,31 +9,26 @@ import {
 } from "../domain/audit/log.js";
 import { mostCounted } from "../domain/kernel/lists.js";
 import type { Page } from "../domain/kernel/page.js";
-import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
-import { connectionOf, PageArgs } from "./engine/connections.js";
-import { orderOf } from "./engine/orders.js";
+import { enumType } from "./engine/declarations.js";
+import { connectionOf, listArgs, orderOf } from "./engine/lists.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
-registerEnumType(AuditAction, {
-  name: "AuditAction",
-  description: "What happened to a resource.",
-  valuesConfig: {
-    CREATE: { description: "The resource was created." },
-    UPDATE: { description: "The resource was updated." },
-    DELETE: { description: "The resource was deleted." },
-    START: { description: "The resource was started." },
-    STOP: { description: "The resource was stopped." },
-    LOGIN: { description: "A user signed in." },
-    LOGIN_FAILED: { description: "An attempt to sign in as a user failed." },
-    LOGOUT: { description: "A user signed out." },
-    DELIVER: { description: "The resource was delivered to a machine." },
-    AUTHORIZE: { description: "Access to the resource was granted." },
-    DENY: { description: "Access to the resource was denied." },
-    REVOKE: { description: "The resource was revoked." },
-  },
+enumType({ AuditAction }, "What happened to a resource.", {
+  CREATE: "The resource was created.",
+  UPDATE: "The resource was updated.",
+  DELETE: "The resource was deleted.",
+  START: "The resource was started.",
+  STOP: "The resource was stopped.",
+  LOGIN: "A user signed in.",
+  LOGIN_FAILED: "An attempt to sign in as a user failed.",
+  LOGOUT: "A user signed out.",
+  DELIVER: "The resource was delivered to a machine.",
+  AUTHORIZE: "Access to the resource was granted.",
+  DENY: "Access to the resource was denied.",
+  REVOKE: "The resource was revoked.",
 });
 
 @Access({ readWith: "audit_log:read" })
@@ -86,9 +69,9 @@ class AuditEventType implements AuditEventRow {
   @Field(() => String, { nullable: true, description: "User-Agent header of the client." }) userAgent!: string | null;
 }
 
-const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType, mostCounted);
+const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType, { most: mostCounted });
 
-const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: { description: "By time." } });
+const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: "By time." });
 
 @InputType("AuditEventFilter", {
   description: "Criteria for filtering audit events. An event must match all given fields.",
@@ -103,6 +86,12 @@ class AuditEventFilterInput implements AuditEventFilter {
   @Field(() => DateTime, { nullable: true, description: "Events at or after this time." }) after?: string;
   @Field(() => DateTime, { nullable: true, description: "Events at or before this time." }) before?: string;
 }
+
+@ArgsType()
+class AuditEventsArgs extends listArgs({
+  filter: () => AuditEventFilterInput,
+  orderBy: { type: () => AuditEventOrder, default: "by time, descending" },
+}) {}
 
 @Resolver(() => AuditEventType)
 export class AuditResolver {
@@ -119,11 +108,7 @@ export class AuditResolver {
     description: "Lists the audit events that the caller may read, by default newest first.",
   })
   auditEvents(
-    @Arg("filter", () => AuditEventFilterInput, { nullable: true, description: "Filters the list." })
-    filter: AuditEventFilter | undefined,
-    @Arg("orderBy", () => AuditEventOrder, { nullable: true, description: "Default: by time, descending." })
-    orderBy: OrderBy<AuditEventOrderField> | undefined,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args() { filter, orderBy, ...page }: AuditEventsArgs,
     @Ctx() ctx: Context,
   ): Promise<Page<AuditEventRow>> {
     return listAuditEvents(ctx, filter ?? {}, page, orderBy);

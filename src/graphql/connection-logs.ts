@@ -9,7 +9,6 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
 } from "type-graphql";
@@ -28,34 +27,29 @@ import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
-import { connectionOf, PageArgs } from "./engine/connections.js";
-import { orderOf } from "./engine/orders.js";
+import { enumType } from "./engine/declarations.js";
+import { connectionOf, orderOf, PageArgs } from "./engine/lists.js";
 import { OrganizationType } from "./organizations/organizations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
-registerEnumType(ConnectionType, {
-  name: "ConnectionType",
-  description:
-    "How a user connects to a workspace. Each type is either a session, with a start and an end, or a visit.",
-  valuesConfig: {
-    SSH: { description: "SSH (session)." },
-    VSCODE: { description: "VS Code (session)." },
-    JETBRAINS: { description: "A JetBrains editor (session)." },
-    RECONNECTING_PTY: { description: "The web terminal of the dashboard (session)." },
-    WORKSPACE_APP: { description: "A workspace application in a browser (visit)." },
-    PORT_FORWARDING: { description: "A forwarded port in a browser (visit)." },
+enumType(
+  { ConnectionType },
+  "How a user connects to a workspace. Each type is either a session, with a start and an end, or a visit.",
+  {
+    SSH: "SSH (session).",
+    VSCODE: "VS Code (session).",
+    JETBRAINS: "A JetBrains editor (session).",
+    RECONNECTING_PTY: "The web terminal of the dashboard (session).",
+    WORKSPACE_APP: "A workspace application in a browser (visit).",
+    PORT_FORWARDING: "A forwarded port in a browser (visit).",
   },
-});
+);
 
-registerEnumType(ConnectionEventKind, {
-  name: "ConnectionEventKind",
-  description: "Kind of a connection event.",
-  valuesConfig: {
-    CONNECT: { description: "A session started." },
-    DISCONNECT: { description: "A session ended." },
-    WEB: { description: "A user visited an application or a forwarded port." },
-  },
+enumType({ ConnectionEventKind }, "Kind of a connection event.", {
+  CONNECT: "A session started.",
+  DISCONNECT: "A session ended.",
+  WEB: "A user visited an application or a forwarded port.",
 });
 
 @ObjectType("ConnectionSshInfo", { simpleResolvers: true, description: "Details of a session." })
@@ -110,7 +104,7 @@ class ConnectionLogConnection extends connectionOf("ConnectionLog", () => Connec
 }
 
 const ConnectionLogOrder = orderOf("ConnectionLog", ConnectionLogOrderField, {
-  CONNECT_TIME: { description: "By the start of the connection." },
+  CONNECT_TIME: "By the start of the connection.",
 });
 
 @InputType("ConnectionEventInput", {

@@ -1,18 +1,15 @@
-import { Ctx, Field, Int, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import { Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { Entitlement, type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
 import type { FeatureState, UsagePeriod } from "../domain/entitlements/state.js";
 import { Access } from "./engine/access.js";
+import { enumType } from "./engine/declarations.js";
 import { DateTime } from "./engine/scalars.js";
 
-registerEnumType(Entitlement, {
-  name: "Entitlement",
-  description: "Licensing state of a feature.",
-  valuesConfig: {
-    ENTITLED: { description: "A valid license grants the feature." },
-    GRACE_PERIOD: { description: "The license has expired; the feature keeps working until the grace period ends." },
-    NOT_ENTITLED: { description: "No license grants the feature." },
-  },
+enumType({ Entitlement }, "Licensing state of a feature.", {
+  ENTITLED: "A valid license grants the feature.",
+  GRACE_PERIOD: "The license has expired; the feature keeps working until the grace period ends.",
+  NOT_ENTITLED: "No license grants the feature.",
 });
 
 @ObjectType("UsagePeriod", {

@@ -8,7 +8,6 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
 } from "type-graphql";
@@ -28,18 +27,15 @@ import {
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
+import { enumType } from "./engine/declarations.js";
 import { DateTime } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
-registerEnumType(TokenKind, {
-  name: "ApiKeyKind",
-  description: "Kind of an API key.",
-  valuesConfig: {
-    SESSION: { description: "A signed-in session. Its expiry moves forward while it is in use." },
-    TOKEN: { description: "An API token created by its user." },
-    OAUTH: { description: "An access token of an OAuth2 application." },
-    APPLICATION: { description: "Access to a workspace application." },
-  },
+enumType({ ApiKeyKind: TokenKind }, "Kind of an API key.", {
+  SESSION: "A signed-in session. Its expiry moves forward while it is in use.",
+  TOKEN: "An API token created by its user.",
+  OAUTH: "An access token of an OAuth2 application.",
+  APPLICATION: "Access to a workspace application.",
 });
 
 @Access({ readWith: "api_key:read", references: ["id", "name"] })

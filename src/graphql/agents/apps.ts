@@ -1,4 +1,4 @@
-import { Ctx, Field, FieldResolver, Int, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, FieldResolver, Int, ObjectType, Resolver, Root } from "type-graphql";
 import {
   AppHealth,
   AppOpenIn,
@@ -13,48 +13,33 @@ import {
 } from "../../domain/agents/apps.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
-registerEnumType(AppHealth, {
-  name: "AppHealth",
-  description: "Health of a workspace app, as its agent checks it.",
-  valuesConfig: {
-    DISABLED: { description: "The app has no health check." },
-    INITIALIZING: { description: "The agent has not reported a result yet." },
-    HEALTHY: { description: "The last check succeeded." },
-    UNHEALTHY: { description: "Several checks in a row failed." },
-  },
+enumType({ AppHealth }, "Health of a workspace app, as its agent checks it.", {
+  DISABLED: "The app has no health check.",
+  INITIALIZING: "The agent has not reported a result yet.",
+  HEALTHY: "The last check succeeded.",
+  UNHEALTHY: "Several checks in a row failed.",
 });
 
-registerEnumType(AppSharingLevel, {
-  name: "AppSharingLevel",
-  description: "Who may open a workspace app.",
-  valuesConfig: {
-    OWNER: { description: "Users who may enter the workspace." },
-    AUTHENTICATED: { description: "All users." },
-    ORGANIZATION: { description: "All members of the organization of the workspace." },
-    PUBLIC: { description: "Everyone, also without an account." },
-  },
+enumType({ AppSharingLevel }, "Who may open a workspace app.", {
+  OWNER: "Users who may enter the workspace.",
+  AUTHENTICATED: "All users.",
+  ORGANIZATION: "All members of the organization of the workspace.",
+  PUBLIC: "Everyone, also without an account.",
 });
 
-registerEnumType(AppOpenIn, {
-  name: "AppOpenIn",
-  description: "Where a dashboard opens a workspace app.",
-  valuesConfig: {
-    SLIM_WINDOW: { description: "In a window without controls." },
-    TAB: { description: "In a tab." },
-  },
+enumType({ AppOpenIn }, "Where a dashboard opens a workspace app.", {
+  SLIM_WINDOW: "In a window without controls.",
+  TAB: "In a tab.",
 });
 
-registerEnumType(AppState, {
-  name: "AppState",
-  description: "What a program in a workspace app does.",
-  valuesConfig: {
-    WORKING: { description: "It works." },
-    IDLE: { description: "It waits for input." },
-    COMPLETE: { description: "It has completed its work." },
-    FAILED: { description: "It could not complete its work." },
-  },
+enumType({ AppState }, "What a program in a workspace app does.", {
+  WORKING: "It works.",
+  IDLE: "It waits for input.",
+  COMPLETE: "It has completed its work.",
+  FAILED: "It could not complete its work.",
 });
 
 @ObjectType("WorkspaceAppStatus", {

@@ -7,7 +7,6 @@ import {
   Int,
   Mutation,
   ObjectType,
-  registerEnumType,
   Resolver,
   Root,
   Subscription,
@@ -23,19 +22,16 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/kernel/log-lines.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { connectionOf } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
-registerEnumType(AgentLogLevel, {
-  name: "AgentLogLevel",
-  description: "Importance of a line of the log of an agent.",
-  valuesConfig: {
-    TRACE: { description: "Every step." },
-    DEBUG: { description: "For the search of faults." },
-    INFO: { description: "What happens." },
-    WARN: { description: "What may become a fault." },
-    ERROR: { description: "A fault." },
-  },
+enumType({ AgentLogLevel }, "Importance of a line of the log of an agent.", {
+  TRACE: "Every step.",
+  DEBUG: "For the search of faults.",
+  INFO: "What happens.",
+  WARN: "What may become a fault.",
+  ERROR: "A fault.",
 });
 
 @Access({ readWith: "workspace_agent:read" })
@@ -49,8 +45,9 @@ export class WorkspaceAgentLogType implements AgentLogRow {
   @Field({ description: "Text of the line, at most 4 KiB." }) output!: string;
 }
 
-@ObjectType("WorkspaceAgentLogConnection", { description: "A page of the log of an agent." })
-export class WorkspaceAgentLogConnection extends connectionOf("WorkspaceAgentLog", () => WorkspaceAgentLogType) {}
+export const WorkspaceAgentLogConnection = connectionOf("WorkspaceAgentLog", () => WorkspaceAgentLogType, {
+  description: "A page of the log of an agent.",
+});
 
 /** Selects lines of a log. */
 @ArgsType()

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
 import { AgentLifecycle, agentsById, type AgentRow } from "../../domain/agents/agents.js";
 import { AppHealth, AppState } from "../../domain/agents/apps.js";
 import {
@@ -19,6 +19,7 @@ import {
 import { reportScriptResult, type ScriptResult, ScriptStatus } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceAgentType } from "./agents.js";
 import { AgentSubsystem } from "./kinds.js";
@@ -26,15 +27,11 @@ import { AgentSubsystem } from "./kinds.js";
 /** The states of apps as programs report them. */
 const ReportedAppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILURE: "failed" } as const;
 
-registerEnumType(ReportedAppState, {
-  name: "ReportedAppState",
-  description: "What a program in a workspace app does, as it reports it.",
-  valuesConfig: {
-    WORKING: { description: "It works." },
-    IDLE: { description: "It waits for input." },
-    COMPLETE: { description: "It has completed its work." },
-    FAILURE: { description: "It could not complete its work. Read back as FAILED." },
-  },
+enumType({ ReportedAppState }, "What a program in a workspace app does, as it reports it.", {
+  WORKING: "It works.",
+  IDLE: "It waits for input.",
+  COMPLETE: "It has completed its work.",
+  FAILURE: "It could not complete its work. Read back as FAILED.",
 });
 
 /** Payload of mutations of an agent. Holds its ID; the agent is read in the transaction of the mutation. */

@@ -1,16 +1,13 @@
-import { Field, Int, ObjectType, registerEnumType } from "type-graphql";
+import { Field, Int, ObjectType } from "type-graphql";
 import { type LogSource, type ScriptRow, ScriptStatus } from "../../domain/agents/scripts.js";
 import { DateTime, UUID } from "../engine/scalars.js";
+import { enumType } from "../engine/declarations.js";
 
-registerEnumType(ScriptStatus, {
-  name: "ScriptStatus",
-  description: "How the last run of a script ended.",
-  valuesConfig: {
-    OK: { description: "It exited with 0." },
-    EXIT_FAILURE: { description: "It exited with another code." },
-    TIMED_OUT: { description: "It was ended because it took longer than its timeout." },
-    PIPES_LEFT_OPEN: { description: "It exited, but its children kept its output open." },
-  },
+enumType({ ScriptStatus }, "How the last run of a script ended.", {
+  OK: "It exited with 0.",
+  EXIT_FAILURE: "It exited with another code.",
+  TIMED_OUT: "It was ended because it took longer than its timeout.",
+  PIPES_LEFT_OPEN: "It exited, but its children kept its output open.",
 });
 
 @ObjectType("WorkspaceScript", { simpleResolvers: true, description: "A script that an agent runs." })

@@ -1,4 +1,4 @@
-import { Field, InputType, Int, ObjectType, registerEnumType } from "type-graphql";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Account, Installation } from "../../domain/external-auth/accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
 import type { AccessToken, LinkChange } from "../../domain/external-auth/delivery.js";
@@ -8,23 +8,20 @@ import { type ExternalAuthProvider, ExternalAuthProviderType } from "../../domai
 import type { Unlinked } from "../../domain/external-auth/unlinking.js";
 import type { DeviceAuthorization } from "../../domain/outside/external-providers/responses.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { BigInt, DateTime, JSONObject, Url } from "../engine/scalars.js";
 
-registerEnumType(ExternalAuthProviderType, {
-  name: "ExternalAuthProviderType",
-  description: "Type of an external authentication provider.",
-  valuesConfig: {
-    GITHUB: { description: "GitHub, or a GitHub Enterprise Server." },
-    GITLAB: { description: "GitLab." },
-    BITBUCKET_CLOUD: { description: "Bitbucket Cloud." },
-    BITBUCKET_SERVER: { description: "Bitbucket Server or Data Center." },
-    AZURE_DEVOPS: { description: "Azure DevOps." },
-    AZURE_DEVOPS_ENTRA: { description: "Azure DevOps with Microsoft Entra ID." },
-    GITEA: { description: "Gitea or Forgejo." },
-    JFROG: { description: "JFrog." },
-    SLACK: { description: "Slack." },
-    CUSTOM: { description: "Any other OAuth 2.0 provider." },
-  },
+enumType({ ExternalAuthProviderType }, "Type of an external authentication provider.", {
+  GITHUB: "GitHub, or a GitHub Enterprise Server.",
+  GITLAB: "GitLab.",
+  BITBUCKET_CLOUD: "Bitbucket Cloud.",
+  BITBUCKET_SERVER: "Bitbucket Server or Data Center.",
+  AZURE_DEVOPS: "Azure DevOps.",
+  AZURE_DEVOPS_ENTRA: "Azure DevOps with Microsoft Entra ID.",
+  GITEA: "Gitea or Forgejo.",
+  JFROG: "JFrog.",
+  SLACK: "Slack.",
+  CUSTOM: "Any other OAuth 2.0 provider.",
 });
 
 const read = "external_auth_link:read";

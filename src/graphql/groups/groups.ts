@@ -10,7 +10,6 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
 } from "type-graphql";
@@ -31,10 +30,9 @@ import {
 } from "../../domain/groups/groups.js";
 import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
-import type { OrderBy } from "../../domain/kernel/paging.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
-import { orderOf } from "../engine/orders.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -47,13 +45,9 @@ export const groupRoleNotice =
 
 const quotaAllowance = "Credits that the group adds to the workspace quota of each member.";
 
-registerEnumType(GroupSource, {
-  name: "GroupSource",
-  description: "How a group was created.",
-  valuesConfig: {
-    USER: { description: "Created by a user." },
-    OIDC: { description: "Created by the OpenID Connect provider, which also manages its members." },
-  },
+enumType({ GroupSource }, "How a group was created.", {
+  USER: "Created by a user.",
+  OIDC: "Created by the OpenID Connect provider, which also manages its members.",
 });
 
 @Access({ readWith: "group:read", references: ["id", "name", "displayName", "avatarUrl"] })
@@ -75,8 +69,10 @@ export class GroupType implements Omit<
   @Field(() => DateTime, { description: "When the group or its membership was last changed." }) updatedAt!: string;
 }
 
-@ObjectType("GroupConnection", { description: "A page of groups." })
-export class GroupConnection extends connectionOf("Group", () => GroupType, mostCounted) {}
+export const GroupConnection = connectionOf("Group", () => GroupType, {
+  most: mostCounted,
+  description: "A page of groups.",
+});
 
 @InputType("GroupFilter", {
   description: "Criteria for filtering groups. A group must match all given fields.",
@@ -99,22 +95,19 @@ export class GroupFilterInput implements GroupFilter {
 }
 
 const GroupOrder = orderOf("Group", GroupOrderField, {
-  NAME: { description: "By name of the organization, then by name of the group." },
+  NAME: "By name of the organization, then by name of the group.",
 });
 
 @ArgsType()
-class GroupsArgs extends PageArgs {
+class GroupsArgs extends listArgs({
+  filter: () => GroupFilterInput,
+  orderBy: { type: () => GroupOrder, default: "by name, ascending" },
+}) {
   @Field(() => Boolean, {
     nullable: true,
     description: "Returns all groups instead of a page. Cannot be combined with pagination arguments.",
   })
   complete?: boolean | null;
-
-  @Field(() => GroupFilterInput, { nullable: true, description: "Filters the list." })
-  filter?: GroupFilterInput | null;
-
-  @Field(() => GroupOrder, { nullable: true, description: "Default: by name, ascending." })
-  orderBy?: OrderBy<GroupOrderField> | null;
 }
 
 @InputType({ description: "Input of `createGroup`." })

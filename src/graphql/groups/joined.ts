@@ -4,7 +4,7 @@ import { type GroupRow, groupsOf } from "../../domain/groups/groups.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { UserRow } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { PageArgs } from "../engine/connections.js";
+import { PageArgs } from "../engine/lists.js";
 import { UserType } from "../users/users.js";
 import { GroupConnection } from "./groups.js";
 

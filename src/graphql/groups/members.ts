@@ -1,14 +1,7 @@
 import { ArgsType, Field, InputType, ObjectType } from "type-graphql";
-import {
-  type GroupMemberFilter,
-  GroupMemberOrderField,
-  type GroupMemberRow,
-  type MembersQuery,
-} from "../../domain/groups/members.js";
-import type { OrderBy } from "../../domain/kernel/paging.js";
+import { type GroupMemberFilter, GroupMemberOrderField, type GroupMemberRow } from "../../domain/groups/members.js";
 import { Access } from "../engine/access.js";
-import { exactConnectionOf, PageArgs } from "../engine/connections.js";
-import { orderOf } from "../engine/orders.js";
+import { exactConnectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime } from "../engine/scalars.js";
 import { PublicUserType, UserType } from "../users/users.js";
 
@@ -34,8 +27,11 @@ export class GroupMemberType implements GroupMemberRow {
   addedAt!: string | null;
 }
 
-@ObjectType("GroupMemberConnection", { description: "A page of group members." })
-export class GroupMemberConnection extends exactConnectionOf("GroupMember", () => GroupMemberType) {}
+export const GroupMemberConnection = exactConnectionOf(
+  "GroupMember",
+  () => GroupMemberType,
+  "A page of group members.",
+);
 
 @InputType("GroupMemberFilter", {
   description: "Criteria for filtering group members. A member must match all given fields.",
@@ -50,21 +46,18 @@ export class GroupMemberFilterInput implements GroupMemberFilter {
 }
 
 const GroupMemberOrder = orderOf("GroupMember", GroupMemberOrderField, {
-  USERNAME: { description: "By username, case-insensitive." },
+  USERNAME: "By username, case-insensitive.",
 });
 
 @ArgsType()
-export class GroupMembersArgs extends PageArgs implements MembersQuery {
+export class GroupMembersArgs extends listArgs({
+  filter: () => GroupMemberFilterInput,
+  orderBy: { type: () => GroupMemberOrder, default: "by username, ascending" },
+}) {
   @Field(() => Boolean, {
     nullable: true,
     description:
       "Returns all members instead of a page: up to 10000 for a single group, up to 1000 for each group in a list. Cannot be combined with pagination arguments.",
   })
   complete?: boolean | null;
-
-  @Field(() => GroupMemberFilterInput, { nullable: true, description: "Filters the list." })
-  filter?: GroupMemberFilterInput | null;
-
-  @Field(() => GroupMemberOrder, { nullable: true, description: "Default: by username, ascending." })
-  orderBy?: OrderBy<GroupMemberOrderField> | null;
 }

@@ -9,7 +9,6 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
 } from "type-graphql";
@@ -32,23 +31,20 @@ import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../.
 import { sendTestNotification } from "../../domain/notifications/custom.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { NotificationTemplateType } from "./templates.js";
 
-registerEnumType(MessageState, {
-  name: "NotificationMessageState",
-  description: "State of a notification message.",
-  valuesConfig: {
-    PENDING: { description: "Waits for its first attempt, or for another after a repair." },
-    LEASED: { description: "A server is delivering it." },
-    TEMPORARY_FAILURE: { description: "An attempt failed; another follows." },
-    SENT: { description: "The receiver accepted it." },
-    PERMANENT_FAILURE: { description: "It could not be delivered. Owners can retry or discard it." },
-    INHIBITED: { description: "The user does not want it, is suspended, or was deleted." },
-    DISCARDED: { description: "An owner gave it up." },
-  },
+enumType({ NotificationMessageState: MessageState }, "State of a notification message.", {
+  PENDING: "Waits for its first attempt, or for another after a repair.",
+  LEASED: "A server is delivering it.",
+  TEMPORARY_FAILURE: "An attempt failed; another follows.",
+  SENT: "The receiver accepted it.",
+  PERMANENT_FAILURE: "It could not be delivered. Owners can retry or discard it.",
+  INHIBITED: "The user does not want it, is suspended, or was deleted.",
+  DISCARDED: "An owner gave it up.",
 });
 
 /** How an attempt ended. */
@@ -60,16 +56,12 @@ const AttemptOutcome = {
   LOST: "lost",
 } as const;
 
-registerEnumType(AttemptOutcome, {
-  name: "NotificationAttemptOutcome",
-  description: "How an attempt to deliver a message ended.",
-  valuesConfig: {
-    DONE: { description: "The receiver accepted the message." },
-    RETRYABLE: { description: "It failed for a reason that may pass." },
-    FATAL: { description: "It failed for a reason that does not pass." },
-    SKIPPED: { description: "The message was not to be delivered any more." },
-    LOST: { description: "The server ended before the attempt did." },
-  },
+enumType({ NotificationAttemptOutcome: AttemptOutcome }, "How an attempt to deliver a message ended.", {
+  DONE: "The receiver accepted the message.",
+  RETRYABLE: "It failed for a reason that may pass.",
+  FATAL: "It failed for a reason that does not pass.",
+  SKIPPED: "The message was not to be delivered any more.",
+  LOST: "The server ended before the attempt did.",
 });
 
 @ObjectType("NotificationAttempt", { simpleResolvers: true, description: "An attempt to deliver a message." })
@@ -103,7 +95,9 @@ class NotificationMessageType implements MessageRow {
   finishedAt!: string | null;
 }
 
-const NotificationMessageConnection = connectionOf("NotificationMessage", () => NotificationMessageType, mostCounted);
+const NotificationMessageConnection = connectionOf("NotificationMessage", () => NotificationMessageType, {
+  most: mostCounted,
+});
 
 @InputType("NotificationMessageFilter", { description: "Selects messages. Absent fields match all." })
 class NotificationMessageFilterInput implements MessageFilter {

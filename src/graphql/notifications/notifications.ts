@@ -9,7 +9,6 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
   Subscription,
@@ -30,26 +29,19 @@ import {
 import type { Page } from "../../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
-registerEnumType(ReadStatus, {
-  name: "InboxReadStatus",
-  description: "Read status of notifications.",
-  valuesConfig: {
-    ALL: { description: "Read and unread notifications." },
-    READ: { description: "Read notifications only." },
-    UNREAD: { description: "Unread notifications only." },
-  },
+enumType({ InboxReadStatus: ReadStatus }, "Read status of notifications.", {
+  ALL: "Read and unread notifications.",
+  READ: "Read notifications only.",
+  UNREAD: "Unread notifications only.",
 });
 
-registerEnumType(TextFormat, {
-  name: "TextFormat",
-  description: "Format of titles and contents.",
-  valuesConfig: {
-    MARKDOWN: { description: "Markdown, as stored." },
-    PLAINTEXT: { description: "Plain text without Markdown marks; links as `text (url)`." },
-  },
+enumType({ TextFormat }, "Format of titles and contents.", {
+  MARKDOWN: "Markdown, as stored.",
+  PLAINTEXT: "Plain text without Markdown marks; links as `text (url)`.",
 });
 
 @ObjectType("InboxAction", { simpleResolvers: true, description: "A link of a notification." })
@@ -187,11 +179,9 @@ export class MarkAllInboxNotificationsReadPayload {
 }
 
 @ObjectType({ description: "A page of an inbox, newest first." })
-export class InboxNotificationConnection extends connectionOf(
-  "InboxNotification",
-  () => InboxNotificationType,
-  mostCounted,
-) {
+export class InboxNotificationConnection extends connectionOf("InboxNotification", () => InboxNotificationType, {
+  most: mostCounted,
+}) {
   @Field(() => Int, { description: "Exact number of unread notifications in the inbox, regardless of the filter." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);

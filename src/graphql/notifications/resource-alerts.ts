@@ -1,15 +1,12 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { AgentResource, reportResourceAlert, type ResourceAlert } from "../../domain/notifications/resource-alerts.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 
-registerEnumType(AgentResource, {
-  name: "AgentResource",
-  description: "A resource of a workspace that can run out.",
-  valuesConfig: {
-    MEMORY: { description: "Main memory." },
-    DISK: { description: "Space on volumes." },
-  },
+enumType({ AgentResource }, "A resource of a workspace that can run out.", {
+  MEMORY: "Main memory.",
+  DISK: "Space on volumes.",
 });
 
 @InputType({ description: "A volume that is fuller than its threshold." })

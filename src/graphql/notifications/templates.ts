@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   DeliveryMethod,
@@ -27,28 +15,21 @@ import {
   updateNotificationSettings,
 } from "../../domain/notifications/settings.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { UUID } from "../engine/scalars.js";
 
-registerEnumType(DeliveryMethod, {
-  name: "NotificationDeliveryMethod",
-  description: "How notifications reach users.",
-  valuesConfig: {
-    SMTP: { description: "By email." },
-    WEBHOOK: { description: "By a signed request to the webhook of the deployment." },
-    INBOX: { description: "In the inbox of the user." },
-  },
+enumType({ NotificationDeliveryMethod: DeliveryMethod }, "How notifications reach users.", {
+  SMTP: "By email.",
+  WEBHOOK: "By a signed request to the webhook of the deployment.",
+  INBOX: "In the inbox of the user.",
 });
 
 /** The kinds of templates. */
 const TemplateKind = { SYSTEM: "system", CUSTOM: "custom" } as const;
 
-registerEnumType(TemplateKind, {
-  name: "NotificationTemplateKind",
-  description: "Kind of a notification template.",
-  valuesConfig: {
-    SYSTEM: { description: "Sent by the server about events." },
-    CUSTOM: { description: "Sent with the texts of a user." },
-  },
+enumType({ NotificationTemplateKind: TemplateKind }, "Kind of a notification template.", {
+  SYSTEM: "Sent by the server about events.",
+  CUSTOM: "Sent with the texts of a user.",
 });
 
 @Access({ readWith: "notification_template:read", references: ["id", "name"] })

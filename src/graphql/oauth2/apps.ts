@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import {
@@ -24,38 +12,27 @@ import {
 import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/clients.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 
-registerEnumType(ClientKind, {
-  name: "OAuth2AppKind",
-  description: "How an OAuth2 application came to be.",
-  valuesConfig: {
-    ADMIN: { description: "Created by an owner." },
-    DYNAMIC: { description: "Registered itself (RFC 7591)." },
-    DOCUMENT: { description: "Described by a metadata document, whose URL is its client ID." },
-  },
+enumType({ OAuth2AppKind: ClientKind }, "How an OAuth2 application came to be.", {
+  ADMIN: "Created by an owner.",
+  DYNAMIC: "Registered itself (RFC 7591).",
+  DOCUMENT: "Described by a metadata document, whose URL is its client ID.",
 });
 
-registerEnumType(ClientType, {
-  name: "OAuth2AppType",
-  description: "Whether an OAuth2 application can keep a secret (RFC 6749).",
-  valuesConfig: {
-    CONFIDENTIAL: { description: "It authenticates with a secret." },
-    PUBLIC: { description: "It has no secrets, such as a program on the machine of its user." },
-  },
+enumType({ OAuth2AppType: ClientType }, "Whether an OAuth2 application can keep a secret (RFC 6749).", {
+  CONFIDENTIAL: "It authenticates with a secret.",
+  PUBLIC: "It has no secrets, such as a program on the machine of its user.",
 });
 
-registerEnumType(GrantType, {
-  name: "OAuth2GrantType",
-  description: "A way in which an OAuth2 application gets tokens.",
-  valuesConfig: {
-    AUTHORIZATION_CODE: { description: "A user gives consent in the browser (RFC 6749)." },
-    REFRESH_TOKEN: { description: "A refresh token is exchanged for new tokens (RFC 6749)." },
-    CLIENT_CREDENTIALS: { description: "The application acts as a service account (RFC 6749)." },
-    DEVICE_CODE: { description: "A user enters a code that a device displays (RFC 8628)." },
-  },
+enumType({ OAuth2GrantType: GrantType }, "A way in which an OAuth2 application gets tokens.", {
+  AUTHORIZATION_CODE: "A user gives consent in the browser (RFC 6749).",
+  REFRESH_TOKEN: "A refresh token is exchanged for new tokens (RFC 6749).",
+  CLIENT_CREDENTIALS: "The application acts as a service account (RFC 6749).",
+  DEVICE_CODE: "A user enters a code that a device displays (RFC 8628).",
 });
 
 @ObjectType("OAuth2AppEndpoints", {
@@ -118,8 +95,9 @@ export class OAuth2AppType implements Omit<
   @Field(() => DateTime, { description: "When the application was last updated." }) updatedAt!: string;
 }
 
-@ObjectType("OAuth2AppConnection", { description: "A page of OAuth2 applications." })
-class OAuth2AppConnection extends connectionOf("OAuth2App", () => OAuth2AppType) {}
+const OAuth2AppConnection = connectionOf("OAuth2App", () => OAuth2AppType, {
+  description: "A page of OAuth2 applications.",
+});
 
 @ArgsType()
 class OAuth2AppsArgs extends PageArgs {

@@ -1,18 +1,13 @@
-import { Field, ObjectType, registerEnumType } from "type-graphql";
+import { Field, ObjectType } from "type-graphql";
 import type { PresentedRequest, RequestingApp } from "../../domain/oauth2/consent.js";
 import { RedirectKind } from "../../domain/oauth2/redirect-uris.js";
 import type { DescribedScope } from "../../domain/oauth2/scopes.js";
+import { enumType } from "../engine/declarations.js";
 
-registerEnumType(RedirectKind, {
-  name: "OAuth2RedirectKind",
-  description: "Where a redirect URI leads.",
-  valuesConfig: {
-    WEB: { description: "A website." },
-    LOOPBACK: { description: "A program that listens on the machine of the user. Any program there can pose as it." },
-    PRIVATE_SCHEME: {
-      description: "A program that the machine of the user starts for the scheme. Other programs can claim the scheme.",
-    },
-  },
+enumType({ OAuth2RedirectKind: RedirectKind }, "Where a redirect URI leads.", {
+  WEB: "A website.",
+  LOOPBACK: "A program that listens on the machine of the user. Any program there can pose as it.",
+  PRIVATE_SCHEME: "A program that the machine of the user starts for the scheme. Other programs can claim the scheme.",
 });
 
 @ObjectType("OAuth2RequestingApp", {

@@ -10,7 +10,6 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
 } from "type-graphql";
@@ -30,24 +29,21 @@ import {
 import { describe } from "../../domain/oauth2/scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { OAuth2AppType } from "./apps.js";
 
-registerEnumType(RevokeReason, {
-  name: "OAuth2GrantRevokeReason",
-  description: "Why a grant ended before its time.",
-  valuesConfig: {
-    REVOKED: { description: "The user, an administrator, or the application revoked it." },
-    CODE_REPLAY: { description: "An authorization code was used twice." },
-    REFRESH_REUSE: { description: "A spent refresh token was used again." },
-    SECRET_DELETED: { description: "The secret that the application used was deleted." },
-    PASSWORD_RESET: { description: "The password of the user was reset." },
-    USER_SUSPENDED: { description: "The user was suspended." },
-    USER_DELETED: { description: "The user was deleted." },
-    SUPERSEDED: { description: "The user granted the application access too often." },
-  },
+enumType({ OAuth2GrantRevokeReason: RevokeReason }, "Why a grant ended before its time.", {
+  REVOKED: "The user, an administrator, or the application revoked it.",
+  CODE_REPLAY: "An authorization code was used twice.",
+  REFRESH_REUSE: "A spent refresh token was used again.",
+  SECRET_DELETED: "The secret that the application used was deleted.",
+  PASSWORD_RESET: "The password of the user was reset.",
+  USER_SUSPENDED: "The user was suspended.",
+  USER_DELETED: "The user was deleted.",
+  SUPERSEDED: "The user granted the application access too often.",
 });
 
 @Access({ readWith: "oauth2_grant:read", references: ["id"] })
@@ -73,7 +69,7 @@ export class OAuth2GrantType implements Omit<GrantRow, "userId" | "clientId"> {
   revokeReason!: RevokeReason | null;
 }
 
-const OAuth2GrantConnection = connectionOf("OAuth2Grant", () => OAuth2GrantType, mostCounted);
+const OAuth2GrantConnection = connectionOf("OAuth2Grant", () => OAuth2GrantType, { most: mostCounted });
 
 @ArgsType()
 class OAuth2GrantsArgs extends PageArgs implements GrantsQuery {

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   oauth2ProtectedResourceMetadata,
@@ -8,16 +8,13 @@ import {
   type ServerMetadata,
 } from "../../domain/oauth2/metadata.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { Url } from "../engine/scalars.js";
 
-registerEnumType(OwnResource, {
-  name: "OAuth2OwnResource",
-  description: "A part of this server that access tokens can be issued for.",
-  valuesConfig: {
-    SERVER: { description: "All of it." },
-    REST: { description: "The REST interface, `/api/v2`." },
-    GRAPHQL: { description: "GraphQL, `/graphql`." },
-  },
+enumType({ OAuth2OwnResource: OwnResource }, "A part of this server that access tokens can be issued for.", {
+  SERVER: "All of it.",
+  REST: "The REST interface, `/api/v2`.",
+  GRAPHQL: "GraphQL, `/graphql`.",
 });
 
 @ObjectType("OAuth2ServerMetadata", {

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { ClientCredentials } from "../../domain/oauth2/client-authentication.js";
 import { AuthMethod } from "../../domain/oauth2/clients.js";
@@ -12,16 +12,13 @@ import {
 import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
 import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
 import { Access, type AccessOptions } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { BigInt, DateTime, Url } from "../engine/scalars.js";
 
-registerEnumType(AuthMethod, {
-  name: "OAuth2AuthMethod",
-  description: "How an application authenticates (RFC 7591 section 2).",
-  valuesConfig: {
-    CLIENT_SECRET_BASIC: { description: "With its secret in the header `Authorization: Basic`." },
-    CLIENT_SECRET_POST: { description: "With its secret among the parameters." },
-    NONE: { description: "Not at all: it is public." },
-  },
+enumType({ OAuth2AuthMethod: AuthMethod }, "How an application authenticates (RFC 7591 section 2).", {
+  CLIENT_SECRET_BASIC: "With its secret in the header `Authorization: Basic`.",
+  CLIENT_SECRET_POST: "With its secret among the parameters.",
+  NONE: "Not at all: it is public.",
 });
 
 const clientId = "The `client_id` of the application.";

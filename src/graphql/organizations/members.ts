@@ -1,6 +1,7 @@
 import {
   Arg,
   Args,
+  ArgsType,
   Ctx,
   Field,
   FieldResolver,
@@ -16,7 +17,6 @@ import type { OrganizationRole } from "../../domain/authorization/authorization.
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
-import type { OrderBy } from "../../domain/kernel/paging.js";
 import {
   addOrganizationMember,
   listOrganizationMembers,
@@ -33,8 +33,7 @@ import {
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
-import { orderOf } from "../engine/orders.js";
+import { connectionOf, listArgs, orderOf, PageArgs } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { UserRoleType, UserType } from "../users/users.js";
 import { OrganizationType } from "./organizations.js";
@@ -65,11 +64,13 @@ export class OrganizationMemberType implements Omit<OrganizationMember, "user"> 
   joinedAt?: string;
 }
 
-const OrganizationMemberConnection = connectionOf("OrganizationMember", () => OrganizationMemberType, mostCounted);
+const OrganizationMemberConnection = connectionOf("OrganizationMember", () => OrganizationMemberType, {
+  most: mostCounted,
+});
 
 const OrganizationMemberOrder = orderOf("OrganizationMember", OrganizationMemberOrderField, {
-  USERNAME: { description: "By username, case-insensitive." },
-  JOINED_AT: { description: "By the time of joining. Only for callers who may read all users of the organization." },
+  USERNAME: "By username, case-insensitive.",
+  JOINED_AT: "By the time of joining. Only for callers who may read all users of the organization.",
 });
 
 @ObjectType("AssignableRole", { simpleResolvers: true, description: "A role, and whether the caller may assign it." })
@@ -139,6 +140,12 @@ class RemoveOrganizationMemberPayload {
   @Field(() => OrganizationMemberType, { description: "The removed member." }) member!: OrganizationMember;
 }
 
+@ArgsType()
+class OrganizationMembersArgs extends listArgs({
+  filter: () => OrganizationMemberFilterInput,
+  orderBy: { type: () => OrganizationMemberOrder, default: "by username, ascending" },
+}) {}
+
 @Resolver(() => OrganizationType)
 export class OrganizationMembersResolver {
   @Access({ needs: ["organization_member:read"] })
@@ -166,11 +173,7 @@ export class OrganizationMembersResolver {
   organizationMembers(
     @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
-    @Arg("filter", () => OrganizationMemberFilterInput, { nullable: true, description: "Filters the list." })
-    filter: OrganizationMemberFilter | undefined,
-    @Arg("orderBy", () => OrganizationMemberOrder, { nullable: true, description: "Default: by username, ascending." })
-    orderBy: OrderBy<OrganizationMemberOrderField> | undefined,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args() { filter, orderBy, ...page }: OrganizationMembersArgs,
     @Ctx() ctx: Context,
   ): Promise<Page<OrganizationMember>> {
     return listOrganizationMembers(ctx, organization, filter ?? {}, page, orderBy);

@@ -10,7 +10,6 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
 } from "type-graphql";
@@ -34,41 +33,30 @@ import {
 import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/matching.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceTransition } from "../workspaces/transitions.js";
 
-registerEnumType(ProvisionerJobType, {
-  name: "ProvisionerJobType",
-  description: "What a provisioner job does.",
-  valuesConfig: {
-    TEMPLATE_VERSION_IMPORT: { description: "Checks a new template version." },
-    WORKSPACE_BUILD: { description: "Starts, stops, or deletes a workspace." },
-    TEMPLATE_VERSION_DRY_RUN: { description: "Shows what a template version would create." },
-  },
+enumType({ ProvisionerJobType }, "What a provisioner job does.", {
+  TEMPLATE_VERSION_IMPORT: "Checks a new template version.",
+  WORKSPACE_BUILD: "Starts, stops, or deletes a workspace.",
+  TEMPLATE_VERSION_DRY_RUN: "Shows what a template version would create.",
 });
 
-registerEnumType(JobErrorCode, {
-  name: "ProvisionerJobErrorCode",
-  description: "Machine-readable reason of a failed provisioner job.",
-  valuesConfig: {
-    REQUIRED_TEMPLATE_VARIABLES: { description: "A variable of the template has no value." },
-    INSUFFICIENT_QUOTA: { description: "The owner of the workspace has no credits left." },
-  },
+enumType({ ProvisionerJobErrorCode: JobErrorCode }, "Machine-readable reason of a failed provisioner job.", {
+  REQUIRED_TEMPLATE_VARIABLES: "A variable of the template has no value.",
+  INSUFFICIENT_QUOTA: "The owner of the workspace has no credits left.",
 });
 
-registerEnumType(ProvisionerJobStatus, {
-  name: "ProvisionerJobStatus",
-  description: "State of a provisioner job.",
-  valuesConfig: {
-    PENDING: { description: "It waits for a daemon." },
-    RUNNING: { description: "A daemon works on it." },
-    CANCELING: { description: "Its daemon was told to stop it." },
-    SUCCEEDED: { description: "It is done." },
-    FAILED: { description: "It ended with an error." },
-    CANCELED: { description: "It was canceled." },
-  },
+enumType({ ProvisionerJobStatus }, "State of a provisioner job.", {
+  PENDING: "It waits for a daemon.",
+  RUNNING: "A daemon works on it.",
+  CANCELING: "Its daemon was told to stop it.",
+  SUCCEEDED: "It is done.",
+  FAILED: "It ended with an error.",
+  CANCELED: "It was canceled.",
 });
 
 @ObjectType("ProvisionerJobMetadata", {
@@ -143,7 +131,7 @@ export class ProvisionerJobObject implements Pick<
   logsOverflowed!: boolean;
 }
 
-const ProvisionerJobConnection = connectionOf("ProvisionerJob", () => ProvisionerJobObject, mostCounted);
+const ProvisionerJobConnection = connectionOf("ProvisionerJob", () => ProvisionerJobObject, { most: mostCounted });
 
 @InputType("ProvisionerJobFilter", { description: "Selects provisioner jobs. Absent fields match all." })
 class ProvisionerJobFilterInput implements JobFilter {

@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type DaemonJob,
@@ -33,17 +21,14 @@ import {
   provisionerKeysByIds,
 } from "../../domain/provisioners/keys.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import "./jobs.js";
 
-registerEnumType(ProvisionerDaemonStatus, {
-  name: "ProvisionerDaemonStatus",
-  description: "What a provisioner daemon does.",
-  valuesConfig: {
-    OFFLINE: { description: "It was not seen for 90 seconds." },
-    IDLE: { description: "It waits for work." },
-    BUSY: { description: "It works on a job." },
-  },
+enumType({ ProvisionerDaemonStatus }, "What a provisioner daemon does.", {
+  OFFLINE: "It was not seen for 90 seconds.",
+  IDLE: "It waits for work.",
+  BUSY: "It works on a job.",
 });
 
 @ObjectType("ProvisionerDaemonJob", { simpleResolvers: true, description: "A job of a provisioner daemon." })

@@ -7,7 +7,6 @@ import {
   FieldResolver,
   Int,
   ObjectType,
-  registerEnumType,
   Resolver,
   Root,
   Subscription,
@@ -24,29 +23,22 @@ import {
   watchJobLogs,
 } from "../../domain/provisioners/logs.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { connectionOf } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "./jobs.js";
 
-registerEnumType(ProvisionerLogLevel, {
-  name: "ProvisionerLogLevel",
-  description: "Weight of a line of a log, in ascending order.",
-  valuesConfig: {
-    TRACE: { description: "Details for the developers of a provisioner." },
-    DEBUG: { description: "Details for the authors of templates." },
-    INFO: { description: "Progress." },
-    WARN: { description: "A problem that the job survives." },
-    ERROR: { description: "A problem because of which the job fails." },
-  },
+enumType({ ProvisionerLogLevel }, "Weight of a line of a log, in ascending order.", {
+  TRACE: "Details for the developers of a provisioner.",
+  DEBUG: "Details for the authors of templates.",
+  INFO: "Progress.",
+  WARN: "A problem that the job survives.",
+  ERROR: "A problem because of which the job fails.",
 });
 
-registerEnumType(ProvisionerLogSource, {
-  name: "ProvisionerLogSource",
-  description: "What wrote a line of the log of a job.",
-  valuesConfig: {
-    PROVISIONER_DAEMON: { description: "The daemon, or the server about it." },
-    PROVISIONER: { description: "What the daemon runs." },
-  },
+enumType({ ProvisionerLogSource }, "What wrote a line of the log of a job.", {
+  PROVISIONER_DAEMON: "The daemon, or the server about it.",
+  PROVISIONER: "What the daemon runs.",
 });
 
 @Access({ readWith: "provisioner_job:read", references: ["id"] })

@@ -27,7 +27,7 @@ import {
 } from "../../domain/scim/keys.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";

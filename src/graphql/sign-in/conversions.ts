@@ -1,20 +1,17 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
 import { ProviderName } from "../../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
 
-registerEnumType(ProviderName, {
-  name: "IdentityProviderType",
-  description: "A kind of identity provider.",
-  valuesConfig: {
-    OIDC: { description: "The OpenID Connect provider." },
-    GITHUB: { description: "GitHub." },
-  },
+enumType({ IdentityProviderType: ProviderName }, "A kind of identity provider.", {
+  OIDC: "The OpenID Connect provider.",
+  GITHUB: "GitHub.",
 });
 
 @InputType({ description: "A change of the caller's login to a provider." })

@@ -11,7 +11,7 @@ import { usersById } from "../../domain/users/users.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { PageArgs } from "../engine/connections.js";
+import { PageArgs } from "../engine/lists.js";
 import { UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceType } from "../workspaces/workspaces.js";

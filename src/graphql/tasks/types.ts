@@ -1,4 +1,4 @@
-import { Field, InputType, Int, ObjectType, registerEnumType } from "type-graphql";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
 import { TaskOrderField } from "../../domain/tasks/list.js";
 import { type TaskLogEntry, type TaskLogs, TaskLogType } from "../../domain/tasks/logs.js";
 import { TaskInputState, type TaskMessageRow } from "../../domain/tasks/messages.js";
@@ -7,56 +7,43 @@ import { type TaskRow, type TaskState, TaskStateKind } from "../../domain/tasks/
 import { AgentLifecycle } from "../../domain/agents/agents.js";
 import { WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
-import { exactConnectionOf } from "../engine/connections.js";
-import { orderOf } from "../engine/orders.js";
+import { enumType } from "../engine/declarations.js";
+import { exactConnectionOf, orderOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
-registerEnumType(TaskStatus, {
-  name: "TaskStatus",
-  description: "The state of a task, derived from its latest build, agent, and app.",
-  valuesConfig: {
-    PENDING: { description: "The workspace waits to be started." },
-    INITIALIZING: { description: "The workspace, the agent or the app is starting." },
-    ACTIVE: { description: "The app is healthy and takes input." },
-    PAUSED: { description: "The workspace is stopped." },
-    ERROR: { description: "The latest build failed or was canceled, or the app is unhealthy." },
-    UNKNOWN: { description: "The workspace runs, but has no app of the task." },
-  },
+enumType({ TaskStatus }, "The state of a task, derived from its latest build, agent, and app.", {
+  PENDING: "The workspace waits to be started.",
+  INITIALIZING: "The workspace, the agent or the app is starting.",
+  ACTIVE: "The app is healthy and takes input.",
+  PAUSED: "The workspace is stopped.",
+  ERROR: "The latest build failed or was canceled, or the app is unhealthy.",
+  UNKNOWN: "The workspace runs, but has no app of the task.",
 });
 
-registerEnumType(TaskStateKind, {
-  name: "TaskStateKind",
-  description: "What the program of a task does, as it reports.",
-  valuesConfig: {
-    WORKING: { description: "It works." },
-    IDLE: { description: "It waits for input." },
-    COMPLETE: { description: "It has completed its work." },
-    FAILED: { description: "It has failed." },
-  },
+enumType({ TaskStateKind }, "What the program of a task does, as it reports.", {
+  WORKING: "It works.",
+  IDLE: "It waits for input.",
+  COMPLETE: "It has completed its work.",
+  FAILED: "It has failed.",
 });
 
-registerEnumType(TaskInputState, {
-  name: "TaskInputState",
-  description: "The state of an input of a task.",
-  valuesConfig: {
-    QUEUED: { description: "It waits for its delivery." },
-    DELIVERING: { description: "It is being delivered." },
-    DELIVERED: { description: "The program has received it." },
-    FAILED: { description: "The program rejected it, or could not be reached." },
-    UNCONFIRMED: { description: "It was sent, but its arrival could not be confirmed. It is not sent again." },
-    EXPIRED: { description: "It waited too long." },
-    CANCELED: { description: "It was canceled, or the task was deleted." },
-  },
+enumType({ TaskInputState }, "The state of an input of a task.", {
+  QUEUED: "It waits for its delivery.",
+  DELIVERING: "It is being delivered.",
+  DELIVERED: "The program has received it.",
+  FAILED: "The program rejected it, or could not be reached.",
+  UNCONFIRMED: "It was sent, but its arrival could not be confirmed. It is not sent again.",
+  EXPIRED: "It waited too long.",
+  CANCELED: "It was canceled, or the task was deleted.",
 });
 
-registerEnumType(TaskLogType, {
-  name: "TaskLogType",
-  description: "Who wrote an entry of a conversation.",
-  valuesConfig: { INPUT: { description: "A user." }, OUTPUT: { description: "The program." } },
+enumType({ TaskLogType }, "Who wrote an entry of a conversation.", {
+  INPUT: "A user.",
+  OUTPUT: "The program.",
 });
 
 export const TaskOrder = orderOf("Task", TaskOrderField, {
-  CREATED_AT: { description: "When the task was created." },
+  CREATED_AT: "When the task was created.",
 });
 
 @Access({ readWith: "task:read" })

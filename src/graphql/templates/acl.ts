@@ -1,17 +1,4 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
@@ -26,18 +13,15 @@ import {
 } from "../../domain/templates/acl.js";
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
 import { Access } from "../engine/access.js";
-import { PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { PageArgs } from "../engine/lists.js";
 import { UUID } from "../engine/scalars.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { UserConnection, UserType } from "../users/users.js";
 
-registerEnumType(TemplateRole, {
-  name: "TemplateRole",
-  description: "A role in the access list of a template.",
-  valuesConfig: {
-    USE: { description: "Reads the template and creates workspaces from it." },
-    ADMIN: { description: "Does everything with the template, and changes its access list." },
-  },
+enumType({ TemplateRole }, "A role in the access list of a template.", {
+  USE: "Reads the template and creates workspaces from it.",
+  ADMIN: "Does everything with the template, and changes its access list.",
 });
 
 @ObjectType("TemplateUserEntry", { simpleResolvers: true, description: "The role of a user in an access list." })

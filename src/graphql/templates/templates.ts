@@ -1,22 +1,7 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
-import type { OrderBy } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
 import { Weekday } from "../../domain/templates/changes.js";
 import {
@@ -30,18 +15,20 @@ import {
 } from "../../domain/templates/templates.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
-import { orderOf } from "../engine/orders.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";
 
-registerEnumType(Weekday, {
-  name: "Weekday",
-  description: "A day of the week.",
-  valuesConfig: Object.fromEntries(
-    Object.keys(Weekday).map((name) => [name, { description: `${name[0]}${name.slice(1).toLowerCase()}.` }]),
-  ),
+enumType({ Weekday }, "A day of the week.", {
+  SUNDAY: "Sunday.",
+  MONDAY: "Monday.",
+  TUESDAY: "Tuesday.",
+  WEDNESDAY: "Wednesday.",
+  THURSDAY: "Thursday.",
+  FRIDAY: "Friday.",
+  SATURDAY: "Saturday.",
 });
 
 @Access({ readWith: "template:read", references: ["id", "name", "displayName", "icon"] })
@@ -80,8 +67,10 @@ export class TemplateType implements Omit<TemplateRow, "organizationId" | "creat
   @Field(() => DateTime, { description: "When the template was last updated." }) updatedAt!: string;
 }
 
-@ObjectType("TemplateConnection", { description: "A page of templates." })
-class TemplateConnection extends connectionOf("Template", () => TemplateType, mostCounted) {}
+const TemplateConnection = connectionOf("Template", () => TemplateType, {
+  most: mostCounted,
+  description: "A page of templates.",
+});
 
 @InputType("TemplateFilter", {
   description: "Criteria for filtering templates. A template must match all given fields.",
@@ -94,18 +83,14 @@ class TemplateFilterInput implements TemplateFilter {
 }
 
 const TemplateOrder = orderOf("Template", TemplateOrderField, {
-  NAME: { description: "By name, case-insensitive." },
-  CREATED_AT: { description: "By the time of creation." },
+  NAME: "By name, case-insensitive.",
+  CREATED_AT: "By the time of creation.",
 });
 
-@ArgsType()
-class TemplatesArgs extends PageArgs implements TemplatesQuery {
-  @Field(() => TemplateFilterInput, { nullable: true, description: "Filters the list." })
-  filter?: TemplateFilterInput | null;
-
-  @Field(() => TemplateOrder, { nullable: true, description: "Default: by name, ascending." })
-  orderBy?: OrderBy<TemplateOrderField> | null;
-}
+const TemplatesArgs = listArgs({
+  filter: () => TemplateFilterInput,
+  orderBy: { type: () => TemplateOrder, default: "by name, ascending" },
+});
 
 @Resolver(() => TemplateType)
 export class TemplatesResolver {
@@ -131,7 +116,7 @@ export class TemplatesResolver {
   @Query(() => TemplateConnection, {
     description: "Lists the templates that the caller may read, by default by name.",
   })
-  templates(@Args(() => TemplatesArgs) args: TemplatesArgs, @Ctx() ctx: Context): Promise<Page<TemplateRow>> {
+  templates(@Args(() => TemplatesArgs) args: TemplatesQuery, @Ctx() ctx: Context): Promise<Page<TemplateRow>> {
     return listTemplates(ctx, args);
   }
 

@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Args,
-  Ctx,
-  Field,
-  FieldResolver,
-  Int,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { PrebuildStatus, presetsByVersion, type PresetRow } from "../../domain/templates/presets.js";
@@ -25,19 +13,16 @@ import {
 } from "../../domain/templates/versions.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
 import { PublicUserType } from "../users/users.js";
 import { TemplateType } from "./templates.js";
 
-registerEnumType(PrebuildStatus, {
-  name: "PrebuildStatus",
-  description: "Whether the prebuilt workspaces of a preset are made.",
-  valuesConfig: {
-    HEALTHY: { description: "They are made as needed." },
-    HARD_LIMITED: { description: "Three in a row failed. None are made until the template has a new version." },
-  },
+enumType({ PrebuildStatus }, "Whether the prebuilt workspaces of a preset are made.", {
+  HEALTHY: "They are made as needed.",
+  HARD_LIMITED: "Three in a row failed. None are made until the template has a new version.",
 });
 
 @Access({ entryKey: "name" })
@@ -108,8 +93,9 @@ export class TemplateVersionType implements Pick<VersionRow, "id" | "name" | "is
   @Field(() => DateTime, { description: "When the version was last updated." }) updatedAt!: string;
 }
 
-@ObjectType("TemplateVersionConnection", { description: "A page of template versions." })
-class TemplateVersionConnection extends connectionOf("TemplateVersion", () => TemplateVersionType) {}
+const TemplateVersionConnection = connectionOf("TemplateVersion", () => TemplateVersionType, {
+  description: "A page of template versions.",
+});
 
 @Resolver(() => TemplateVersionType)
 export class TemplateVersionsResolver {

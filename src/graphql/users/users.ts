@@ -1,13 +1,13 @@
 import {
   Arg,
   Args,
+  ArgsType,
   Ctx,
   Field,
   FieldResolver,
   InputType,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
 } from "type-graphql";
@@ -16,7 +16,6 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
-import type { OrderBy } from "../../domain/kernel/paging.js";
 import {
   findUser,
   LoginType,
@@ -28,45 +27,33 @@ import {
 import { listUsers, type UserFilter, UserOrderField } from "../../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../../domain/users/roles.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
-import { orderOf } from "../engine/orders.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime, EmailAddress, Url, UUID } from "../engine/scalars.js";
 
-registerEnumType(UserStatus, {
-  name: "UserStatus",
-  description: "Whether a user may use the deployment.",
-  valuesConfig: {
-    ACTIVE: { description: "The user may sign in." },
-    SUSPENDED: { description: "The user may not sign in. Everything the user owns is kept." },
-  },
+enumType({ UserStatus }, "Whether a user may use the deployment.", {
+  ACTIVE: "The user may sign in.",
+  SUSPENDED: "The user may not sign in. Everything the user owns is kept.",
 });
 
-registerEnumType(LoginType, {
-  name: "LoginType",
-  description: "How a user signs in.",
-  valuesConfig: {
-    PASSWORD: { description: "With email address and password." },
-    OIDC: { description: "Through the OpenID Connect provider." },
-    GITHUB: { description: "Through GitHub." },
-    NONE: { description: "The user cannot sign in. Used by service accounts." },
-  },
+enumType({ LoginType }, "How a user signs in.", {
+  PASSWORD: "With email address and password.",
+  OIDC: "Through the OpenID Connect provider.",
+  GITHUB: "Through GitHub.",
+  NONE: "The user cannot sign in. Used by service accounts.",
 });
 
-registerEnumType(RoleName, {
-  name: "RoleName",
-  description: "A role, held in the deployment or in an organization (`ORGANIZATION_` prefix).",
-  valuesConfig: {
-    OWNER: { description: "Full access to the deployment, except to users' personal data." },
-    TEMPLATE_ADMIN: { description: "Manages the templates of all organizations." },
-    USER_ADMIN: { description: "Manages the users, memberships, and groups of all organizations." },
-    AUDITOR: { description: "Reads the logs and settings of the deployment." },
-    MEMBER: { description: "Held implicitly by every user; never listed." },
-    ORGANIZATION_ADMIN: { description: "Manages the organization." },
-    ORGANIZATION_TEMPLATE_ADMIN: { description: "Manages the templates of the organization." },
-    ORGANIZATION_USER_ADMIN: { description: "Manages the members and groups of the organization." },
-    ORGANIZATION_AUDITOR: { description: "Reads the logs of the organization." },
-    ORGANIZATION_MEMBER: { description: "Held implicitly by every member of the organization; never listed." },
-  },
+enumType({ RoleName }, "A role, held in the deployment or in an organization (`ORGANIZATION_` prefix).", {
+  OWNER: "Full access to the deployment, except to users' personal data.",
+  TEMPLATE_ADMIN: "Manages the templates of all organizations.",
+  USER_ADMIN: "Manages the users, memberships, and groups of all organizations.",
+  AUDITOR: "Reads the logs and settings of the deployment.",
+  MEMBER: "Held implicitly by every user; never listed.",
+  ORGANIZATION_ADMIN: "Manages the organization.",
+  ORGANIZATION_TEMPLATE_ADMIN: "Manages the templates of the organization.",
+  ORGANIZATION_USER_ADMIN: "Manages the members and groups of the organization.",
+  ORGANIZATION_AUDITOR: "Reads the logs of the organization.",
+  ORGANIZATION_MEMBER: "Held implicitly by every member of the organization; never listed.",
 });
 
 @ObjectType("UserRole", { simpleResolvers: true, description: "A role held by a user." })
@@ -112,11 +99,11 @@ export class PublicUserType implements Pick<UserRow, "id" | "username" | "name" 
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
 }
 
-export const UserConnection = connectionOf("User", () => UserType, mostCounted);
+export const UserConnection = connectionOf("User", () => UserType, { most: mostCounted });
 
 const UserOrder = orderOf("User", UserOrderField, {
-  USERNAME: { description: "By username, case-insensitive." },
-  CREATED_AT: { description: "By the time of creation." },
+  USERNAME: "By username, case-insensitive.",
+  CREATED_AT: "By the time of creation.",
 });
 
 @InputType("UserFilter", {
@@ -159,6 +146,12 @@ export class PublicUsersResolver {
     return readableAccount(ctx, user);
   }
 }
+
+@ArgsType()
+class UsersArgs extends listArgs({
+  filter: () => UserFilterInput,
+  orderBy: { type: () => UserOrder, default: "by username, ascending" },
+}) {}
 
 @Resolver(() => UserType)
 export class UsersResolver {
@@ -208,15 +201,7 @@ export class UsersResolver {
 
   @Access({ needs: ["user:read"] })
   @Query(() => UserConnection, { description: "Lists the users that the caller may read, by default by username." })
-  users(
-    @Arg("filter", () => UserFilterInput, { nullable: true, description: "Filters the list." }) filter:
-      | UserFilter
-      | undefined,
-    @Arg("orderBy", () => UserOrder, { nullable: true, description: "Default: by username, ascending." })
-    orderBy: OrderBy<UserOrderField> | undefined,
-    @Args(() => PageArgs) page: PageArgs,
-    @Ctx() ctx: Context,
-  ): Promise<Page<UserRow>> {
+  users(@Args() { filter, orderBy, ...page }: UsersArgs, @Ctx() ctx: Context): Promise<Page<UserRow>> {
     return listUsers(ctx, filter ?? {}, page, orderBy);
   }
 }

@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   findWorkspaceProxy,
@@ -30,17 +18,14 @@ import {
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
-registerEnumType(ProxyStatus, {
-  name: "ProxyStatus",
-  description: "Result of the last health check of a workspace proxy.",
-  valuesConfig: {
-    OK: { description: "The proxy reported no errors." },
-    UNHEALTHY: { description: "The proxy reported errors, or its response was not a health report." },
-    UNREACHABLE: { description: "The proxy did not respond." },
-    UNREGISTERED: { description: "The proxy has not registered, or has not been checked since it did." },
-  },
+enumType({ ProxyStatus }, "Result of the last health check of a workspace proxy.", {
+  OK: "The proxy reported no errors.",
+  UNHEALTHY: "The proxy reported errors, or its response was not a health report.",
+  UNREACHABLE: "The proxy did not respond.",
+  UNREGISTERED: "The proxy has not registered, or has not been checked since it did.",
 });
 
 @ObjectType("WorkspaceProxyReport", { simpleResolvers: true, description: "Health report of a workspace proxy." })

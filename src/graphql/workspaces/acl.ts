@@ -1,31 +1,17 @@
-import {
-  Arg,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Mutation,
-  ObjectType,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { readWorkspaceAcl, updateWorkspaceAcl, type UpdateWorkspaceAcl } from "../../domain/workspaces/acl.js";
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
 
-registerEnumType(WorkspaceRole, {
-  name: "WorkspaceRole",
-  description: "A role in the access list of a workspace.",
-  valuesConfig: {
-    USE: { description: "Reads and enters the workspace, where the secrets of the owner can be read." },
-    ADMIN: { description: "Also changes, starts, and stops the workspace." },
-  },
+enumType({ WorkspaceRole }, "A role in the access list of a workspace.", {
+  USE: "Reads and enters the workspace, where the secrets of the owner can be read.",
+  ADMIN: "Also changes, starts, and stops the workspace.",
 });
 
 @ObjectType("WorkspaceUserEntry", { simpleResolvers: true, description: "The role of a user in an access list." })

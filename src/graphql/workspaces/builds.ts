@@ -7,7 +7,6 @@ import {
   Int,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
   Subscription,
@@ -32,31 +31,28 @@ import {
 import { type WorkspaceRow, workspacesById, WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentType } from "../agents/agents.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceTransition } from "./transitions.js";
 import { WorkspaceType } from "./workspaces.js";
 
-registerEnumType(BuildReason, {
-  name: "WorkspaceBuildReason",
-  description: "Why a build was created.",
-  valuesConfig: {
-    INITIATOR: { description: "A user requested it." },
-    AUTOSTART: { description: "Reserved for scheduled starts." },
-    AUTOSTOP: { description: "The deadline of the workspace passed." },
-    DORMANCY: { description: "The workspace was not used and became dormant." },
-    AUTODELETE: { description: "The workspace was dormant for too long." },
-    TASK_MANUAL_PAUSE: { description: "A user paused the task." },
-    TASK_AUTO_PAUSE: { description: "The deadline of the workspace of a task passed." },
-    TASK_RESUME: { description: "A user resumed the task." },
-    DASHBOARD: { description: "A user requested it in a dashboard." },
-    CLI: { description: "A user requested it in a command line." },
-    SSH_CONNECTION: { description: "An SSH client connected." },
-    VSCODE_CONNECTION: { description: "Visual Studio Code connected." },
-    JETBRAINS_CONNECTION: { description: "A JetBrains IDE connected." },
-  },
+enumType({ WorkspaceBuildReason: BuildReason }, "Why a build was created.", {
+  INITIATOR: "A user requested it.",
+  AUTOSTART: "Reserved for scheduled starts.",
+  AUTOSTOP: "The deadline of the workspace passed.",
+  DORMANCY: "The workspace was not used and became dormant.",
+  AUTODELETE: "The workspace was dormant for too long.",
+  TASK_MANUAL_PAUSE: "A user paused the task.",
+  TASK_AUTO_PAUSE: "The deadline of the workspace of a task passed.",
+  TASK_RESUME: "A user resumed the task.",
+  DASHBOARD: "A user requested it in a dashboard.",
+  CLI: "A user requested it in a command line.",
+  SSH_CONNECTION: "An SSH client connected.",
+  VSCODE_CONNECTION: "Visual Studio Code connected.",
+  JETBRAINS_CONNECTION: "A JetBrains IDE connected.",
 });
 
 @Access({ entryKey: "name" })
@@ -90,8 +86,10 @@ export class WorkspaceBuildType implements Partial<Omit<BuildRow, "parameters">>
   @Field(() => DateTime, { description: "When the build was last changed." }) updatedAt!: string;
 }
 
-@ObjectType("WorkspaceBuildConnection", { description: "A page of builds." })
-class WorkspaceBuildConnection extends connectionOf("WorkspaceBuild", () => WorkspaceBuildType, mostCounted) {}
+const WorkspaceBuildConnection = connectionOf("WorkspaceBuild", () => WorkspaceBuildType, {
+  most: mostCounted,
+  description: "A page of builds.",
+});
 
 @ObjectType("WorkspaceResourceMetadata", {
   simpleResolvers: true,

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
 import { createWorkspace } from "../../domain/workspaces/creation.js";
@@ -19,20 +19,17 @@ import {
 } from "../../domain/workspaces/transitions.js";
 import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
 
-registerEnumType(StartReason, {
-  name: "WorkspaceStartReason",
-  description: "What requests a start for a user.",
-  valuesConfig: {
-    DASHBOARD: { description: "A dashboard." },
-    CLI: { description: "A command line." },
-    SSH_CONNECTION: { description: "An SSH client that connects." },
-    VSCODE_CONNECTION: { description: "Visual Studio Code that connects." },
-    JETBRAINS_CONNECTION: { description: "A JetBrains IDE that connects." },
-  },
+enumType({ WorkspaceStartReason: StartReason }, "What requests a start for a user.", {
+  DASHBOARD: "A dashboard.",
+  CLI: "A command line.",
+  SSH_CONNECTION: "An SSH client that connects.",
+  VSCODE_CONNECTION: "Visual Studio Code that connects.",
+  JETBRAINS_CONNECTION: "A JetBrains IDE that connects.",
 });
 
 @InputType({ description: "The value of a parameter." })

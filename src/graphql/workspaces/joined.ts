@@ -7,7 +7,7 @@ import type { UserRow } from "../../domain/users/users.js";
 import { workspacesOfOrganization, workspacesOfTemplate, workspacesOfUser } from "../../domain/workspaces/list.js";
 import type { WorkspaceRow } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
-import { PageArgs } from "../engine/connections.js";
+import { PageArgs } from "../engine/lists.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { TemplateType } from "../templates/templates.js";
 import { UserType } from "../users/users.js";

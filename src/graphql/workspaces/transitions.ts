@@ -1,14 +1,10 @@
-import { registerEnumType } from "type-graphql";
 import { WorkspaceTransition } from "../../domain/workspaces/workspaces.js";
+import { enumType } from "../engine/declarations.js";
 
-registerEnumType(WorkspaceTransition, {
-  name: "WorkspaceTransition",
-  description: "What a build does with its workspace.",
-  valuesConfig: {
-    START: { description: "Starts it, from new resources or those that were kept." },
-    STOP: { description: "Stops it. Resources that are kept while it is stopped remain." },
-    DELETE: { description: "Deletes it with all of its resources." },
-  },
+enumType({ WorkspaceTransition }, "What a build does with its workspace.", {
+  START: "Starts it, from new resources or those that were kept.",
+  STOP: "Stops it. Resources that are kept while it is stopped remain.",
+  DELETE: "Deletes it with all of its resources.",
 });
 
 export { WorkspaceTransition };

@@ -1,23 +1,8 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  ObjectType,
-  Query,
-  registerEnumType,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import { AgentStatus } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
-import type { OrderBy } from "../../domain/kernel/paging.js";
 import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
@@ -34,8 +19,8 @@ import {
   WorkspaceStatus,
 } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
-import { orderOf } from "../engine/orders.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { TemplateType } from "../templates/templates.js";
@@ -44,21 +29,17 @@ import { PublicUserType } from "../users/users.js";
 /** Description of arguments that name a workspace. */
 export const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.";
 
-registerEnumType(WorkspaceStatus, {
-  name: "WorkspaceStatus",
-  description: "The status of a build, and of the workspace whose latest build it is.",
-  valuesConfig: {
-    PENDING: { description: "No daemon works on the build yet." },
-    STARTING: { description: "A daemon starts the workspace." },
-    RUNNING: { description: "The workspace was started." },
-    STOPPING: { description: "A daemon stops the workspace." },
-    STOPPED: { description: "The workspace was stopped." },
-    FAILED: { description: "The build failed." },
-    CANCELING: { description: "The build is being canceled." },
-    CANCELED: { description: "The build was canceled." },
-    DELETING: { description: "A daemon deletes the workspace." },
-    DELETED: { description: "The workspace was deleted." },
-  },
+enumType({ WorkspaceStatus }, "The status of a build, and of the workspace whose latest build it is.", {
+  PENDING: "No daemon works on the build yet.",
+  STARTING: "A daemon starts the workspace.",
+  RUNNING: "The workspace was started.",
+  STOPPING: "A daemon stops the workspace.",
+  STOPPED: "The workspace was stopped.",
+  FAILED: "The build failed.",
+  CANCELING: "The build is being canceled.",
+  CANCELED: "The build was canceled.",
+  DELETING: "A daemon deletes the workspace.",
+  DELETED: "The workspace was deleted.",
 });
 
 @Access({ readWith: "workspace:read", references: ["id", "name"] })
@@ -93,8 +74,10 @@ export class WorkspaceType implements Partial<WorkspaceRow> {
   updatedAt!: string;
 }
 
-@ObjectType("WorkspaceConnection", { description: "A page of workspaces." })
-export class WorkspaceConnection extends connectionOf("Workspace", () => WorkspaceType, mostCounted) {}
+export const WorkspaceConnection = connectionOf("Workspace", () => WorkspaceType, {
+  most: mostCounted,
+  description: "A page of workspaces.",
+});
 
 @InputType("WorkspaceFilter", {
   description: "Criteria for filtering workspaces. A workspace must match all given fields.",
@@ -114,17 +97,13 @@ class WorkspaceFilterInput implements WorkspaceFilter {
 }
 
 const WorkspaceOrder = orderOf("Workspace", WorkspaceOrderField, {
-  LAST_USED_AT: { description: "By the time of the last use." },
+  LAST_USED_AT: "By the time of the last use.",
 });
 
-@ArgsType()
-export class WorkspacesArgs extends PageArgs implements WorkspacesQuery {
-  @Field(() => WorkspaceFilterInput, { nullable: true, description: "Filters the list." })
-  filter?: WorkspaceFilterInput | null;
-
-  @Field(() => WorkspaceOrder, { nullable: true, description: "Default: by the last use, descending." })
-  orderBy?: OrderBy<WorkspaceOrderField> | null;
-}
+const WorkspacesArgs = listArgs({
+  filter: () => WorkspaceFilterInput,
+  orderBy: { type: () => WorkspaceOrder, default: "by the last use, descending" },
+});
 
 @Resolver(() => WorkspaceType)
 export class WorkspacesResolver {
@@ -151,7 +130,7 @@ export class WorkspacesResolver {
   @Query(() => WorkspaceConnection, {
     description: "Lists the workspaces that the caller may read, by default the most recently used first.",
   })
-  workspaces(@Args() args: WorkspacesArgs, @Ctx() ctx: Context): Promise<Page<WorkspaceRow>> {
+  workspaces(@Args(() => WorkspacesArgs) args: WorkspacesQuery, @Ctx() ctx: Context): Promise<Page<WorkspaceRow>> {
     return listWorkspaces(ctx, args);
   }
 

@@ -1,8 +1,15 @@
-import { Arg, ArgsType, type ClassType, Field, Int, ObjectType, Root } from "type-graphql";
+import { Arg, ArgsType, type ClassType, Field, InputType, Int, ObjectType, Root } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { offsetRule, type PageArguments, pageSizeRule } from "../../domain/kernel/paging.js";
+import {
+  type OrderBy,
+  OrderDirection,
+  offsetRule,
+  type PageArguments,
+  pageSizeRule,
+} from "../../domain/kernel/paging.js";
 import { Access } from "./access.js";
+import { enumType } from "./declarations.js";
 
 @ObjectType("PageInfo", { simpleResolvers: true, description: "The position of a page in its list." })
 export class PageInfoType {
@@ -40,12 +47,60 @@ export class PageArgs implements PageArguments {
   offset?: number | null;
 }
 
+interface Selection<Filter, Order> {
+  filter: () => ClassType<Filter & object>;
+  /** `default` says which order the list has without the argument. */
+  orderBy: { type: () => ClassType<Order & object>; default: string };
+}
+
+/** The arguments of a connection: those of a page, a filter, and an order. */
+export function listArgs<Filter, Order>({ filter, orderBy }: Selection<Filter, Order>) {
+  @ArgsType()
+  class ListArgs extends PageArgs {
+    @Field(filter, { nullable: true, description: "Filters the list." }) filter?: Filter | null;
+    @Field(orderBy.type, { nullable: true, description: `Default: ${orderBy.default}.` }) orderBy?: Order | null;
+  }
+  return ListArgs;
+}
+
+enumType({ OrderDirection }, "The direction of an order.", {
+  ASC: "Ascending: A to Z, earliest first.",
+  DESC: "Descending: Z to A, latest first.",
+});
+
+/** The input type that orders a list of `node` objects by one of `fields`, such as `UserOrder` with `UserOrderField`. */
+export function orderOf<Fields extends Record<string, string>>(
+  node: string,
+  fields: Fields,
+  descriptions: Record<keyof Fields, string>,
+) {
+  const description = `The fields by which lists of \`${node}\` nodes can be ordered.`;
+  enumType({ [`${node}OrderField`]: fields }, description, descriptions);
+  @InputType(`${node}Order`, {
+    description: `The order of a list of \`${node}\` nodes. Nodes of equal fields are ordered by ID. Cursors are valid in both directions, but not for another field.`,
+  })
+  class Order implements OrderBy<Fields[keyof Fields]> {
+    @Field(() => fields, { description: "The field." }) field!: Fields[keyof Fields];
+    @Field(() => OrderDirection, { description: "The direction." }) direction!: OrderDirection;
+  }
+  return Order;
+}
+
+interface ConnectionOptions {
+  /** Where counting stops. Default: nowhere. */
+  most?: number;
+  description?: string;
+}
+
 /**
  * The Relay connection of a node type: `nodes`, `edges`, `pageInfo`, and `totalCount`, which is counted only when
- * selected, up to `most` if given. Its value is a `Page` from the domain. Extend the class to add fields to the
- * connection.
+ * selected. Its value is a `Page` from the domain. Extend the class to add fields to the connection.
  */
-export function connectionOf<Node extends object>(name: string, node: () => ClassType<Node>, most?: number) {
+export function connectionOf<Node extends object>(
+  name: string,
+  node: () => ClassType<Node>,
+  { most, description = `A page of a list of \`${name}\` nodes.` }: ConnectionOptions = {},
+) {
   const limit = most === undefined ? "" : ` Counting stops at ${most}: a total of ${most} means at least that many.`;
   @ObjectType(`${name}Edge`, { simpleResolvers: true, description: `A node of type \`${name}\` and its cursor.` })
   class Edge {
@@ -53,7 +108,7 @@ export function connectionOf<Node extends object>(name: string, node: () => Clas
     @Field({ description: "The position of the node, for `after` and `before`." }) cursor!: string;
   }
 
-  @ObjectType(`${name}Connection`, { description: `A page of a list of \`${name}\` nodes.` })
+  @ObjectType(`${name}Connection`, { description })
   class Connection {
     @Field(() => [node()], { description: "The nodes of this page.", simple: true }) nodes!: Node[];
 
@@ -91,8 +146,12 @@ export function connectionOf<Node extends object>(name: string, node: () => Clas
  * A connection whose `totalCount` is limited unless the exact number is requested: lists that have to be counted row by
  * row, of which the REST API returns the exact number.
  */
-export function exactConnectionOf<Node extends object>(name: string, node: () => ClassType<Node>) {
-  @ObjectType(`${name}Connection`, { description: `A page of a list of \`${name}\` nodes.` })
+export function exactConnectionOf<Node extends object>(
+  name: string,
+  node: () => ClassType<Node>,
+  description?: string,
+) {
+  @ObjectType(`${name}Connection`, { description: description ?? `A page of a list of \`${name}\` nodes.` })
   class ExactConnection extends connectionOf(name, node) {
     @Field(() => Int, {
       description: `The number of matching nodes that the caller can see, on all pages together. If they have to be counted one by one, counting stops at ${mostCounted} unless \`exact\` is set: a total of ${mostCounted} then means at least that many.`,
