@@ -35,13 +35,6 @@ export const updateGroup = `mutation UpdateGroup($input: UpdateGroupInput!) {
   updateGroup(input: $input) { group { ${groupFields} } }
 }`;
 
-export const listGroups = `query ListGroups {
-  groups(first: 20) {
-    totalCount
-    nodes { ${groupFields} aiBudget { spendLimitMicros } members(first: 5) { totalCount nodes { addedAt user { id username } } } }
-  }
-}`;
-
 interface GroupResponse {
   data: {
     group: Record<string, unknown> & { organization: Record<string, unknown>; source: string };

@@ -47,7 +47,7 @@ const progress = (text: string) =>
   console.error(`${((performance.now() - started) / 1_000).toFixed(0).padStart(5)} s  ${text}`);
 
 progress("a database of its own");
-await using database = await openDatabase({ kept: keep });
+await using database = await openDatabase(keep);
 // Postgres runs in a process group of its own: a signal does not reach it.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => void database[Symbol.asyncDispose]().finally(() => process.exit(1)));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import pino from "pino";
-import { type Cluster, startCluster } from "../src/embedded-postgres/index.js";
+import { startCluster } from "../src/embedded-postgres/index.js";
 import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase as openSteward } from "../src/infrastructure/database/database.js";
 import { ClusterCpu } from "./cpu.js";
@@ -21,18 +21,11 @@ export interface BenchDatabase extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface DatabaseOptions {
-  /** A folder that is kept with the other databases in it; else a temporary one. */
-  kept?: string;
-  /** Settings of the cluster beside those that Steward gives it. */
-  settings?: Readonly<Record<string, string>>;
-}
-
-/** Opens a cluster with a new database for benches. */
-export async function openDatabase({ kept, settings }: DatabaseOptions = {}): Promise<BenchDatabase> {
+/** Opens a cluster with a new database for benches, in a folder that is kept with its databases, or else a temporary one. */
+export async function openDatabase(kept?: string): Promise<BenchDatabase> {
   const folder = kept ?? (await mkdtemp(join(tmpdir(), "steward-bench-")));
   await mkdir(folder, { recursive: true });
-  const cluster = await startWith(join(folder, "postgres"), settings);
+  const cluster = await startCluster({ directory: join(folder, "postgres"), log: pino({ level: "error" }) });
   let closed: Promise<void> | undefined;
   const remove = () => (kept ? undefined : rm(folder, { recursive: true }));
   const close = () => (closed ??= cluster.stop().then(remove));
@@ -55,19 +48,6 @@ export async function openDatabase({ kept, settings }: DatabaseOptions = {}): Pr
     await close();
     throw error;
   }
-}
-
-/** Some settings count only from the next start on. */
-async function startWith(directory: string, settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
-  const log = pino({ level: "error" });
-  const cluster = await startCluster({ directory, log });
-  const changes = Object.entries(settings);
-  if (changes.length === 0) return cluster;
-  await withClient(cluster.url, async (client) => {
-    for (const [name, value] of changes) await client.query(`alter system set ${name} = ${value}`);
-  });
-  await cluster.stop();
-  return startCluster({ directory, log });
 }
 
 /** The URL of another database of the cluster. */

@@ -12,13 +12,11 @@ import { notificationLatencyBench } from "./notification-latency.js";
 import { hangingReceiverBench, notificationQueueBench } from "./notification-queue.js";
 import { oauth2Bench } from "./oauth2.js";
 import { oauth2GrowthBench } from "./oauth2-growth.js";
-import { planningBench } from "./planning.js";
 import { provisionerJobsBench } from "./provisioner-jobs.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
 import { requestLogBench } from "./request-log.js";
 import { scimBench } from "./scim.js";
-import { statementsBench } from "./statements.js";
 import { updateGroupBench } from "./update-group.js";
 import { watcherMemoryBench } from "./watcher-memory.js";
 
@@ -36,7 +34,6 @@ export const benches: Bench[] = [
   notificationLatencyBench,
   watcherMemoryBench,
   bootBench,
-  statementsBench,
   loginBench,
   loginTimingBench,
   loginFloodBench,
@@ -46,5 +43,4 @@ export const benches: Bench[] = [
   scimBench,
   provisionerJobsBench,
   growthBench,
-  planningBench,
 ];
