@@ -65,9 +65,15 @@ export async function listNotificationTemplates(
     .map((template) => ({ ...template, method: chosen.get(template.id) ?? null }));
 }
 
+/** Batch read of templates by ID, for `ctx.load`. */
+async function templatesById(ctx: Context, ids: readonly string[]): Promise<Array<TemplateRow | undefined>> {
+  const found = new Map((await listNotificationTemplates(ctx)).map((template) => [template.id, template]));
+  return ids.map((id) => found.get(id));
+}
+
 /** Reads a template. Throws NOT_FOUND. */
 export async function readNotificationTemplate(ctx: Context, id: string): Promise<TemplateRow> {
-  const found = (await listNotificationTemplates(ctx)).find((template) => template.id === id);
+  const found = await ctx.load(templatesById, id);
   if (!found) throw notFound();
   return found;
 }

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { authorizeMachine, may } from "../authorization/authorization.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { isObject } from "../kernel/json.js";
@@ -47,16 +48,23 @@ export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLog
   const isLive = task.status === "active" && may(ctx.actor, "workspace:application_connect", taskTarget(task));
   const live = isLive ? await liveEntries(ctx, task) : undefined;
   if (Array.isArray(live)) return { entries: live, snapshot: false, snapshotAt: null };
-  const stored = await ctx.db
-    .selectFrom("taskLogSnapshots")
-    .select(["messages", "capturedAt"])
-    .where("taskId", "=", task.id)
-    .executeTakeFirst();
+  const stored = await ctx.load(snapshotsByTask, task.id);
   if (stored) return { entries: stored.messages.map(entryOf), snapshot: true, snapshotAt: stored.capturedAt };
   if (live) throw live;
   if (task.status === "error" || task.status === "unknown")
     throw conflict(`${statusSentence(task.status)} It has no stored logs.`);
   return { entries: [], snapshot: true, snapshotAt: null };
+}
+
+/** Batch read of what the agents of tasks stored, for `ctx.load`. */
+async function snapshotsByTask({ db }: Context, taskIds: readonly string[]) {
+  const rows = await db
+    .selectFrom("taskLogSnapshots")
+    .select(["taskId", "messages", "capturedAt"])
+    .where("taskId", "=", anyOf(taskIds))
+    .execute();
+  const found = new Map(rows.map((row) => [row.taskId, row]));
+  return taskIds.map((id) => found.get(id));
 }
 
 const unreachable = (cause?: unknown) =>

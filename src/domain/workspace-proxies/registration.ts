@@ -4,6 +4,8 @@ import { type AppConnectKey, appConnectKeysFor } from "../applications/key-ring.
 import { diffOf } from "../audit/audit.js";
 import { authorize, authorizeMachine } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
+import { anyOf } from "../kernel/any-of.js";
+import { rowsByKey } from "../kernel/batches.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
 import { minute, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
@@ -34,11 +36,11 @@ export interface ProxyReported {
   appConnectKeys: AppConnectKey[];
 }
 
-const runningReplicas = ({ db }: Context, proxyId: string) =>
+const runningReplicas = ({ db }: Context, proxyIds: readonly string[]) =>
   db
     .selectFrom("workspaceProxyReplicas")
-    .select(["id", "hostname", "version", "createdAt", "lastSeenAt"])
-    .where("proxyId", "=", proxyId)
+    .select(["proxyId", "id", "hostname", "version", "createdAt", "lastSeenAt"])
+    .where("proxyId", "=", anyOf(proxyIds))
     .where(isRunning);
 
 /** A process of a proxy. */
@@ -139,7 +141,7 @@ async function storeReplica(
   { replicaId: id, hostname }: RegisterWorkspaceProxy,
   version: string,
 ): Promise<void> {
-  const others = await runningReplicas(ctx, proxyId).where("id", "<>", id).execute();
+  const others = await runningReplicas(ctx, [proxyId]).where("id", "<>", id).execute();
   if (others.length >= maxReplicas) throw conflict(`A proxy can have at most ${maxReplicas} processes.`);
   const seen = { hostname: hostname ?? "", version, lastSeenAt: now };
   await ctx.db
@@ -188,10 +190,11 @@ export async function deregisterWorkspaceProxy(ctx: Context, replicaId: string):
   return id;
 }
 
-/** Lists the running processes of a proxy, for site administrators. */
-export async function replicasOf(ctx: Context, { id }: Pick<WorkspaceProxyRow, "id">): Promise<ProxyReplica[]> {
+/** Batch read of the running processes of proxies, oldest first, for `ctx.load`. For site administrators. */
+export async function replicasByProxy(ctx: Context, proxyIds: readonly string[]): Promise<ProxyReplica[][]> {
   authorize(ctx.actor, "system:read");
-  return runningReplicas(ctx, id).orderBy("createdAt").orderBy("id").execute();
+  const running = await runningReplicas(ctx, proxyIds).orderBy("createdAt").orderBy("id").execute();
+  return rowsByKey(running, proxyIds, ({ proxyId }) => proxyId);
 }
 
 /** Deletes processes without recent heartbeats. */

@@ -16,7 +16,7 @@ import {
   updateWorkspaceProxy,
   type UpdateWorkspaceProxy,
 } from "../../domain/workspace-proxies/changes.js";
-import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
+import { type ProxyReplica, replicasByProxy } from "../../domain/workspace-proxies/registration.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -55,7 +55,7 @@ class WorkspaceProxyStatusType implements WorkspaceProxyStatus {
   simpleResolvers: true,
   description: "A running replica of a workspace proxy. Replicas that send no heartbeat for 90 seconds are removed.",
 })
-class WorkspaceProxyReplicaType implements ProxyReplica {
+class WorkspaceProxyReplicaType implements Omit<ProxyReplica, "proxyId"> {
   @Field(() => UUID, { description: "ID chosen by the replica." }) id!: string;
   @Field({ description: "Hostname of the replica; may be empty." }) hostname!: string;
   @Field({ description: "Software version of the replica; may be empty." }) version!: string;
@@ -229,8 +229,8 @@ export class WorkspaceProxiesResolver {
   @FieldResolver(() => [WorkspaceProxyReplicaType], {
     description: "Replicas of the proxy, oldest first. Requires the owner role.",
   })
-  replicas(@Root() proxy: WorkspaceProxyRow, @Ctx() ctx: Context): Promise<ProxyReplica[]> {
-    return replicasOf(ctx, proxy);
+  replicas(@Root() { id }: WorkspaceProxyRow, @Ctx() ctx: Context): Promise<ProxyReplica[]> {
+    return ctx.load(replicasByProxy, id);
   }
 
   @Access({ needs: ["workspace_proxy:create"], openTo: ["session", "token"] })
