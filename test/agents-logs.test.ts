@@ -163,13 +163,12 @@ describe("the log of an agent", () => {
     rejected.close();
   });
 
-  it("takes as many statements for a hundred lines as for one, and is not audited", async () => {
+  it("is not audited", async () => {
     const { pool } = the().app.services.database;
     const audited = async () =>
       (await pool.query<{ n: number }>("select count(*)::int as n from audit_events")).rows[0]!.n;
     const before = await audited();
-    const adding = (count: number) => the().statements(() => add(lines(...Array.from({ length: count }, () => "x"))));
-    expect(await adding(100)).to.equal(await adding(1));
+    await add(lines("x"));
     expect(await audited()).to.equal(before);
   });
 });

@@ -235,19 +235,6 @@ describe("the manifest of an agent", () => {
       expect((await the().as(person).failure(query)).code).to.equal("UNAUTHENTICATED");
   });
 
-  it("takes the same statements with many secrets, apps and scripts as with few", async () => {
-    const few = await the().statements(() => manifest());
-    for (let n = 0; n < 10; n++) await secret(`s${n}`, { env_name: `S${n}` });
-    const many = await start(the(), owner, {
-      apps: Array.from({ length: 20 }, (_, n) => ({ slug: `app-${n}` })),
-      scripts: Array.from({ length: 20 }, (_, n) => ({ display_name: `${n}`, script: "true" })),
-    });
-    const other = new Client(the().url, many.agents[0]!.token!);
-    // The secrets are marked as delivered in one more.
-    expect(await the().statements(() => manifest(other))).to.equal(few + 1);
-    expect(few).to.equal(5);
-  });
-
   it("streams to the agent that the workspace is being stopped, first of all the current state", async () => {
     const watched = watch(the(), agent, "subscription { agentEventReceived { shutdown reason } }");
     await watched.received(1);

@@ -147,13 +147,6 @@ describe("the audit log", () => {
       expect((await owner.failure(auditEvents, variables)).code).to.equal("BAD_USER_INPUT");
   });
 
-  it("takes the same number of statements for any number of events", async () => {
-    const w = the();
-    const cost = (first: number) =>
-      w.statements(() => w.as(w.owner).graphql(`{ auditEvents(first: ${first}) { nodes { id actorUsername } } }`));
-    expect(await cost(1000)).to.equal(await cost(1));
-  });
-
   it("rolls a change back when its event cannot be written", async () => {
     const w = the();
     const [ada] = await w.users("ada");

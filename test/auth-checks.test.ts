@@ -243,26 +243,6 @@ describe("permission checks", () => {
     expect(await may(narrow, "license:read")).to.equal(false);
   });
 
-  it("take as many statements for 400 as for 10", async () => {
-    const w = the();
-    const [ada] = await w.users("ada");
-    const group = await w.group();
-    const checks = Object.fromEntries(
-      Array.from({ length: 400 }, (_, n) => [
-        `k${n}`,
-        n < 10
-          ? check(n % 2 ? "group:read" : "organization:read", { resource_id: n % 2 ? group.id : w.defaultOrganization })
-          : check("workspace:read", {
-              organization_id: n % 3 ? "default" : newId(),
-              owner_id: n % 5 ? ada!.id : newId(),
-            }),
-      ]),
-    );
-    const few = Object.fromEntries(Object.entries(checks).filter((_, n) => n % 40 === 2 || n < 2));
-    await w.as(w.owner).post(path, { checks: {} });
-    expect(await w.statements(() => ask(w.owner, few))).to.equal(await w.statements(() => ask(w.owner, checks)));
-  });
-
   it("are limited per request, not per field", async () => {
     const w = the();
     const query = `query($some: [AuthCheckInput!]!, $more: [AuthCheckInput!]!) {

@@ -3,19 +3,9 @@ import { connectionLogPurge } from "../src/domain/connection-logs/connection-log
 import { newId } from "../src/domain/kernel/ids.js";
 import { machineHint } from "../src/domain/tokens/machines.js";
 import { startServer } from "./support/app.js";
-import {
-  connect,
-  disconnect,
-  logged,
-  minutesAgo,
-  refused,
-  type Report,
-  reported,
-  visit,
-} from "./support/connections.js";
+import { connect, disconnect, logged, minutesAgo, refused, reported, visit } from "./support/connections.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { makeProxy } from "./support/proxies.js";
-import { statementsOf } from "./support/statements.js";
 import { Client, startWorld, type World, world } from "./support/world.js";
 
 const connectionsOf = async (w: World, workspace: { id: string }) =>
@@ -278,15 +268,6 @@ describe("sessions that an agent reports", () => {
     await reported(w, workspace.agent, connect(newId()));
     expect(await minutes()).to.equal(60);
   });
-
-  it("take as many statements for a hundred as for two", async () => {
-    const w = the();
-    const workspace = await w.workspace(w.owner);
-    const cost = (events: Report[]) => w.statements(() => reported(w, workspace.agent, ...events));
-    const many = (make: typeof connect, count: number) => Array.from({ length: count }, () => make(newId()));
-    const both = (count: number) => [...many(connect, count), ...many(disconnect, count)];
-    expect(await cost(both(50))).to.equal(await cost(both(1)));
-  });
 });
 
 describe("visits that a proxy reports", () => {
@@ -515,16 +496,6 @@ describe("the token of an agent", () => {
     while ((await status(ended.agent)) !== 401) expect(Date.now()).to.be.below(deadline);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(await status(deleted.agent)).to.equal(401);
-  });
-
-  it("is read at most once a second, however often it is sent", async () => {
-    const w = the();
-    const { agent } = await w.workspace(w.owner);
-    const all = () => Promise.all(Array.from({ length: 20 }, () => reported(w, agent)));
-    // Each request loads its workspace; the token is loaded once, or again after a second.
-    const { statements, credentials } = await statementsOf(all);
-    expect(statements).to.equal(20);
-    expect(credentials).to.be.within(1, 3);
   });
 });
 

@@ -172,17 +172,6 @@ describe("the connection log", () => {
     expect(await faults(`username:${"x".repeat(1024)}`)).to.deep.equal(["Must be at most 1024 bytes."]);
     expect(await faults("a ".repeat(21))).to.have.length(21);
   });
-
-  it("takes as many statements for many connections as for one", async () => {
-    const w = the();
-    const people = await w.users("a", "b", "c", "d", "e");
-    const [one, many] = [newId(), newId()];
-    const visit = (workspace_id: string, { id }: Person) =>
-      rowOf(w, { workspace_id, workspace_owner_id: id, type: "workspace_app", connection_id: null, user_id: id });
-    await store(w, [visit(one, people[0]!), ...people.map((person) => visit(many, person))]);
-    const cost = (workspace: string) => w.statements(() => logged(w, `workspace_id:${workspace} organization:default`));
-    expect(await cost(many)).to.equal(await cost(one));
-  });
 });
 
 /** The objects that the rows of the log refer to. */

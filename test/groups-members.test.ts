@@ -480,47 +480,4 @@ describe("group members", () => {
     expect(await read("username hasAiSeat")).to.deep.equal({ username, hasAiSeat: true });
     expect(await read("organizations { name }")).to.deep.equal({ organizations: [{ name: "main" }] });
   });
-
-  it("take a fixed number of statements, whatever their number", async () => {
-    const [ada] = await w().users("ada");
-    const [few, many] = [await w().group("few", { members: [ada!] }), await w().group("many")];
-    const crowded = await crowd(
-      many,
-      Array.from({ length: 50 }, (_, n) => `many-${n}`),
-    );
-    const client = w().as(w().owner);
-    const count = (work: () => Promise<unknown>) => w().statements(work);
-    const reading = (get: string) => count(async () => expect((await client.get(get)).status).to.equal(200));
-    const querying = (ids: readonly string[]) =>
-      count(() =>
-        client.graphql(
-          `query($ids: [UUID!]) { groups(filter: { ids: $ids }) { totalCount
-            nodes { name aiBudget { spendLimitMicros } totalMemberCount organization { name }
-              members(first: 3) { totalCount nodes { user { username } } }
-              found: members(first: 2, offset: 1, filter: { search: "a" }) { totalCount nodes { user { username } } } } } }`,
-          { ids },
-        ),
-      );
-
-    for (const part of ["", "/members", "/members?q=a&offset=1"])
-      expect(await reading(`${path(many)}${part}`), part).to.equal(await reading(`${path(few)}${part}`));
-    const others = await Promise.all(["c", "d", "e"].map((name) => w().group(`several-${name}`, { members: [ada!] })));
-    expect(await querying([few.id, many.id, ...others.map((group) => group.id)])).to.equal(
-      await querying([few.id, many.id]),
-    );
-
-    const change = (group: { id: string }, body: object) => async () =>
-      expect((await client.patch(path(group), { display_name: Object.keys(body)[0], ...body })).status).to.equal(200);
-    const changes = [];
-    for (const [group, users] of [
-      [few, [ada!.id]],
-      [many, crowded],
-    ] as const) {
-      changes.push([
-        await count(change(group, { remove_users: users })),
-        await count(change(group, { add_users: users })),
-      ]);
-    }
-    expect(changes[0]).to.deep.equal(changes[1]);
-  });
 });

@@ -222,7 +222,7 @@ describe("licenses on a server that enforces none", () => {
     expect(await owner.delete(`${path}/${id}`)).to.include({ status: 200 });
   });
 
-  it("are reevaluated on each refresh, once for concurrent ones, without an audit event", async () => {
+  it("are reevaluated on each refresh, without an audit event", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const count = async () => (await w.app.services.database.pool.query("select from audit_events")).rowCount;
@@ -232,10 +232,6 @@ describe("licenses on a server that enforces none", () => {
       expect({ status, body }).to.deep.equal({ status: 201, body: { message: "Entitlements updated." } });
     }
     expect(Date.parse((await entitlementsOf(w)).refreshed_at)).to.be.above(Date.parse(before));
-    const statements = await w.statements(() =>
-      Promise.all(Array.from({ length: 20 }, () => w.app.services.entitlements.refresh())),
-    );
-    expect(statements).to.equal(1);
     const { refreshed_at: shared } = await entitlementsOf(w);
     const refresh = "mutation { refreshEntitlements { entitlements { refreshedAt } } }";
     const { entitlements } = (await owner.graphql(refresh)).refreshEntitlements;
@@ -260,13 +256,6 @@ describe("licenses on a server that enforces none", () => {
     expect(rows).to.deep.equal([{ number: 1000 }]);
     expect((await owner.get(path)).body).to.have.length(1000);
     await pool.query("delete from licenses");
-  });
-
-  it("are not read again for each request of the entitlements", async () => {
-    const w = the();
-    const owner = w.as(w.owner);
-    await owner.get(path);
-    expect(await w.statements(() => owner.get("/api/v2/entitlements"))).to.equal(0);
   });
 });
 

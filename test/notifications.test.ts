@@ -452,19 +452,5 @@ describe("notifications", () => {
         .graphql(`{ inboxNotifications(filter: { readStatus: UNREAD }) { totalCount unreadCount } }`);
       expect(inboxNotifications.unreadCount).to.equal(inboxNotifications.totalCount);
     });
-
-    it("takes as many statements for a full page as for one notification", async () => {
-      const w = the();
-      const [ada] = await w.users("ada");
-      await deliver(w.app, ada!.id, ["one"]);
-      await w.as(ada!).get(inbox);
-      const few = await w.statements(() => w.as(ada!).get(inbox));
-      await deliver(
-        w.app,
-        ada!.id,
-        Array.from({ length: 40 }, (_, n) => `n${n}`),
-      );
-      expect(await w.statements(() => w.as(ada!).get(inbox))).to.equal(few);
-    });
   });
 });

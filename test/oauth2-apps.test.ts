@@ -480,18 +480,4 @@ describe("OAuth2 applications", () => {
     expect(results.filter(({ status }) => status === "fulfilled")).to.have.length(1);
     for (const result of results) if (result.status === "rejected") expect(result.reason.code).to.equal("CONFLICT");
   });
-
-  it("cost the same number of statements, however many there are", async () => {
-    const w = the();
-    const all = "{ oauth2Apps { nodes { id resourceIndicators createdBy { id } secrets { id } } totalCount } }";
-    const costs = async () => [
-      await w.statements(() => owner().get(appsPath)),
-      await w.statements(() => owner().get(`${appsPath}?limit=1`)),
-      await w.statements(() => owner().graphql(all)),
-    ];
-    await Promise.all([makeApp(w), makeApp(w)]);
-    const few = await costs();
-    await Promise.all(Array.from({ length: 5 }, () => makeApp(w)));
-    expect(await costs()).to.deep.equal(few);
-  });
 });

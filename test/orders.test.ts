@@ -303,7 +303,7 @@ describe("the order of a list", () => {
   ];
 
   for (const [field, by, direction, own] of defaults as Array<[string, string, string, string?]>)
-    it(`of ${field} is by default ${by} ${direction}, and each order takes as many statements`, async () => {
+    it(`of ${field} is by default ${by} ${direction}`, async () => {
       const list = { field, ...(own && { arguments: own }) };
       const client = the().as(the().owner);
       const usual = await read(client, list, "first: 9");
@@ -311,14 +311,6 @@ describe("the order of a list", () => {
       const ordered = (to: string) => read(client, list, `first: 9 orderBy: { field: ${by}, direction: ${to} }`);
       expect(await ordered(direction)).to.deep.equal(usual);
       expect(await read(client, list, "first: 9 orderBy: null")).to.deep.equal(usual);
-      const cost = await the().statements(() => read(client, list, "first: 9"));
-      for (const each of lists.filter((other) => other.field === field))
-        for (const to of ["ASC", "DESC"])
-          expect(
-            await the().statements(() =>
-              read(client, list, `first: 9 orderBy: { field: ${each.by}, direction: ${to} }`),
-            ),
-          ).to.equal(cost);
     });
 
   it("can be reversed at a cursor", async () => {

@@ -1,4 +1,5 @@
-// GraphQL documents that manage accounts.
+// GraphQL documents that manage accounts, and what their passwords cost.
+import type { App } from "../../src/app.js";
 import { eventually } from "./watchers.js";
 import type { Client, GraphqlFailure, Person, World } from "./world.js";
 
@@ -34,3 +35,22 @@ export const signedIn = async (w: World, person: Person) =>
 /** Waits until the token is rejected. A replica may lag by a second. */
 export const isOut = (w: World, person: Person) =>
   eventually(async () => (await signedIn(w, person)) === 401, `${person.username} is signed out`);
+
+/** Counts the passwords that a server hashes and compares from now on, and those that wait for it. */
+export function countHashes({ services: { passwords } }: App) {
+  const seen = { hashes: 0, waiting: 0, mostWaiting: 0 };
+  const hash = passwords.hash.bind(passwords);
+  const verify = passwords.verify.bind(passwords);
+  const counted = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    seen.hashes++;
+    seen.mostWaiting = Math.max(seen.mostWaiting, ++seen.waiting);
+    try {
+      return await work();
+    } finally {
+      seen.waiting--;
+    }
+  };
+  passwords.hash = (...given) => counted(() => hash(...given));
+  passwords.verify = (...given) => counted(() => verify(...given));
+  return seen;
+}

@@ -1,29 +1,18 @@
-// Counts the SQL statements and row locks of requests.
+// Which SQL statements requests take, and which row locks.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, tracingChannel } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
-interface Count {
-  /** All statements but those below. */
-  statements: number;
-  /** Statements that check a credential; they run at most once a second per credential. */
-  credentials: number;
-}
 
-interface Belonging {
-  count: Count;
-  isOver: boolean;
-}
-
-/** The count to which the statements of the current asynchronous context belong. */
-const belonging = new AsyncLocalStorage<Belonging | undefined>();
-let running: Count | undefined;
+/** The statements sent so far by the work to which the current asynchronous context belongs. */
+const collecting = new AsyncLocalStorage<{ texts: string[]; isOver: boolean } | undefined>();
+let running: string[] | undefined;
 
 subscribe("http.server.request.start", (message) => {
-  const belongs: Belonging | undefined = running && { count: running, isOver: false };
+  const belongs = running && { texts: running, isOver: false };
   (message as { response: ServerResponse }).response.once("close", () => {
     if (belongs) belongs.isOver = true;
   });
-  belonging.enterWith(belongs);
+  collecting.enterWith(belongs);
 });
 
 /** The channel on which the program publishes each of its statements. */
@@ -33,17 +22,20 @@ const sent = tracingChannel<unknown, { text: string; result?: unknown[] }>("stew
 const authenticating = /"k"\."parent_id"|"token_hash" = any\(\$1::bytea\[\]\)/;
 
 sent.start.subscribe((message) => {
-  const belongs = belonging.getStore();
-  if (!belongs || belongs.isOver) return;
-  belongs.count[authenticating.test((message as { text: string }).text) ? "credentials" : "statements"]++;
+  const { text } = message as { text: string };
+  const work = collecting.getStore();
+  if (work && !work.isOver && !authenticating.test(text)) work.texts.push(text);
 });
 
-/** Counts the statements sent by `work` and by the requests that it makes. Background work does not count. */
-export async function statementsOf(work: () => Promise<unknown>): Promise<Count> {
-  const count = (running = { statements: 0, credentials: 0 });
+/**
+ * Returns the statements sent by `work` and by the requests that it makes, except in the background, and except those
+ * that check a credential, which are sent at most once a second per credential.
+ */
+export async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+  const texts: string[] = (running = []);
   try {
-    await belonging.run({ count, isOver: false }, work);
-    return count;
+    await collecting.run({ texts, isOver: false }, work);
+    return texts;
   } finally {
     running = undefined;
   }

@@ -7,7 +7,6 @@ import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
 import { issueSession } from "../../src/domain/tokens/sessions.js";
 import { startServer, systemContext } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
-import { statementsOf } from "./statements.js";
 import { insertAgent, insertTemplate, insertWorkspace } from "./workspaces.js";
 
 // Tests look into responses of every shape.
@@ -210,9 +209,6 @@ export class World {
     await insertAgent(this.app.services.database.pool, id, workspace.id, name, hashSecret(secret));
     return { id, name, token: `stwa_${secret}` };
   };
-
-  /** Counts the SQL statements that the server sends for `work`, except those that check credentials. */
-  statements = async (work: () => Promise<unknown>): Promise<number> => (await statementsOf(work)).statements;
 
   /** Opens a connection without timeouts, to fill tables. */
   unlimited = async (): Promise<Connection> => {
