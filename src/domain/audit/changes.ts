@@ -8,20 +8,27 @@ import {
   type EventSubscriber,
   type FlushEventArgs,
   type Platform,
+  Reference,
 } from "@mikro-orm/core";
-import type { AuditEntry, Diff } from "./audit.js";
+import type { AuditAction, AuditEntry, Diff } from "./audit.js";
+
+type Field<Entity> = keyof Entity & string;
 
 /** How changes of an entity appear in the audit log. */
 interface Audited<Entity> {
   /** The type, the id, the label before the change, and the organization of the resource. */
   resource: (
     entity: Entity,
-    before: <Field extends keyof Entity & string>(field: Field) => Entity[Field],
+    before: <Name extends Field<Entity>>(field: Name) => Entity[Name],
   ) => Pick<AuditEntry, "resourceType" | "resourceId" | "resourceLabel" | "organizationId">;
-  /** The properties whose old and new values are recorded. */
-  fields: ReadonlyArray<keyof Entity & string>;
-  /** Those whose values are recorded as `"***"`. */
-  secrets?: ReadonlyArray<keyof Entity & string>;
+  /** The properties whose old and new values are recorded; references by the id of what they refer to. */
+  fields: ReadonlyArray<Field<Entity>>;
+  /** Names in the log that differ from those of properties. */
+  names?: { readonly [Name in Field<Entity>]?: string };
+  /** What is recorded as `"***"` unless it is empty: by its name in the log, the property that changes with it. */
+  secrets?: Readonly<Record<string, Field<Entity>>>;
+  /** How deletions are recorded, if not as `delete` with all fields and secrets. Setting `deletedAt` counts as one. */
+  deletion?: { action?: AuditAction; fields: ReadonlyArray<Field<Entity>> };
 }
 
 const audited = new Map<string, Audited<object>>();
@@ -55,13 +62,13 @@ const subscriber: EventSubscriber = {
     for (const change of uow.getChangeSets()) {
       const how = audited.get(change.meta.className);
       if (!how) continue;
-      const action = actions[change.type];
+      const action = actionOf(change);
       const before = valuesBefore(change, em.getPlatform());
       const diff = { ...diffOf(change, how, before), ...additions.get(change.entity) };
       additions.delete(change.entity);
       if (action !== "update" || Object.keys(diff).length > 0)
         recorders.get(em)!({
-          action,
+          action: (action === "delete" && how.deletion?.action) || action,
           ...how.resource(change.entity, (field) => before(field) ?? change.entity[field]),
           diff,
         });
@@ -69,43 +76,56 @@ const subscriber: EventSubscriber = {
   },
 };
 
-const actions = {
-  [ChangeSetType.CREATE]: "create",
-  [ChangeSetType.UPDATE]: "update",
-  [ChangeSetType.UPDATE_EARLY]: "update",
-  [ChangeSetType.DELETE]: "delete",
-  [ChangeSetType.DELETE_EARLY]: "delete",
-} as const;
+const isRemoval = ({ type }: ChangeSet<object>): boolean =>
+  type === ChangeSetType.DELETE || type === ChangeSetType.DELETE_EARLY;
+
+function actionOf(change: ChangeSet<object>): "create" | "update" | "delete" {
+  if (isRemoval(change) || (change.payload as Values).deletedAt) return "delete";
+  return change.type === ChangeSetType.CREATE ? "create" : "update";
+}
 
 /** Reads the values before a change, which are kept as the database has them: 64-bit integers as text. */
 function valuesBefore(change: ChangeSet<object>, platform: Platform) {
   return (field: string): unknown => {
-    // The row before a deletion is that of the entity, which has to be loaded.
-    if (actions[change.type] === "delete") return (change.entity as Values)[field];
+    // The row before a removal is that of the entity, which has to be loaded.
+    if (isRemoval(change)) return valueOf((change.entity as Values)[field]);
     const old = (change.originalEntity as Values | undefined)?.[field];
-    const type = change.meta.properties[field as never] as EntityProperty;
-    return old == null || !type.customType ? old : type.customType.convertToJSValue(old, platform);
+    const { customType } = change.meta.properties[field as never] as EntityProperty;
+    return old == null || !customType ? old : customType.convertToJSValue(old, platform);
   };
 }
 
 type Values = Record<string, unknown>;
 
+/** The value of a property; of a reference, the id of what it refers to. */
+const valueOf = (value: unknown): unknown => (Reference.isReference<{ id: string }>(value) ? value.unwrap().id : value);
+
+type Sides = Diff[string];
+
 function diffOf(
   change: ChangeSet<object>,
-  { fields, secrets = [] }: Audited<object>,
+  { fields, names = {}, secrets = {}, deletion }: Audited<object>,
   before: (field: string) => unknown,
 ): Diff {
-  const isDeleted = actions[change.type] === "delete";
-  const now = change.entity as Values;
-  const diff: Diff = {};
-  for (const field of fields as readonly string[]) {
-    const old = before(field);
-    if (isDeleted) diff[field] = { old };
-    else if (field in change.payload && !isDeepStrictEqual(now[field], old))
-      diff[field] = old === undefined ? { new: now[field] } : { old, new: now[field] };
-  }
-  for (const field of secrets as readonly string[]) if (diff[field]) diff[field] = masked(diff[field]);
-  return diff;
+  const action = actionOf(change);
+  const sidesOf = (field: string): Sides | undefined => {
+    const [old, now] = [before(field), valueOf((change.entity as Values)[field])];
+    if (action === "delete") return { old };
+    if (action === "create") return now == null ? undefined : { new: now };
+    return field in change.payload && !isDeepStrictEqual(now, old) ? { old, new: now } : undefined;
+  };
+  const isDeletion = action === "delete" && deletion;
+  const shown = (isDeletion ? deletion.fields : fields).map((field) => [
+    (names as Record<string, string>)[field] ?? field,
+    sidesOf(field),
+  ]);
+  const hidden = Object.entries(isDeletion ? {} : secrets).map(([name, field]) => [name, masked(sidesOf(field))]);
+  return Object.fromEntries([...shown, ...hidden].filter(([, sides]) => sides)) as Diff;
 }
 
-const masked = (sides: object): Diff[string] => Object.fromEntries(Object.keys(sides).map((side) => [side, "***"]));
+/** Hides values; `undefined` if the only one is empty. */
+function masked(sides: Sides | undefined): Sides | undefined {
+  const values = Object.entries(sides ?? {});
+  if (values.length === 1 && !values[0]![1]) return undefined;
+  return sides && Object.fromEntries(values.map(([side]) => [side, "***"]));
+}

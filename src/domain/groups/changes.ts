@@ -6,6 +6,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/any-of.js";
+import { changesOf, given } from "../kernel/given.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { type GroupRow, GroupSource, isEveryone, lockGroup } from "./groups.js";
@@ -190,18 +191,6 @@ const onNameTaken = onViolation({
       { field: "name", detail: "Is the name of another group of the organization." },
     ]),
 });
-
-/** The fields that have a value. */
-const given = (fields: GroupFields) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
-    [Field in keyof GroupFields]?: NonNullable<GroupFields[Field]>;
-  };
-
-/** The fields whose values differ from those of a group. */
-const changesOf = (group: GroupRow, fields: GroupFields): GroupFields =>
-  Object.fromEntries(
-    Object.entries(given(fields)).filter(([field, value]) => value !== group[field as keyof GroupRow]),
-  );
 
 export const quotaAllowanceRule = wholeNumber(0, 2147483647);
 

@@ -1,0 +1,15 @@
+import { isDeepStrictEqual } from "node:util";
+
+/** The fields that have a value. Null and absent ones keep what is stored. */
+export type Given<Fields> = { [Field in keyof Fields]?: NonNullable<Fields[Field]> };
+
+export const given = <Fields extends object>(fields: Fields): Given<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as Given<Fields>;
+
+/** The given fields whose values differ from those of an object. */
+export const changesOf = <Fields extends object>(object: object, fields: Fields): Given<Fields> =>
+  Object.fromEntries(
+    Object.entries(given(fields)).filter(([field, value]) => !isDeepStrictEqual(value, object[field as never])),
+  ) as Given<Fields>;
+
+export const isEmpty = (fields: object): boolean => Object.keys(fields).length === 0;
