@@ -3,7 +3,6 @@ import { sql } from "kysely";
 import { systemActor } from "../kernel/actor.js";
 import { ConfigError } from "../../config/config.js";
 import { Context, type Services } from "../kernel/context.js";
-import { auditedAs } from "../audit/audit.js";
 import { newId } from "../kernel/ids.js";
 import { numberOf, takeTurn } from "../kernel/locks.js";
 import { migrations } from "../../entities/migrations/index.js";
@@ -130,10 +129,7 @@ async function createDeployment(ctx: Context): Promise<void> {
     .returning("id")
     .executeTakeFirst();
   if (!isNew) return;
-  const id = newId();
-  const name = ctx.config.defaultOrganization;
-  await addOrganization(ctx, { id, name, displayName: "Default", isDefault: true });
-  ctx.audit({ action: "create", ...auditedAs("organization", id, name, id) });
+  await addOrganization(ctx, { name: ctx.config.defaultOrganization, displayName: "Default", isDefault: true });
   const identities = systemIdentities.map((identity) => ({
     ...identity,
     id: newId(),

@@ -1,12 +1,15 @@
 import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../clock.js";
+import { Organization } from "../../entities/organizations.js";
 import type { Schema } from "../../entities/schema.js";
-import { auditedAs, diffOf } from "../audit/audit.js";
+import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/changes.js";
 import { authorize, may, reach, sees } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { newId } from "../kernel/ids.js";
+import { given } from "../kernel/given.js";
 import { anyOf } from "../kernel/any-of.js";
 import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
@@ -117,36 +120,30 @@ export type OrganizationChange = {
 export async function createOrganization(ctx: Context, input: OrganizationChange): Promise<string> {
   authorize(ctx.actor, "organization:create");
   requireFeature(ctx, "multiple_organizations");
-  const organization = {
-    id: newId(),
-    name: input.name ?? "",
-    displayName: input.displayName ?? "",
-    description: input.description ?? "",
-    icon: input.icon ?? "",
-  };
-  requireWellFormed(organization);
-  const { id, ...fields } = organization;
-  await addOrganization(ctx, organization).catch(throwTaken);
-  ctx.audit({ action: "create", ...identified(organization), diff: diffOf({}, fields) });
+  const { name = "", ...fields } = given(input);
+  requireWellFormed({ name, ...fields });
+  return addOrganization(ctx, { name, ...fields }).catch(throwTaken);
+}
+
+/** Stores an organization and its group Everyone, which has the same id. Returns the id. */
+export async function addOrganization(
+  ctx: Context,
+  fields: Pick<OrganizationRow, "name"> & Partial<Omit<OrganizationRow, "createdAt" | "updatedAt">>,
+): Promise<string> {
+  const { id } = ctx.em.create(Organization, fields);
+  await ctx.em.flush();
+  await ctx.db
+    .insertInto("groups")
+    .values({ id, organizationId: id, name: "Everyone", createdAt: now, updatedAt: now })
+    .execute();
   return id;
 }
 
-/** Stores an organization and its group Everyone, which has the same id. */
-export async function addOrganization(
-  { db }: Context,
-  organization: Pick<OrganizationRow, "id" | "name"> & Partial<OrganizationRow>,
-): Promise<void> {
-  const times = { createdAt: now, updatedAt: now };
-  await db
-    .insertInto("organizations")
-    .values({ ...organization, ...times })
-    .execute();
-  const { id } = organization;
-  await db
-    .insertInto("groups")
-    .values({ id, organizationId: id, name: "Everyone", ...times })
-    .execute();
-}
+auditChangesOf(Organization, {
+  resource: ({ id }, before) => auditedAs("organization", id, before("name"), id),
+  fields: ["name", "displayName", "description", "icon"],
+  deletion: { fields: [] },
+});
 
 function requireWellFormed({ name, displayName, description, icon }: OrganizationChange): void {
   const problems = new Problems();
@@ -166,22 +163,8 @@ export async function updateOrganization(
 ): Promise<string> {
   const organization = await lockOrganization(ctx, ref, "organization:update");
   requireWellFormed(change);
-  const diff = diffOf<OrganizationRow>(organization, change);
-  if (Object.keys(diff).length === 0) return organization.id;
-
-  await ctx.db
-    .updateTable("organizations")
-    .set({
-      name: change.name ?? undefined,
-      displayName: change.displayName ?? undefined,
-      description: change.description ?? undefined,
-      icon: change.icon ?? undefined,
-      updatedAt: now,
-    })
-    .where("id", "=", organization.id)
-    .execute()
-    .catch(throwTaken);
-  ctx.audit({ action: "update", ...identified(organization), diff });
+  ctx.em.assign(await ctx.em.findOneOrFail(Organization, organization.id), given(change));
+  await ctx.em.flush().catch(throwTaken);
   return organization.id;
 }
 
@@ -197,14 +180,15 @@ export async function deleteOrganization(ctx: Context, ref: string): Promise<Org
   if (kind) throw conflict(`The organization has ${kind}. Delete them first.`);
 
   await lockMemberships(ctx, { organizationId: id });
-  await ctx.db.updateTable("organizations").set({ deletedAt: now, updatedAt: now }).where("id", "=", id).execute();
+  const stored = await ctx.em.findOneOrFail(Organization, id);
+  stored.deletedAt = new Date(databaseTime());
+  await ctx.em.flush();
   await ctx.db.deleteFrom("groups").where("organizationId", "=", id).execute();
   const members = await ctx.db
     .deleteFrom("organizationMembers")
     .where("organizationId", "=", id)
     .returning("userId")
     .execute();
-  ctx.audit({ action: "delete", ...identified(organization) });
   ctx.publish(...members.map(({ userId }) => userHint(userId)));
   return organization;
 }
@@ -219,5 +203,3 @@ async function contentOf({ db }: Context, id: string): Promise<string | undefine
       when exists (select from provisioner_keys where ${isIts}) then 'provisioner keys' end as kind`.execute(db);
   return rows[0]?.kind ?? undefined;
 }
-
-const identified = ({ id, name }: Pick<OrganizationRow, "id" | "name">) => auditedAs("organization", id, name, id);
