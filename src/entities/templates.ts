@@ -69,7 +69,7 @@ export const TemplateSchema = defineEntity({
     /** Seconds that activity adds to the deadline. */
     activityBump: p.integer().default(3600),
     /** Days of the week (0 is Sunday) on which workspaces stop at the quiet hours of their owner. */
-    autostopDays: p.array<number>().columnType("int[]").default([]),
+    autostopDays: p.array(Number, String).columnType("int[]").default([]),
     /** Seconds without use after which workspaces become dormant; 0 disables it. */
     dormantAfter: p.integer().default(0),
     /** Seconds of dormancy after which workspaces are deleted; 0 disables it. */

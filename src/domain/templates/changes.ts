@@ -1,42 +1,33 @@
 import { sql, type SqlBool } from "kysely";
-import { type Diff, diffOf } from "../audit/audit.js";
+import { databaseTime } from "../../clock.js";
+import { Template } from "../../entities/templates.js";
+import { auditWith } from "../audit/changes.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { changesOf, given } from "../kernel/given.js";
 import { newId } from "../kernel/ids.js";
 import { displayNameProblem, iconProblem, nameProblem, proseProblem, wholeNumber } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { type FoundTemplate, lockTemplate, ofTemplate, type TemplateRow } from "./templates.js";
+import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
 import { addVersion, readContent, type VersionContent } from "./version-changes.js";
 
 /** A day of the week, as `Date.getDay` numbers them. */
 export const Weekday = { SUNDAY: 0, MONDAY: 1, TUESDAY: 2, WEDNESDAY: 3, THURSDAY: 4, FRIDAY: 5, SATURDAY: 6 } as const;
 export type Weekday = (typeof Weekday)[keyof typeof Weekday];
 
-/** The settings of a new template. */
-const defaultSettings = {
-  displayName: "",
-  description: "",
-  icon: "",
-  defaultTtlSeconds: 0,
-  activityBumpSeconds: 3600,
-  autostopDays: [] as number[],
-  dormantAfterSeconds: 0,
-  deleteAfterSeconds: 0,
-  allowUserCancel: true,
-  requireActiveVersion: false,
-  deprecationMessage: "",
-};
-
-type StoredSettings = Pick<TemplateRow, keyof typeof defaultSettings>;
+type Settings = Omit<
+  TemplateRow,
+  "id" | "createdAt" | "updatedAt" | "organizationId" | "creatorId" | "activeVersionId"
+>;
 
 /** What users set of a template. Absent and null values keep what is stored, or take the default. */
-export type TemplateFields = { [Name in "name" | keyof StoredSettings]?: TemplateRow[Name] | null };
+export type TemplateFields = { [Name in keyof Settings]?: Settings[Name] | null };
 
 /** Seconds: ten years. */
 const longest = 315_360_000;
@@ -61,34 +52,25 @@ function addFieldProblems(problems: Problems, fields: TemplateFields): void {
 const reasonProblem = (text: string): string | undefined =>
   text !== "" && text.trim() === "" ? "Must not be blank." : proseProblem(text, 1000);
 
-/** Throws FORBIDDEN if changes need a license that the deployment lacks. Switching off needs none. */
-function requireScheduling(ctx: Context, diff: Diff): void {
-  const scheduled = [diff.autostopDays, diff.dormantAfterSeconds, diff.deleteAfterSeconds];
-  if (scheduled.some((change) => isUsed(change?.new))) requireFeature(ctx, "advanced_template_scheduling");
-}
-
-const isUsed = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
-
-/** The changes that fields make, without what is not a field. Days are ordered, and each counts once. */
-const changesOf = (before: Partial<TemplateRow>, { autostopDays, ...fields }: TemplateFields): Diff =>
-  diffOf<TemplateFields>(before, {
-    ...Object.fromEntries(fieldNames.map((name) => [name, fields[name as keyof typeof fields]])),
-    autostopDays: autostopDays && [...new Set(autostopDays)].toSorted((a, b) => a - b),
-  });
-
-const fieldNames = ["name", ...Object.keys(defaultSettings).filter((name) => name !== "autostopDays")];
-
-const newValues = (changes: Diff): Partial<StoredSettings & { name: string }> =>
-  Object.fromEntries(Object.entries(changes).map(([field, { new: value }]) => [field, value]));
-
-/** The columns of fields. */
-const columnsOf = ({
+/** The given properties of a template. Days are ordered, and each counts once. */
+const propertiesOf = ({
   defaultTtlSeconds: defaultTtl,
   activityBumpSeconds: activityBump,
   dormantAfterSeconds: dormantAfter,
   deleteAfterSeconds: deleteAfter,
+  autostopDays: days,
   ...others
-}: ReturnType<typeof newValues>) => ({ ...others, defaultTtl, activityBump, dormantAfter, deleteAfter });
+}: TemplateFields) => {
+  const autostopDays = days && [...new Set(days)].toSorted((a, b) => a - b);
+  return given({ ...others, defaultTtl, activityBump, dormantAfter, deleteAfter, autostopDays });
+};
+
+type Properties = ReturnType<typeof propertiesOf>;
+
+/** Throws FORBIDDEN if changes need a license that the deployment lacks. Switching off needs none. */
+function requireScheduling(ctx: Context, { autostopDays = [], dormantAfter, deleteAfter }: Properties): void {
+  if (autostopDays.length > 0 || dormantAfter || deleteAfter) requireFeature(ctx, "advanced_template_scheduling");
+}
 
 const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name", "This name is in use.") });
 
@@ -111,8 +93,8 @@ export async function createTemplate(
   const problems = new Problems();
   addFieldProblems(problems, { ...fields, name });
   const content = readContent({ document, variables: variables ?? null }, problems);
-  const changes = changesOf(defaultSettings, { ...fields, name });
-  requireScheduling(ctx, changes);
+  const properties = propertiesOf(fields);
+  requireScheduling(ctx, properties);
   problems.throwIfAny();
 
   // The lock keeps the organization from being deleted.
@@ -124,19 +106,14 @@ export async function createTemplate(
     .forShare()
     .executeTakeFirst();
   if (!organization) throw notFound();
-  const id = newId();
-  const settings = { ...defaultSettings, ...newValues(changes), name };
-  await ctx.db
-    .insertInto("templates")
-    .values({ id, createdAt: now, updatedAt: now, organizationId, creatorId, ...columnsOf(settings), name })
-    .execute()
-    .catch(throwTaken);
+  const template = ctx.em.create(Template, { organization: organizationId, creator: creatorId, ...properties, name });
   const isForAll = everyoneCanUse ?? true;
+  auditWith(template, { everyoneCanUse: { new: isForAll } });
+  await ctx.em.flush().catch(throwTaken);
+  const { id } = template;
   if (isForAll) await allowEveryone(ctx, id, organizationId);
-  const template = { id, name, organizationId };
-  const diff = diffOf({}, { ...settings, everyoneCanUse: isForAll });
-  ctx.audit({ action: "create", ...ofTemplate(template), diff });
-  const templateVersionId = await addVersion(ctx, template, content!, { name: null, activates: true });
+  const options = { name: null, activates: true };
+  const templateVersionId = await addVersion(ctx, { id, name, organizationId }, content!, options);
   return { templateId: id, templateVersionId };
 }
 
@@ -160,26 +137,19 @@ export interface UpdateTemplate extends TemplateFields {
  */
 export async function updateTemplate(ctx: Context, { templateId, ...fields }: UpdateTemplate): Promise<string> {
   const template = await lockTemplate(ctx, templateId, "template:update");
-  const diff = changesOf(template, fields);
-  requireScheduling(ctx, diff);
+  const stored = await ctx.em.findOneOrFail(Template, template.id);
+  const changes = changesOf(stored, propertiesOf(fields));
+  requireScheduling(ctx, changes);
   const problems = new Problems();
   addFieldProblems(problems, fields);
   problems.throwIfAny();
-  if (Object.keys(diff).length === 0) return template.id;
-  const changed = newValues(diff);
-  await ctx.db
-    .updateTable("templates")
-    .set({ ...columnsOf(changed), updatedAt: now })
-    .where("id", "=", template.id)
-    .execute()
-    .catch(throwTaken);
-  ctx.audit({ action: "update", ...ofTemplate(template), diff });
-  const isDeprecated = template.deprecationMessage === "" && changed.deprecationMessage !== undefined;
-  if (isDeprecated) await announceDeprecation(ctx, { ...template, ...changed });
+  ctx.em.assign(stored, changes);
+  await ctx.em.flush().catch(throwTaken);
+  if (changes.deprecationMessage && template.deprecationMessage === "") await announceDeprecation(ctx, stored);
   return template.id;
 }
 
-const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationMessage: message }: FoundTemplate) =>
+const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationMessage: message }: Template) =>
   notify(ctx, {
     template: templateNotifications.deprecated,
     recipients: sql<SqlBool>`u.id in (select owner_id from workspaces where template_id = ${id} and deleted_at is null)`,
@@ -200,8 +170,9 @@ export async function deleteTemplate(ctx: Context, templateId: string): Promise<
     .executeTakeFirst();
   if (workspace) throw conflict("The template has workspaces, or prebuilt ones. Delete them first.");
   await ctx.db.deleteFrom("templateAclEntries").where("templateId", "=", template.id).execute();
-  await ctx.db.updateTable("templates").set({ deletedAt: now, updatedAt: now }).where("id", "=", template.id).execute();
-  ctx.audit({ action: "delete", ...ofTemplate(template), diff: { name: { old: template.name } } });
+  const stored = await ctx.em.findOneOrFail(Template, template.id);
+  stored.deletedAt = new Date(databaseTime());
+  await ctx.em.flush();
   await notify(ctx, {
     template: templateNotifications.deleted,
     recipients: templateAdministrators(ctx, template.organizationId),

@@ -1,6 +1,8 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
+import { Template } from "../../entities/templates.js";
 import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/changes.js";
 import { authorize, reach, sees } from "../authorization/authorization.js";
 import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";
@@ -174,3 +176,29 @@ export async function listTemplates(ctx: Context, query: TemplatesQuery): Promis
 
 export const ofTemplate = ({ id, name, organizationId }: Pick<TemplateRow, "id" | "name" | "organizationId">) =>
   auditedAs("template", id, name, organizationId);
+
+auditChangesOf(Template, {
+  resource: ({ id, organization }, before) => ofTemplate({ id, name: before("name"), organizationId: organization.id }),
+  fields: [
+    "name",
+    "displayName",
+    "description",
+    "icon",
+    "activeVersionId",
+    "defaultTtl",
+    "activityBump",
+    "autostopDays",
+    "dormantAfter",
+    "deleteAfter",
+    "allowUserCancel",
+    "requireActiveVersion",
+    "deprecationMessage",
+  ],
+  names: {
+    defaultTtl: "defaultTtlSeconds",
+    activityBump: "activityBumpSeconds",
+    dormantAfter: "dormantAfterSeconds",
+    deleteAfter: "deleteAfterSeconds",
+  },
+  deletion: { fields: ["name"] },
+});

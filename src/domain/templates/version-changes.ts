@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { Template } from "../../entities/templates.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, conflictOn, onViolation, Problems } from "../kernel/errors.js";
@@ -12,7 +13,7 @@ import { scoped } from "../provisioners/tags.js";
 import { parseDocument, type TemplateDocument } from "./documents.js";
 import { resolveParameters } from "./parameters.js";
 import { presetsByVersion, storePresets } from "./presets.js";
-import { lockTemplate, ofTemplate, type TemplateRow } from "./templates.js";
+import { lockTemplate, type TemplateRow } from "./templates.js";
 import { type ResolvedVariables, resolveVariables, sealVariables, type VariableValue } from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./versions.js";
 
@@ -166,18 +167,18 @@ async function lockVersion(ctx: Context, id: string): Promise<{ template: Templa
   return { template, version: await findVersion(ctx, id) };
 }
 
-const activate = (ctx: Context, templateId: string, activeVersionId: string) =>
-  ctx.db.updateTable("templates").set({ activeVersionId, updatedAt: now }).where("id", "=", templateId).execute();
+async function setActive(ctx: Context, templateId: string, versionId: string): Promise<void> {
+  const template = await ctx.em.findOneOrFail(Template, templateId);
+  template.activeVersionId = versionId;
+  await ctx.em.flush();
+}
 
 /** Makes a version the one of new workspaces. Returns the id of the template. */
 export async function setActiveTemplateVersion(ctx: Context, versionId: string): Promise<string> {
   const { template, version } = await lockVersion(ctx, versionId);
   const problem = version.archivedAt !== null ? "Is archived." : version.isImported ? undefined : "Is not imported.";
   if (problem !== undefined) throw badInput([{ field: "templateVersionId", detail: problem }]);
-  if (template.activeVersionId === version.id) return template.id;
-  await activate(ctx, template.id, version.id);
-  const diff = { activeVersionId: { old: template.activeVersionId, new: version.id } };
-  ctx.audit({ action: "update", ...ofTemplate(template), diff });
+  await setActive(ctx, template.id, version.id);
   return template.id;
 }
 
@@ -248,7 +249,7 @@ export async function importEnded(ctx: Context, { versionId }: JobRow, outcome: 
     .selectFrom("templates as t")
     .innerJoin("templateVersions as v", "v.templateId", "t.id")
     .where("v.id", "=", versionId)
-    .select(["t.id", "t.name", "t.organizationId", "t.activeVersionId", "t.deletedAt"])
+    .select(["t.id", "t.activeVersionId", "t.deletedAt"])
     .forNoKeyUpdate("t")
     .executeTakeFirst();
   if (!template) return;
@@ -270,8 +271,6 @@ export async function importEnded(ctx: Context, { versionId }: JobRow, outcome: 
   // A later version that activates itself stays active, whichever import ends first.
   const isLatest = version.activeCreatedAt === null || version.activeCreatedAt <= version.createdAt;
   const activates = isLatest && (version.activates || template.activeVersionId === null);
-  if (version.archivedAt !== null || template.deletedAt !== null || !activates) return;
-  await activate(ctx, template.id, versionId);
-  const diff = { activeVersionId: { old: template.activeVersionId, new: versionId } };
-  ctx.audit({ action: "update", ...ofTemplate(template), diff });
+  if (version.archivedAt === null && template.deletedAt === null && activates)
+    await setActive(ctx, template.id, versionId);
 }
