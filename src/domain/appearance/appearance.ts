@@ -1,6 +1,5 @@
 import type { Context } from "../kernel/context.js";
 import type { SupportLink } from "./support-links.js";
-import { diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
@@ -81,8 +80,7 @@ export async function updateAppearance(ctx: Context, input: UpdateAppearance): P
   };
   requireValid(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner");
 
-  const diff = diffOf(await replaceSiteSetting(ctx, chosen, appearance), appearance);
-  if (Object.keys(diff).length > 0) ctx.audit({ action: "update", resourceType: "appearance", diff });
+  await replaceSiteSetting(ctx, chosen, appearance, { resourceType: "appearance" });
   return { appearance: complete(ctx, appearance), serviceBanner: serviceBanner ?? serviceBannerOf(appearance) };
 }
 

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+import type { AuditEntry } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 
 /** A setting of the whole deployment. `initially` supplies properties that the stored value lacks. */
@@ -17,12 +19,13 @@ export async function readSiteSetting<Value extends object>(ctx: Context, settin
   return { ...setting.initially, ...(await stored.executeTakeFirst())?.value };
 }
 
-/** Replaces a setting as a whole. Returns the former value. */
+/** Replaces a setting as a whole, and records what changes as a change of a resource. Returns whether anything does. */
 export async function replaceSiteSetting<Value extends object>(
   ctx: Context,
   setting: SiteSetting<Value>,
   value: Value,
-): Promise<Value> {
+  resource: Pick<AuditEntry, "resourceType" | "resourceId" | "resourceLabel">,
+): Promise<boolean> {
   // The row keeps the former value, so that one statement replaces and returns it.
   const { former } = await ctx.db
     .insertInto("siteSettings")
@@ -34,5 +37,11 @@ export async function replaceSiteSetting<Value extends object>(
     )
     .returning("former")
     .executeTakeFirstOrThrow();
-  return { ...setting.initially, ...former };
+  const before: Value = { ...setting.initially, ...former };
+  const sides = Object.entries(value).map(
+    ([field, now]) => [field, { old: before[field as never], new: now }] as const,
+  );
+  const changed = sides.filter(([, { old, new: now }]) => !isDeepStrictEqual(old, now));
+  if (changed.length > 0) ctx.audit({ action: "update", ...resource, diff: Object.fromEntries(changed) });
+  return changed.length > 0;
 }

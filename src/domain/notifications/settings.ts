@@ -1,4 +1,3 @@
-import { diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
@@ -21,11 +20,8 @@ export async function updateNotificationSettings(
 ): Promise<{ notificationSettings: NotificationSettings; changed: boolean }> {
   authorize(ctx.actor, "deployment_config:update");
   const notificationSettings = { notifierPaused };
-  const diff = diffOf(await replaceSiteSetting(ctx, settings, notificationSettings), notificationSettings);
-  const changed = Object.keys(diff).length > 0;
-  if (changed) {
-    ctx.audit({ action: "update", resourceType: "notifications_settings", diff });
-    ctx.publish(dispatchHint);
-  }
+  const resource = { resourceType: "notifications_settings" };
+  const changed = await replaceSiteSetting(ctx, settings, notificationSettings, resource);
+  if (changed) ctx.publish(dispatchHint);
   return { notificationSettings, changed };
 }

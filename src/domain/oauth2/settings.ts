@@ -28,11 +28,7 @@ export async function updateOAuth2Settings(
 ): Promise<OAuth2Settings> {
   authorize(ctx.actor, "deployment_config:update");
   const settings: OAuth2Settings = { dynamicRegistration: given ?? null };
-  const { dynamicRegistration: old } = await replaceSiteSetting(ctx, oauth2Setting, settings);
-  if (old !== settings.dynamicRegistration) {
-    const diff = { dynamicRegistration: { old, new: settings.dynamicRegistration } };
-    ctx.audit({ action: "update", resourceType: "oauth2_settings", diff });
-  }
+  await replaceSiteSetting(ctx, oauth2Setting, settings, { resourceType: "oauth2_settings" });
   return settings;
 }
 

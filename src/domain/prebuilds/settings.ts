@@ -1,5 +1,4 @@
 import type { Context } from "../kernel/context.js";
-import { diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
@@ -28,8 +27,7 @@ export async function updatePrebuildsSettings(
   authorize(ctx.actor, "deployment_config:update");
   requireFeature(ctx, "workspace_prebuilds");
   const prebuildsSettings = { reconciliationPaused };
-  const diff = diffOf(await replaceSiteSetting(ctx, settings, prebuildsSettings), prebuildsSettings);
-  const changed = Object.keys(diff).length > 0;
-  if (changed) ctx.audit({ action: "update", resourceType: "prebuilds_settings", diff });
+  const resource = { resourceType: "prebuilds_settings" };
+  const changed = await replaceSiteSetting(ctx, settings, prebuildsSettings, resource);
   return { prebuildsSettings, changed };
 }

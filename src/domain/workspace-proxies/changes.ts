@@ -149,10 +149,7 @@ async function updatePrimary(ctx: Context, input: UpdateWorkspaceProxy): Promise
   problems.throwIfAny();
 
   const region = { displayName: displayName ?? primary.displayName, icon: icon ?? primary.icon };
-  const diff = diffOf(primary, region);
-  if (Object.keys(diff).length === 0) return { id: primary.id };
-  await replaceSiteSetting(ctx, primaryRegion, region);
-  ctx.audit({ action: "update", ...identified(primary), diff });
+  await replaceSiteSetting(ctx, primaryRegion, region, identified(primary));
   return { id: primary.id };
 }
 
