@@ -1,14 +1,16 @@
-import { sql } from "kysely";
+import { databaseTime } from "../../clock.js";
+import { WorkspaceProxy } from "../../entities/workspace-proxies.js";
 import type { Context } from "../kernel/context.js";
-import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
+import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/changes.js";
 import { authorize, may } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { changesOf, given, isEmpty } from "../kernel/given.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/locks.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
 import { displayNameProblem, iconProblem, nameProblem } from "../kernel/text.js";
-import { now } from "../kernel/times.js";
 import { machineHint } from "../tokens/machines.js";
 import { newProxyToken } from "./tokens.js";
 import {
@@ -51,7 +53,7 @@ export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => takeTurn
 export async function createWorkspaceProxy(ctx: Context, { name, displayName, icon }: ProxyFields & { name: string }) {
   authorize(ctx.actor, "workspace_proxy:create");
   requireFeature(ctx, "workspace_proxy");
-  const fields = { name, displayName: displayName ?? "", icon: icon ?? "" };
+  const fields = { name, ...given({ displayName, icon }) };
   problemsOf(fields).throwIfAny();
 
   await lockWorkspaceProxies(ctx);
@@ -63,13 +65,8 @@ export async function createWorkspaceProxy(ctx: Context, { name, displayName, ic
     .where("deletedAt", "is", null)
     .executeTakeFirstOrThrow();
   if (count >= maxProxies) throw conflict(`There can be at most ${maxProxies} proxies.`);
-  await ctx.db
-    .insertInto("workspaceProxies")
-    .values({ id, createdAt: now, updatedAt: now, ...fields, tokenHash: token.hash })
-    .execute()
-    .catch(throwTaken);
-  const diff = { ...diffOf({}, fields), token: { new: "***" } };
-  ctx.audit({ action: "create", ...identified({ id, name: fields.name }), diff });
+  ctx.em.create(WorkspaceProxy, { id, ...fields, tokenHash: token.hash });
+  await ctx.em.flush().catch(throwTaken);
   return { id, proxyToken: token.text };
 }
 
@@ -103,31 +100,19 @@ export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceP
   const proxy = await lockWorkspaceProxy(ctx, input.workspaceProxy);
   if (!proxy) return updatePrimary(ctx, input);
   requireFeature(ctx, "workspace_proxy");
-  const change = { ...input, name: input.name || undefined };
+  const change = fieldsOf({ ...input, name: input.name || null });
   const problems = problemsOf(change);
   if (input.id != null && input.id !== proxy.id) problems.add("id", "Is that of another proxy.");
   problems.throwIfAny();
 
   const { id } = proxy;
   const token = input.regenerateToken ? newProxyToken(id) : undefined;
-  const diff: Diff = diffOf<ProxyFields>(proxy, fieldsOf(change));
-  if (token) diff.token = { old: "***", new: "***" };
-  if (Object.keys(diff).length === 0) return { id };
-  const { name, displayName, icon } = change;
-  await ctx.db
-    .updateTable("workspaceProxies")
-    .set({
-      ...(name != null && { name }),
-      ...(displayName != null && { displayName }),
-      ...(icon != null && { icon }),
-      ...(token && { tokenHash: token.hash }),
-      updatedAt: now,
-      checkDueAt: sql<string | null>`case when registration > 0 then now() end`,
-    })
-    .where("id", "=", id)
-    .execute()
-    .catch(throwTaken);
-  ctx.audit({ action: "update", ...identified(proxy), diff });
+  const changes = { ...changesOf(proxy, change), ...(token && { tokenHash: token.hash }) };
+  if (isEmpty(changes)) return { id };
+  const stored = await ctx.em.findOneOrFail(WorkspaceProxy, id);
+  ctx.em.assign(stored, changes);
+  if (stored.registration > 0) stored.checkDueAt = new Date(databaseTime());
+  await ctx.em.flush().catch(throwTaken);
   if (token) ctx.publish(machineHint(id));
   ctx.afterCommit(() => ctx.services.proxyHealth.soon());
   return { id, proxyToken: token?.text };
@@ -167,15 +152,19 @@ export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<s
   const proxy = (await lockWorkspaceProxy(ctx, ref)) ?? (await findPrimary(ctx, ref));
   if (isNamedPrimary(proxy.name)) throw new DomainError("BAD_USER_INPUT", "The primary cannot be deleted.");
   await ctx.db.deleteFrom("workspaceProxyReplicas").where("proxyId", "=", proxy.id).execute();
-  await ctx.db
-    .updateTable("workspaceProxies")
-    .set({ deletedAt: now, updatedAt: now, checkDueAt: null })
-    .where("id", "=", proxy.id)
-    .execute();
-  ctx.audit({ action: "delete", ...identified(proxy) });
+  const stored = await ctx.em.findOneOrFail(WorkspaceProxy, proxy.id);
+  ctx.em.assign(stored, { deletedAt: new Date(databaseTime()), checkDueAt: null });
+  await ctx.em.flush();
   ctx.publish(machineHint(proxy.id));
   return proxy.id;
 }
 
 export const identified = ({ id, name }: Pick<WorkspaceProxyRow, "id" | "name">) =>
   auditedAs("workspace_proxy", id, name);
+
+auditChangesOf(WorkspaceProxy, {
+  resource: ({ id }, before) => identified({ id, name: before("name") }),
+  fields: ["name", "displayName", "icon"],
+  secrets: { token: "tokenHash" },
+  deletion: { fields: [] },
+});
