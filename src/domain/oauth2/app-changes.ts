@@ -1,12 +1,14 @@
+import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
-import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
+import { databaseTime } from "../../clock.js";
+import { OAuth2Client } from "../../entities/oauth2.js";
+import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf, auditWith } from "../audit/changes.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/any-of.js";
-import { now } from "../kernel/times.js";
-import { newId } from "../kernel/ids.js";
 import { clientHint } from "../tokens/credentials.js";
 import { findUser, userTarget } from "../users/users.js";
 import { addProblems, type AppFields, type AppSettings, changed, readResources } from "./app-rules.js";
@@ -32,30 +34,24 @@ const initially: AppSettings = {
 export async function createApp(ctx: Context, fields: CreateApp): Promise<string> {
   authorize(ctx.actor, "oauth2_app:create");
   const { userId } = requireUser(ctx.actor);
-  const settings = changed(initially, fields);
-  const resources = await check(ctx, { kind: "admin", type: "confidential" }, fields, settings);
+  const after = changed(initially, fields);
+  const resources = await check(ctx, { kind: "admin", type: "confidential" }, fields, after);
 
-  const id = newId();
-  await ctx.db
-    .insertInto("oauth2Clients")
-    .values({
-      ...settings,
-      id,
-      createdAt: now,
-      updatedAt: now,
-      kind: "admin",
-      type: "confidential",
-      metadata: {},
-      createdById: userId,
-      createdIp: ctx.request.ip ?? null,
-    })
-    .execute();
-  if (resources) await replaceResources(ctx, id, [], resources);
-  const { isDisabled: disabled, ...rest } = settings;
-  const diff = diffOf({}, { ...rest, disabled, resourceIndicators: resources });
-  ctx.audit({ action: "create", ...identified({ id, name: settings.name }), diff });
-  return id;
+  const app = ctx.em.create(OAuth2Client, {
+    ...propertiesOf(after),
+    kind: "admin",
+    type: "confidential",
+    metadata: {},
+    createdBy: userId,
+    createdIp: ctx.request.ip ?? null,
+  });
+  if (resources) auditWith(app, { resourceIndicators: { new: resources } });
+  await ctx.em.flush();
+  if (resources) await replaceResources(ctx, app.id, [], resources);
+  return app.id;
 }
+
+const propertiesOf = ({ serviceUserId: serviceUser, ...settings }: AppSettings) => ({ ...settings, serviceUser });
 
 /** Throws all faults of a change together. Returns the given resource indicators in canonical form. */
 async function check(
@@ -118,19 +114,19 @@ export async function updateApp(ctx: Context, { id, ...fields }: UpdateApp): Pro
   const after = changed(app, fields);
   const resources = await check(ctx, app, fields, after);
 
-  const diff = differences(app, after);
-  const [former = []] = resources ? await resourcesOfApps(ctx, [id]) : [];
-  if (resources) Object.assign(diff, diffOf({ resourceIndicators: former }, { resourceIndicators: resources }));
-  if (Object.keys(diff).length === 0) return id;
-  await ctx.db
-    .updateTable("oauth2Clients")
-    .set({ ...after, updatedAt: now })
-    .where("id", "=", id)
-    .execute();
-  if (resources) await replaceResources(ctx, id, former, resources);
-  if (diff.disabled?.new === true) await deleteAccessTokens(ctx, id);
+  const stored = await ctx.em.findOneOrFail(OAuth2Client, id);
+  ctx.em.assign(stored, propertiesOf(after));
+  if (resources) {
+    const [former = []] = await resourcesOfApps(ctx, [id]);
+    await replaceResources(ctx, id, former, resources);
+    if (!isDeepStrictEqual(former, resources)) {
+      stored.updatedAt = new Date(databaseTime());
+      auditWith(stored, { resourceIndicators: { old: former, new: resources } });
+    }
+  }
+  await ctx.em.flush();
+  if (after.isDisabled && !app.isDisabled) await deleteAccessTokens(ctx, id);
   ctx.publish(clientHint(id));
-  ctx.audit({ action: "update", ...identified(app), diff });
   return id;
 }
 
@@ -144,10 +140,6 @@ const deleteAccessTokens = ({ db }: Context, clientId: string) =>
       sql<string>`any(array(${db.selectFrom("oauth2Grants").where("clientId", "=", clientId).select("id")}))`,
     )
     .execute();
-
-function differences({ isDisabled: old, ...before }: ClientRow, { isDisabled, ...after }: AppSettings): Diff {
-  return diffOf<AppSettings & { disabled: boolean }>({ ...before, disabled: old }, { ...after, disabled: isDisabled });
-}
 
 /** Throws CONFLICT for fields that the metadata document of the application determines. */
 function requireChangeable({ kind }: ClientRow, fields: AppFields): void {
@@ -169,7 +161,7 @@ export async function deleteApp(ctx: Context, id: string): Promise<ClientRow> {
  * Deletes an application with its secrets, codes, grants and tokens, which end on every replica within a second. The
  * caller has locked it.
  */
-export async function removeClient(ctx: Context, { id, name }: Pick<ClientRow, "id" | "name">): Promise<void> {
+export async function removeClient(ctx: Context, { id }: Pick<ClientRow, "id">): Promise<void> {
   // Before the application: redemptions lock the grant, then the secret of the application.
   const { ended } = await ctx.db
     .with("deleted", (grants) =>
@@ -179,10 +171,29 @@ export async function removeClient(ctx: Context, { id, name }: Pick<ClientRow, "
     .where("isLive", "=", true)
     .select(({ fn }) => fn.countAll<number>().as("ended"))
     .executeTakeFirstOrThrow();
-  await ctx.db.deleteFrom("oauth2Clients").where("id", "=", id).execute();
+  const client = await ctx.em.findOneOrFail(OAuth2Client, id);
   // One event for all grants, of which there can be millions.
-  ctx.audit({ action: "delete", ...identified({ id, name }), diff: diffOf({ grants: ended }, { grants: 0 }) });
+  if (ended > 0) auditWith(client, { grants: { old: ended, new: 0 } });
+  ctx.em.remove(client);
+  await ctx.em.flush();
   ctx.publish(clientHint(id));
 }
 
-const identified = ({ id, name }: Pick<ClientRow, "id" | "name">) => auditedAs("oauth2_app", id, name);
+auditChangesOf(OAuth2Client, {
+  resource: ({ id }, before) => auditedAs("oauth2_app", id, before("name")),
+  fields: [
+    "kind",
+    "name",
+    "icon",
+    "redirectUris",
+    "pkceRequired",
+    "scopeCeiling",
+    "grantTypes",
+    "authMethod",
+    "serviceUser",
+    "isDisabled",
+  ],
+  names: { serviceUser: "serviceUserId", isDisabled: "disabled" },
+  secrets: { registrationAccessToken: "nextRegistrationHash" },
+  deletion: { fields: [] },
+});

@@ -1,16 +1,14 @@
 import type { InferResult, NotNull } from "kysely";
+import { OAuth2Client } from "../../entities/oauth2.js";
 import type { Config } from "../../config/config.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { auditedAs, diffOf } from "../audit/audit.js";
 import type { Validation } from "../kernel/errors.js";
-import { now } from "../kernel/times.js";
-import { newId } from "../kernel/ids.js";
 import { hashSecret, isSecretOf } from "../tokens/text.js";
-import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
+import { type ClientMetadata, profileOf } from "./client-metadata.js";
 import { hasSecret, issueSecret } from "./client-secrets.js";
 import { removeClient } from "./app-changes.js";
-import { type AuthMethod, clientFields, type ClientRow, clients, GrantType } from "./clients.js";
+import { type AuthMethod, type ClientRow, clients, GrantType } from "./clients.js";
 import { oauthFailure } from "./failures.js";
 import { newSecret } from "./secrets.js";
 import { clientHint } from "../tokens/credentials.js";
@@ -38,7 +36,7 @@ type Configured = Pick<Config, "accessUrl" | "oauth2DynamicScopes">;
 
 /** Returns the registration of an application, with the token that manages it. */
 function configurationOf(
-  { id, createdAt, name, redirectUris, authMethod, grantTypes, metadata }: ClientRow,
+  { id, createdAt, name, redirectUris, authMethod, grantTypes, metadata }: ClientRow | OAuth2Client,
   registrationAccessToken: string,
   { accessUrl, oauth2DynamicScopes }: Configured,
 ): ClientConfiguration {
@@ -46,7 +44,7 @@ function configurationOf(
     scope: oauth2DynamicScopes.join(" "),
     ...metadata,
     clientId: id,
-    clientIdIssuedAt: Math.floor(Date.parse(createdAt) / 1000),
+    clientIdIssuedAt: Math.floor(new Date(createdAt).getTime() / 1000),
     clientSecretExpiresAt: 0,
     registrationAccessToken,
     registrationClientUri: `${accessUrl}/oauth2/clients/${id}`,
@@ -80,35 +78,18 @@ export async function registerOAuth2Client(ctx: Context, given: ClientMetadata):
   if (!(await mayRegister(ctx))) throw oauthFailure("access_denied", "Applications may not register themselves here.");
   const profile = profileOf(given, ctx.config);
 
-  const [id, token] = [newId(), newSecret("registrationToken")];
-  const client = await ctx.db
-    .insertInto("oauth2Clients")
-    .values({
-      ...profile,
-      id,
-      createdAt: now,
-      updatedAt: now,
-      kind: "dynamic",
-      pkceRequired: true,
-      registrationHash: hashSecret(token.text),
-      createdIp: ctx.request.ip ?? null,
-    })
-    .returning(clientFields)
-    .executeTakeFirstOrThrow();
-  const clientSecret = profile.type === "confidential" ? (await issueSecret(ctx, id))?.text : undefined;
-  ctx.audit({ action: "create", ...auditedAs("oauth2_app", id, client.name), diff: diffOf({}, audited(profile)) });
+  const token = newSecret("registrationToken");
+  const client = ctx.em.create(OAuth2Client, {
+    ...profile,
+    kind: "dynamic",
+    pkceRequired: true,
+    registrationHash: hashSecret(token.text),
+    createdIp: ctx.request.ip ?? null,
+  });
+  await ctx.em.flush();
+  const clientSecret = profile.type === "confidential" ? (await issueSecret(ctx, client.id))?.text : undefined;
   return { client: configurationOf(client, token.text, ctx.config), clientSecret };
 }
-
-/** What the audit log has of a profile. */
-const audited = ({ name, redirectUris, grantTypes, authMethod, scopeCeiling }: ClientProfile) => ({
-  kind: "dynamic",
-  name,
-  redirectUris,
-  grantTypes,
-  authMethod,
-  scopeCeiling,
-});
 
 /** An application that registered itself, by its id. */
 const registered = (db: Db, id: string) =>
@@ -168,21 +149,15 @@ export async function updateOAuth2Client(
     throw oauthFailure("invalid_client_metadata", "A client with secrets stays one, and a public client stays public.");
 
   const next = newSecret("registrationToken");
-  const updated = await ctx.db
-    .updateTable("oauth2Clients")
-    .set({
-      ...profile,
-      registrationHash: usesNext ? hashSecret(token) : client.registrationHash,
-      nextRegistrationHash: hashSecret(next.text),
-      updatedAt: now,
-    })
-    .where("id", "=", client.id)
-    .returning(clientFields)
-    .executeTakeFirstOrThrow();
-  const diff = { ...diffOf<object>(client, audited(profile)), registrationAccessToken: { old: "***", new: "***" } };
-  ctx.audit({ action: "update", ...auditedAs("oauth2_app", client.id, updated.name), diff });
+  const stored = await ctx.em.findOneOrFail(OAuth2Client, client.id);
+  ctx.em.assign(stored, {
+    ...profile,
+    registrationHash: usesNext ? hashSecret(token) : client.registrationHash,
+    nextRegistrationHash: hashSecret(next.text),
+  });
+  await ctx.em.flush();
   ctx.publish(clientHint(client.id));
-  return configurationOf(updated, next.text, ctx.config);
+  return configurationOf(stored, next.text, ctx.config);
 }
 
 /** Deletes an application with its secrets, grants, codes, and tokens (RFC 7592 §2.3). Returns its id. */
