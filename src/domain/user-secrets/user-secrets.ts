@@ -1,13 +1,15 @@
 import { type InferResult, sql } from "kysely";
-import { type AuditAction, auditedAs, type Diff } from "../audit/audit.js";
+import { UserSecret } from "../../entities/user-secrets.js";
+import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf, auditWith } from "../audit/changes.js";
 import { authorize, sees } from "../authorization/authorization.js";
 import { userSecretValues } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
+import { given, isEmpty } from "../kernel/given.js";
 import { newId } from "../kernel/ids.js";
-import { now } from "../kernel/times.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
 import { type SecretFields, secretProblems } from "./rules.js";
 
@@ -83,22 +85,9 @@ export async function createUserSecret(
   const id = newId();
   const valueBytes = Buffer.byteLength(value);
   await requireRoom(ctx, user.id, { id, ...fields, valueBytes });
-  const secret = await ctx.db
-    .insertInto("userSecrets")
-    .values({
-      id,
-      userId: user.id,
-      ...fields,
-      valueBytes,
-      ...seal(ctx, user, id, value),
-      createdAt: now,
-      updatedAt: now,
-    })
-    .returning(columns)
-    .executeTakeFirstOrThrow()
-    .catch(refuseForgottenKey);
-  ctx.audit(recorded("create", user, id, filled({ value, ...fields }), "new"));
-  return secret;
+  ctx.em.create(UserSecret, { id, user: user.id, ...fields, valueBytes, ...seal(ctx, user, id, value) });
+  await ctx.em.flush().catch(refuseForgottenKey);
+  return readStored(ctx, user, id);
 }
 
 /** Changes the given fields of a secret of the caller. A given value counts as changed, even if it is the same. */
@@ -115,61 +104,57 @@ export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): P
   const { value, ...change } = givenOf(input);
   secretProblems({ value, ...change }).throwIfAny();
 
-  const changed = changeable.filter((field) => change[field] !== undefined && change[field] !== secret[field]);
-  const fields = [...changed, ...(value === undefined ? [] : ["value"])];
-  if (fields.length === 0) return secret;
-  const set = { ...change, ...(value !== undefined && { valueBytes: Buffer.byteLength(value) }) };
+  const set = {
+    ...change,
+    ...(value !== undefined && { valueBytes: Buffer.byteLength(value), ...seal(ctx, user, secret.id, value) }),
+  };
   await requireRoom(ctx, user.id, { ...secret, ...set }, secret);
-  const written = await ctx.db
-    .updateTable("userSecrets")
-    .set({ ...set, ...(value !== undefined && seal(ctx, user, secret.id, value)), updatedAt: now })
-    .where("id", "=", secret.id)
-    .returning(columns)
-    .executeTakeFirstOrThrow()
-    .catch(refuseForgottenKey);
-  ctx.audit(recorded("update", user, secret.id, fields, "old", "new"));
-  return written;
+  const stored = await ctx.em.findOneOrFail(UserSecret, secret.id);
+  ctx.em.assign(stored, set);
+  auditWith(stored, { userId: { old: user.id, new: user.id } });
+  await ctx.em.flush().catch(refuseForgottenKey);
+  return readStored(ctx, user, secret.id);
 }
-
-const changeable = ["description", "envName", "filePath"] as const;
 
 /** The fields to change; null means absent. Throws BAD_USER_INPUT if there are none. */
 function givenOf({ value, description, envName, filePath }: UpdateUserSecret) {
-  const entries = Object.entries({ value, description, envName, filePath }).filter(([, given]) => given != null);
-  if (entries.length === 0) throw new DomainError("BAD_USER_INPUT", "At least one field must be provided.");
-  return Object.fromEntries(entries) as { [Field in "value" | (typeof changeable)[number]]?: string };
+  const fields = given({ value, description, envName, filePath });
+  if (isEmpty(fields)) throw new DomainError("BAD_USER_INPUT", "At least one field must be provided.");
+  return fields;
 }
 
 /** Deletes a secret of the caller. Returns the deleted row. */
 export async function deleteUserSecret(ctx: Context, { user: ref, name }: SecretReference): Promise<UserSecretRow> {
   const user = owning(ctx, "user_secret:delete", await findUser(ctx, ref));
-  const secret = await ctx.db
-    .deleteFrom("userSecrets")
-    .where("userId", "=", user.id)
-    .where("name", "=", name)
-    .returning(columns)
-    .executeTakeFirst();
+  const secret = await secretsOf(ctx, user.id).where("name", "=", name).forUpdate().executeTakeFirst();
   if (!secret) throw notFound();
-  ctx.audit(recorded("delete", user, secret.id, ["value", ...filled(secret)], "old"));
+  ctx.em.remove(await ctx.em.findOneOrFail(UserSecret, secret.id));
+  await ctx.em.flush();
   return secret;
 }
 
-/** The columns of an encrypted value. */
+const readStored = (ctx: Context, user: FoundUser, id: string): Promise<UserSecretRow> =>
+  secretsOf(ctx, user.id).where("id", "=", id).executeTakeFirstOrThrow();
+
+/** The properties that hold an encrypted value. */
 function seal({ services }: Context, { id: ownerId }: FoundUser, id: string, value: string) {
-  const { keyId, nonce, ciphertext } = services.vault.seal(userSecretValues.place({ id, ownerId }), value);
-  return { keyId, valueNonce: nonce, valueCiphertext: ciphertext };
+  const { keyId: key, nonce, ciphertext } = services.vault.seal(userSecretValues.place({ id, ownerId }), value);
+  return { key, valueNonce: nonce, valueCiphertext: ciphertext };
 }
 
-/** The fields of a secret that are not empty. */
-const filled = (secret: SecretFields) =>
-  (["name", "value", "description", "envName", "filePath"] as const).filter((field) => secret[field]);
-
-/** The audit entry of a change: it names the user and the written fields, but holds none of their values. */
-function recorded(action: AuditAction, user: FoundUser, id: string, fields: string[], ...sides: Array<"old" | "new">) {
-  const each = (content: string) => Object.fromEntries(sides.map((side) => [side, content]));
-  const diff: Diff = { userId: each(user.id), ...Object.fromEntries(fields.map((field) => [field, each("***")])) };
-  return { action, ...auditedAs("user_secret", id, id), diff };
-}
+// Events name the user and the written fields, but hold none of their values.
+auditChangesOf(UserSecret, {
+  resource: ({ id }) => auditedAs("user_secret", id, id),
+  fields: ["user"],
+  names: { user: "userId" },
+  secrets: {
+    name: "name",
+    value: "valueCiphertext",
+    description: "description",
+    envName: "envName",
+    filePath: "filePath",
+  },
+});
 
 /** The storage that a user's secrets use. Bytes are those of plain values. */
 interface Used {
