@@ -1,6 +1,8 @@
 import type { InferResult } from "kysely";
 import { databaseTime } from "../../clock.js";
-import { auditedAs, diffOf } from "../audit/audit.js";
+import { ScimKey } from "../../entities/scim.js";
+import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/changes.js";
 import { authorize } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -10,8 +12,8 @@ import { takeTurn } from "../kernel/locks.js";
 import type { Page } from "../kernel/page.js";
 import type { PageArguments } from "../kernel/paging.js";
 import { anyOf } from "../kernel/any-of.js";
+import { given } from "../kernel/given.js";
 import { defineList, time } from "../kernel/lists.js";
-import { now } from "../kernel/times.js";
 import { organizationsById } from "../organizations/organizations.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { machineHint } from "../tokens/machines.js";
@@ -116,13 +118,17 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
     .executeTakeFirstOrThrow();
   if (held >= mostKeys) throw conflict(`There can be at most ${mostKeys} SCIM keys.`);
   const { id, text, hash } = newScimKey();
-  const key = { id, name, source, organizationIds: organizationIds ?? found, expiresAt };
-  await ctx.db
-    .insertInto("scimKeys")
-    .values({ ...key, tokenHash: hash, createdBy: userIdOf(ctx.actor), createdAt: now })
-    .execute();
-  const diff = diffOf({}, { name, source, organizationIds: key.organizationIds, expiresAt });
-  ctx.audit({ action: "create", ...identified(key), diff });
+  ctx.em.create(ScimKey, {
+    id,
+    name,
+    source,
+    organizationIds: organizationIds ?? found,
+    expiresAt: expiresAt && new Date(expiresAt),
+    tokenHash: hash,
+    createdBy: userIdOf(ctx.actor) ?? null,
+    createdAt: new Date(databaseTime()),
+  });
+  await ctx.em.flush();
   return { id, secret: text };
 }
 
@@ -142,17 +148,15 @@ async function lockKey(ctx: Context, id: string): Promise<ScimKeyRow> {
 /** Changes the name or the expiry of a key. Returns its id. */
 export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }: UpdateScimKey): Promise<string> {
   authorize(ctx.actor, "scim_key:create");
-  const key = await lockKey(ctx, id);
+  await lockKey(ctx, id);
   const problems = new Problems();
   if (name != null) problems.add("name", nameProblem(name));
   problems.add("expiresAt", endProblem(expiresAt));
   problems.throwIfAny();
 
-  const diff = diffOf<ScimKeyRow>(key, { name, expiresAt });
-  if (Object.keys(diff).length === 0) return id;
-  const change = { name: name ?? key.name, expiresAt: expiresAt ?? key.expiresAt };
-  await ctx.db.updateTable("scimKeys").set(change).where("id", "=", id).execute();
-  ctx.audit({ action: "update", ...identified(key), diff });
+  const stored = await ctx.em.findOneOrFail(ScimKey, id);
+  ctx.em.assign(stored, given({ name, expiresAt: expiresAt && new Date(expiresAt) }));
+  await ctx.em.flush();
   ctx.publish(machineHint(id));
   return id;
 }
@@ -161,10 +165,14 @@ export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }
 export async function revokeScimKey(ctx: Context, id: string): Promise<ScimKeyRow> {
   authorize(ctx.actor, "scim_key:delete");
   const key = await lockKey(ctx, id);
-  await ctx.db.deleteFrom("scimKeys").where("id", "=", id).execute();
-  ctx.audit({ action: "revoke", ...identified(key), diff: { source: { old: key.source } } });
+  ctx.em.remove(await ctx.em.findOneOrFail(ScimKey, id));
+  await ctx.em.flush();
   ctx.publish(machineHint(id));
   return key;
 }
 
-const identified = ({ id, name }: Pick<ScimKeyRow, "id" | "name">) => auditedAs("scim_key", id, name);
+auditChangesOf(ScimKey, {
+  resource: ({ id }, before) => auditedAs("scim_key", id, before("name")),
+  fields: ["name", "source", "organizationIds", "expiresAt"],
+  deletion: { action: "revoke", fields: ["source"] },
+});
