@@ -1,4 +1,5 @@
 import { sql, type SqlBool } from "kysely";
+import { Workspace } from "../../entities/workspaces.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
@@ -8,7 +9,7 @@ import { now } from "../kernel/times.js";
 import { type DailySchedule, nextStart } from "../quiet-hours/daily-schedule.js";
 import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
 import { offsetAt } from "../quiet-hours/time-zones.js";
-import { lockWorkspace, ofWorkspace, workspaceHint } from "./workspaces.js";
+import { lockWorkspace, workspaceHint } from "./workspaces.js";
 
 /** What the deadlines of a workspace follow from. */
 export interface Limits {
@@ -125,10 +126,10 @@ export async function extendWorkspaceDeadline(
   else if (maxDeadline !== null && deadline > maxDeadline) problems.add("deadline", `Must be at most ${maxDeadline}.`);
   problems.throwIfAny();
   if (deadline === old) return id;
+  ctx.em.assign(await ctx.em.findOneOrFail(Workspace, id), { deadline: new Date(deadline) });
+  await ctx.em.flush();
   const moved = { deadline, updatedAt: now };
-  await ctx.db.updateTable("workspaces").set(moved).where("id", "=", id).execute();
   await ctx.db.updateTable("workspaceBuilds").set(moved).where("id", "=", latestBuildId).execute();
-  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff: { deadline: { old, new: deadline } } });
   ctx.publish(workspaceHint(id));
   return id;
 }

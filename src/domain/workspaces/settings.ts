@@ -1,17 +1,12 @@
-import { diffOf } from "../audit/audit.js";
+import { databaseTime } from "../../clock.js";
+import { Workspace } from "../../entities/workspaces.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
+import { changesOf, given, isEmpty } from "../kernel/given.js";
 import { nameProblem, wholeNumber } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
-import {
-  findWorkspace,
-  lockWorkspace,
-  nameViolated,
-  ofWorkspace,
-  workspaceHint,
-  type WorkspaceRow,
-} from "./workspaces.js";
+import { findWorkspace, lockWorkspace, nameViolated, ofWorkspace, workspaceHint } from "./workspaces.js";
 
 /** Seconds: ten years. */
 const longest = 315_360_000;
@@ -35,20 +30,15 @@ export async function updateWorkspace(ctx: Context, { workspace: ref, ...input }
   const workspace = await lockWorkspace(ctx, ref, "update");
   const { id } = workspace;
   const { name, ttlSeconds } = input;
-  const diff = diffOf<Pick<WorkspaceRow, "name" | "ttlSeconds">>(workspace, { name, ttlSeconds });
+  const changes = changesOf(workspace, { name, ttlSeconds });
   const problems = new Problems();
-  if (diff.name) problems.add("name", nameProblem(name!));
+  if (changes.name !== undefined) problems.add("name", nameProblem(changes.name));
   problems.add("ttlSeconds", ttlProblem(ttlSeconds));
   problems.throwIfAny();
-  if (Object.keys(diff).length === 0) return id;
-  if (diff.name && (await hasTask(ctx, id))) throw conflict("The workspace has the name of its task.");
-  await ctx.db
-    .updateTable("workspaces")
-    .set({ ...(diff.name && { name: name! }), ...(diff.ttlSeconds && { ttl: ttlSeconds }), updatedAt: now })
-    .where("id", "=", id)
-    .execute()
-    .catch(nameViolated);
-  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
+  if (isEmpty(changes)) return id;
+  if (changes.name !== undefined && (await hasTask(ctx, id))) throw conflict("The workspace has the name of its task.");
+  ctx.em.assign(await ctx.em.findOneOrFail(Workspace, id), given({ name, ttl: ttlSeconds }));
+  await ctx.em.flush().catch(nameViolated);
   ctx.publish(workspaceHint(id));
   return id;
 }
@@ -94,12 +84,9 @@ export async function activateWorkspace(ctx: Context, ref: string): Promise<stri
   const workspace = await lockWorkspace(ctx, ref, "update");
   const { id, dormantAt } = workspace;
   if (dormantAt === null) return id;
-  await ctx.db
-    .updateTable("workspaces")
-    .set({ dormantAt: null, lastUsedAt: now, autobuildAfter: null, updatedAt: now })
-    .where("id", "=", id)
-    .execute();
-  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff: { dormantAt: { old: dormantAt, new: null } } });
+  const used = { dormantAt: null, lastUsedAt: new Date(databaseTime()), autobuildAfter: null };
+  ctx.em.assign(await ctx.em.findOneOrFail(Workspace, id), used);
+  await ctx.em.flush();
   ctx.publish(workspaceHint(id));
   return id;
 }

@@ -1,6 +1,8 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
+import { Workspace } from "../../entities/workspaces.js";
 import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/changes.js";
 import { type Action, authorize, may, sees } from "../authorization/authorization.js";
 import { groupIdsOf, groupsHint } from "../groups/memberships.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
@@ -146,6 +148,13 @@ export function accessHints({ actor }: Context, id: string): Hint[] {
 
 export const ofWorkspace = ({ id, name, organizationId }: Pick<WorkspaceRow, "id" | "name" | "organizationId">) =>
   auditedAs("workspace", id, name, organizationId);
+
+auditChangesOf(Workspace, {
+  resource: ({ id, organization }, before) =>
+    ofWorkspace({ id, name: before("name"), organizationId: organization.id }),
+  fields: ["name", "ttl", "dormantAt", "deadline"],
+  names: { ttl: "ttlSeconds" },
+});
 
 /** Handles failed writes of workspaces. Throws CONFLICT if the owner has another one of the name. */
 export const nameViolated = onViolation({
