@@ -1,6 +1,6 @@
 import { sql, type SqlBool } from "kysely";
+import { User } from "../../entities/users.js";
 import type { Context } from "../kernel/context.js";
-import { diffOf } from "../audit/audit.js";
 import {
   authorize,
   mayAssign,
@@ -13,10 +13,9 @@ import {
 import type { Role } from "../authorization/roles.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { takeTurn } from "../kernel/locks.js";
-import { now } from "../kernel/times.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/credentials.js";
-import { identified, lockUser, type Membership, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
+import { lockUser, type Membership, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
 
 /** The roles by their names in GraphQL. */
 export const RoleName = {
@@ -80,12 +79,10 @@ export async function setUserRoles(
   authorize(ctx.actor, "assign_role:assign");
   rejectSystemIdentity(user);
   const roles = readRoles(names, siteRoles);
-  const diff = diffOf<UserRow>(user, { siteRoles: roles });
-  if (Object.keys(diff).length === 0) return user.id;
   if (!roles.includes("owner")) await requireAnotherOwner(ctx, user);
 
-  await ctx.db.updateTable("users").set({ siteRoles: roles, updatedAt: now }).where("id", "=", user.id).execute();
-  ctx.audit({ action: "update", ...identified(user), diff });
+  ctx.em.assign(await ctx.em.findOneOrFail(User, user.id), { siteRoles: roles });
+  await ctx.em.flush();
   ctx.publish(userHint(user.id));
   return user.id;
 }

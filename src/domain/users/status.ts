@@ -1,13 +1,12 @@
+import { User } from "../../entities/users.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { diffOf } from "../audit/audit.js";
 import { conflict } from "../kernel/errors.js";
-import { now } from "../kernel/times.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
 import { requireAnotherOwner } from "./roles.js";
-import { authorizeOn, type FoundUser, identified, lockUser, type UserRow, type UserStatus } from "./users.js";
+import { authorizeOn, type FoundUser, lockUser, type UserStatus } from "./users.js";
 
 /** Suspends a user and ends all of its sessions and tokens. What the user owns stays unchanged. Returns the id. */
 export const suspendUser = (ctx: Context, ref: string): Promise<string> => changeStatus(ctx, ref, "suspended");
@@ -29,11 +28,11 @@ export async function setStatus(ctx: Context, user: FoundUser, status: UserStatu
   if (user.status === status) return false;
   if (isSuspended) await requireAnotherOwner(ctx, user);
 
-  await ctx.db.updateTable("users").set({ status, updatedAt: now }).where("id", "=", user.id).execute();
+  ctx.em.assign(await ctx.em.findOneOrFail(User, user.id), { status });
+  await ctx.em.flush();
   // On activation, too: what a concurrent sign-in or consent created during the suspension must not become valid again.
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
-  ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status }) });
   ctx.publish(userHint(user.id));
   await announce(ctx, status === "active" ? "activated" : "suspended", user);
   return true;

@@ -1,8 +1,10 @@
 import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
+import { User } from "../../entities/users.js";
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/changes.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
 import {
   type Action,
@@ -163,7 +165,12 @@ export function rejectSystemIdentity({ isSystem }: UserRow): void {
   if (isSystem) throw forbidden("Identities of the system cannot be changed.");
 }
 
-export const identified = ({ id, username }: UserRow) => auditedAs("user", id, username);
+export const identified = ({ id, username }: Pick<UserRow, "id" | "username">) => auditedAs("user", id, username);
+
+auditChangesOf(User, {
+  resource: ({ id }, before) => identified({ id, username: before("username") }),
+  fields: ["email", "username", "name", "avatarUrl", "status", "siteRoles"],
+});
 
 /**
  * Batch read of users by id, for `ctx.load`, deleted users and system identities included. Checks no permission: the
