@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type Appearance,
@@ -11,6 +11,7 @@ import {
 } from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
 import { Access } from "./engine/access.js";
+import { Mutates } from "./engine/declarations.js";
 import { Url } from "./engine/scalars.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A banner that clients show to every user." })
@@ -74,13 +75,6 @@ class UpdateAppearanceInput implements UpdateAppearance {
   serviceBanner?: BannerInputType | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `updateAppearance`." })
-class UpdateAppearancePayload implements Pick<UpdatedAppearance, "serviceBanner"> {
-  @Field({ description: "The branding after the update." }) appearance!: AppearanceType;
-  @Field({ description: "The service banner as given in the input, otherwise the first banner." })
-  serviceBanner!: BannerType;
-}
-
 @Resolver(() => AppearanceType)
 export class AppearanceResolver {
   @FieldResolver(() => BannerType, { description: "The first banner; an empty banner if there is none." })
@@ -95,7 +89,13 @@ export class AppearanceResolver {
   }
 
   @Access({ needs: ["deployment_config:update"] })
-  @Mutation(() => UpdateAppearancePayload, { description: "Replaces the branding of the deployment." })
+  @Mutates("Replaces the branding of the deployment.", {
+    appearance: { type: () => AppearanceType, description: "The branding after the update." },
+    serviceBanner: {
+      type: () => BannerType,
+      description: "The service banner as given in the input, otherwise the first banner.",
+    },
+  })
   updateAppearance(
     @Arg("input", { description: "The new branding." }) input: UpdateAppearanceInput,
     @Ctx() ctx: Context,

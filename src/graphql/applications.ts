@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   applicationsHost,
@@ -6,6 +6,7 @@ import {
   createApplicationRedirect,
 } from "../domain/applications/applications.js";
 import { Access } from "./engine/access.js";
+import { Mutates } from "./engine/declarations.js";
 import { Url } from "./engine/scalars.js";
 
 @InputType({ description: "An application that the caller wants to open." })
@@ -14,15 +15,6 @@ class CreateApplicationRedirectInput implements CreateApplicationRedirect {
     description: "Its http or https URL, at a host of the deployment or of a proxy. At most 2048 bytes.",
   })
   redirectUri!: string;
-}
-
-@ObjectType({ simpleResolvers: true, description: "A redirect to an application." })
-class CreateApplicationRedirectPayload {
-  @Field(() => Url, {
-    description:
-      "The URL with the query parameter `steward_application_connect`, which hands an application key to the host. It is valid once, within a minute.",
-  })
-  location!: string;
 }
 
 @Resolver()
@@ -36,15 +28,22 @@ export class ApplicationsResolver {
   }
 
   @Access({ needs: ["all"], openTo: ["session", "token"] })
-  @Mutation(() => CreateApplicationRedirectPayload, {
-    description:
-      "Creates a key that opens applications and nothing else, and the URL that hands it to the host of an application.",
-  })
+  @Mutates(
+    "Creates a key that opens applications and nothing else, and the URL that hands it to the host of an application.",
+    {
+      location: {
+        type: () => Url,
+        description:
+          "The URL with the query parameter `steward_application_connect`, which hands an application key to the host. It is valid once, within a minute.",
+      },
+    },
+    "A redirect to an application.",
+  )
   async createApplicationRedirect(
     @Arg("input", { description: "The application." })
     input: CreateApplicationRedirectInput,
     @Ctx() ctx: Context,
-  ): Promise<CreateApplicationRedirectPayload> {
+  ) {
     return { location: await createApplicationRedirect(ctx, input) };
   }
 }

@@ -1,17 +1,4 @@
-import {
-  Arg,
-  Args,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   ConnectionLogOrderField,
@@ -27,7 +14,7 @@ import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
-import { enumType } from "./engine/declarations.js";
+import { Mutates, enumType } from "./engine/declarations.js";
 import { connectionOf, orderOf, PageArgs } from "./engine/lists.js";
 import { OrganizationType } from "./organizations/organizations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
@@ -178,12 +165,6 @@ class RecordConnectionsInput {
   events!: ConnectionEventInputType[];
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `recordConnections`." })
-class RecordConnectionsPayload implements RecordedConnections {
-  @Field(() => Int, { description: "Number of events recorded." }) recorded!: number;
-  @Field(() => Int, { description: "Number of events skipped because they were already known." }) skipped!: number;
-}
-
 @Resolver(() => ConnectionLogType)
 export class ConnectionLogsResolver {
   @FieldResolver(() => OrganizationType, { description: "Organization of the workspace." })
@@ -229,8 +210,9 @@ export class ConnectionLogsResolver {
   }
 
   @Access({ openTo: ["agent", "proxy"] })
-  @Mutation(() => RecordConnectionsPayload, {
-    description: "Records connection events. For workspace agents and workspace proxies.",
+  @Mutates("Records connection events. For workspace agents and workspace proxies.", {
+    recorded: { type: () => Int, description: "Number of events recorded." },
+    skipped: { type: () => Int, description: "Number of events skipped because they were already known." },
   })
   recordConnections(
     @Arg("input", { description: "The events." }) { events }: RecordConnectionsInput,

@@ -1,6 +1,5 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import { type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
 import {
   addLicense,
   deleteLicense,
@@ -8,7 +7,9 @@ import {
   listLicenses,
   refreshEntitlements,
 } from "../domain/licenses/licenses.js";
+import { readEntitlements } from "../domain/entitlements/requirements.js";
 import { Access } from "./engine/access.js";
+import { Mutates } from "./engine/declarations.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 
@@ -45,26 +46,6 @@ export class DeleteLicenseInput {
   @Field(() => Int, { description: "Number of the license." }) id!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `addLicense`." })
-export class AddLicensePayload {
-  @Access({ covers: "everything" })
-  @Field(() => LicenseType, { description: "The new license." })
-  license!: License;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteLicense`." })
-export class DeleteLicensePayload {
-  @Field(() => LicenseType, { description: "The deleted license." }) license!: License;
-}
-
-@ObjectType({ description: "Payload of `refreshEntitlements`." })
-export class RefreshEntitlementsPayload {
-  @Field(() => EntitlementsType, { description: "The recomputed entitlements." })
-  entitlements(@Ctx() ctx: Context): EntitlementSet {
-    return readEntitlements(ctx);
-  }
-}
-
 @Resolver()
 export class LicensesResolver {
   @Access({ needs: ["license:read"] })
@@ -74,32 +55,33 @@ export class LicensesResolver {
   }
 
   @Access({ needs: ["license:create"] })
-  @Mutation(() => AddLicensePayload, {
-    description:
-      "Uploads a license. It takes effect on this replica before the response, and on the others moments later.",
+  @Mutates("Uploads a license. It takes effect on this replica before the response, and on the others moments later.", {
+    license: { type: () => LicenseType, description: "The new license.", covers: "everything" },
   })
   async addLicense(
     @Arg("input", { description: "The license to upload." }) { license }: AddLicenseInput,
     @Ctx() ctx: Context,
-  ): Promise<AddLicensePayload> {
+  ) {
     return { license: await addLicense(ctx, license) };
   }
 
   @Access({ needs: ["license:delete"] })
-  @Mutation(() => DeleteLicensePayload, { description: "Deletes a license and revokes what only that license grants." })
+  @Mutates("Deletes a license and revokes what only that license grants.", {
+    license: { type: () => LicenseType, description: "The deleted license." },
+  })
   async deleteLicense(
     @Arg("input", { description: "The license to delete." }) { id }: DeleteLicenseInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteLicensePayload> {
+  ) {
     return { license: await deleteLicense(ctx, id) };
   }
 
   @Access({ needs: ["license:create"] })
-  @Mutation(() => RefreshEntitlementsPayload, {
-    description: "Recomputes the entitlements on every replica.",
+  @Mutates("Recomputes the entitlements on every replica.", {
+    entitlements: { type: () => EntitlementsType, description: "The recomputed entitlements." },
   })
-  async refreshEntitlements(@Ctx() ctx: Context): Promise<RefreshEntitlementsPayload> {
+  async refreshEntitlements(@Ctx() ctx: Context) {
     await refreshEntitlements(ctx);
-    return new RefreshEntitlementsPayload();
+    return { entitlements: () => readEntitlements(ctx) };
   }
 }

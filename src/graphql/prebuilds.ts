@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type PrebuildsSettings,
@@ -7,6 +7,7 @@ import {
   updatePrebuildsSettings,
 } from "../domain/prebuilds/settings.js";
 import { Access } from "./engine/access.js";
+import { Mutates } from "./engine/declarations.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,
@@ -27,13 +28,6 @@ class UpdatePrebuildsSettingsInput implements PrebuildsSettings {
   reconciliationPaused!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `updatePrebuildsSettings`." })
-class UpdatePrebuildsSettingsPayload implements UpdatedPrebuildsSettings {
-  @Field({ description: "The settings after the update." })
-  prebuildsSettings!: PrebuildsSettingsType;
-  @Field({ description: "Whether the update changed any setting." }) changed!: boolean;
-}
-
 @Resolver()
 export class PrebuildsResolver {
   @Access({ anyScope: true })
@@ -43,8 +37,9 @@ export class PrebuildsResolver {
   }
 
   @Access({ needs: ["deployment_config:update"] })
-  @Mutation(() => UpdatePrebuildsSettingsPayload, {
-    description: "Replaces the deployment-wide settings of prebuilt workspaces.",
+  @Mutates("Replaces the deployment-wide settings of prebuilt workspaces.", {
+    prebuildsSettings: { type: () => PrebuildsSettingsType, description: "The settings after the update." },
+    changed: { type: () => Boolean, description: "Whether the update changed any setting." },
   })
   updatePrebuildsSettings(
     @Arg("input", { description: "The new settings." })

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type QuietHours,
@@ -7,6 +7,7 @@ import {
   setQuietHours,
 } from "../domain/quiet-hours/quiet-hours.js";
 import { Access } from "./engine/access.js";
+import { Mutates } from "./engine/declarations.js";
 import { DateTime } from "./engine/scalars.js";
 
 @Access({ readWith: "user:read_personal" })
@@ -41,13 +42,6 @@ export class SetQuietHoursInput implements SetQuietHours {
   schedule?: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `setQuietHours`." })
-export class SetQuietHoursPayload {
-  @Access({ covers: "everything" })
-  @Field({ description: "The effective quiet hours." })
-  quietHours!: QuietHoursType;
-}
-
 @Resolver()
 export class QuietHoursResolver {
   @Access({ needs: ["user:read_personal"] })
@@ -60,13 +54,13 @@ export class QuietHoursResolver {
   }
 
   @Access({ needs: ["user:update_personal"] })
-  @Mutation(() => SetQuietHoursPayload, {
-    description: "Sets the quiet hours of a user, or restores the default.",
+  @Mutates("Sets the quiet hours of a user, or restores the default.", {
+    quietHours: { type: () => QuietHoursType, description: "The effective quiet hours.", covers: "everything" },
   })
   async setQuietHours(
     @Arg("input", { description: "The quiet hours." }) input: SetQuietHoursInput,
     @Ctx() ctx: Context,
-  ): Promise<SetQuietHoursPayload> {
+  ) {
     return { quietHours: await setQuietHours(ctx, input) };
   }
 }

@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { logout, revokeSessions } from "../domain/tokens/sessions.js";
 import {
@@ -27,7 +15,7 @@ import {
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
-import { enumType } from "./engine/declarations.js";
+import { Mutates, enumType } from "./engine/declarations.js";
 import { DateTime } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
@@ -103,46 +91,6 @@ export class RevokeApiKeyInput {
   @Field({ description: "ID of the API key." }) id!: string;
 }
 
-/** Payload of mutations of one key, which is read in the mutation's transaction. */
-interface KeyPayload {
-  keyId: string;
-}
-
-@ObjectType({ description: "Payload of `createApiKey`." })
-export class CreateApiKeyPayload {
-  @Field({ description: "The token, including its secret. Returned only once.", simple: true })
-  token!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => ApiKeyType, { description: "The API key of the token." })
-  apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
-    return ctx.load(apiKeysByIds, keyId);
-  }
-}
-
-@ObjectType({ description: "Payload of `updateApiKey`." })
-export class UpdateApiKeyPayload {
-  @Field(() => ApiKeyType, { description: "The renamed API token." })
-  apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
-    return ctx.load(apiKeysByIds, keyId);
-  }
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `revokeApiKey`." })
-export class RevokeApiKeyPayload {
-  @Field(() => ApiKeyType, { description: "The revoked API key." }) apiKey!: ApiKeyRow;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `revokeSessions`." })
-export class RevokeSessionsPayload {
-  @Field(() => Int, { description: "Number of revoked sessions." }) revokedCount!: number;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `logout`." })
-export class LogoutPayload {
-  @Field({ description: "ID of the revoked API key." }) apiKeyId!: string;
-}
-
 @Resolver(() => ApiKeyType)
 export class TokensResolver {
   @FieldResolver(() => PublicUserType, { description: "Owner of the key." })
@@ -168,23 +116,31 @@ export class TokensResolver {
     return listApiKeys(ctx, user, kind);
   }
 
-  @Mutation(() => CreateApiKeyPayload, {
-    description:
-      "Creates an API token. If the caller's credential is restricted by scopes, the token gets at most its scopes and its remaining lifetime.",
-  })
+  @Mutates(
+    "Creates an API token. If the caller's credential is restricted by scopes, the token gets at most its scopes and its remaining lifetime.",
+    {
+      token: { type: () => String, description: "The token, including its secret. Returned only once." },
+      apiKey: { type: () => ApiKeyType, description: "The API key of the token.", covers: "everything" },
+    },
+  )
   @Access({ needs: ["api_key:create"], openTo: ["session", "token"] })
   async createApiKey(@Arg("input", { description: "The new token." }) input: CreateApiKeyInput, @Ctx() ctx: Context) {
     const { id, token } = await createApiKey(ctx, input);
-    return { keyId: id, token };
+    return { token, apiKey: () => ctx.load(apiKeysByIds, id) };
   }
 
-  @Mutation(() => UpdateApiKeyPayload, { description: "Renames an API token." })
+  @Mutates("Renames an API token.", {
+    apiKey: { type: () => ApiKeyType, description: "The renamed API token." },
+  })
   @Access({ needs: ["api_key:update"], openTo: ["session", "token"] })
   async updateApiKey(@Arg("input", { description: "The change." }) input: UpdateApiKeyInput, @Ctx() ctx: Context) {
-    return { keyId: await updateApiKey(ctx, input) };
+    const id = await updateApiKey(ctx, input);
+    return { apiKey: () => ctx.load(apiKeysByIds, id) };
   }
 
-  @Mutation(() => RevokeApiKeyPayload, { description: "Revokes an API key immediately." })
+  @Mutates("Revokes an API key immediately.", {
+    apiKey: { type: () => ApiKeyType, description: "The revoked API key." },
+  })
   @Access({ needs: ["api_key:delete"], openTo: ["session", "token"] })
   async revokeApiKey(
     @Arg("input", { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
@@ -193,8 +149,8 @@ export class TokensResolver {
     return { apiKey: await revokeApiKey(ctx, id) };
   }
 
-  @Mutation(() => RevokeSessionsPayload, {
-    description: "Revokes all sessions of the caller except the one making the request. Requires a session.",
+  @Mutates("Revokes all sessions of the caller except the one making the request. Requires a session.", {
+    revokedCount: { type: () => Int, description: "Number of revoked sessions." },
   })
   @Access({ needs: ["api_key:delete"], openTo: ["session"] })
   async revokeSessions(@Ctx() ctx: Context) {
@@ -202,10 +158,12 @@ export class TokensResolver {
   }
 
   @Access({ anyScope: true, openTo: ["session", "token", "application"] })
-  @Mutation(() => LogoutPayload, {
-    description:
-      "Revokes the credential that authenticates the request, whatever its scopes. OAuth2 applications revoke theirs with `revokeOAuth2Token`.",
-  })
+  @Mutates(
+    "Revokes the credential that authenticates the request, whatever its scopes. OAuth2 applications revoke theirs with `revokeOAuth2Token`.",
+    {
+      apiKeyId: { type: () => String, description: "ID of the revoked API key." },
+    },
+  )
   async logout(@Ctx() ctx: Context) {
     return { apiKeyId: await logout(ctx) };
   }

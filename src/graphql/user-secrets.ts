@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type CreateUserSecret,
@@ -13,7 +13,8 @@ import {
   type UserSecretRow,
   type UserSecretUsage,
 } from "../domain/user-secrets/user-secrets.js";
-import { Access, type AccessOptions } from "./engine/access.js";
+import { Access } from "./engine/access.js";
+import { Mutates } from "./engine/declarations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 
 @Access({ readWith: "user_secret:read", references: ["id", "name"] })
@@ -88,24 +89,7 @@ class DeleteUserSecretInput implements SecretReference {
   @Field({ description: "Exact name of the secret." }) name!: string;
 }
 
-/** Builds the payload type of a mutation: the secret after the mutation, or before its deletion. */
-function secretPayload(verb: string, description: string, access: AccessOptions = {}) {
-  @ObjectType(`${verb}UserSecretPayload`, { simpleResolvers: true, description })
-  class Payload implements SecretPayload {
-    @Access(access)
-    @Field(() => UserSecretType, { description: "The secret, without its value." })
-    userSecret!: UserSecretRow;
-  }
-  return Payload;
-}
-
-interface SecretPayload {
-  userSecret: UserSecretRow;
-}
-
-const CreateUserSecretPayload = secretPayload("Create", "Payload of `createUserSecret`.", { covers: "everything" });
-const UpdateUserSecretPayload = secretPayload("Update", "Payload of `updateUserSecret`.");
-const DeleteUserSecretPayload = secretPayload("Delete", "Payload of `deleteUserSecret`, with the deleted secret.");
+const userSecret = { type: () => UserSecretType, description: "The secret, without its value." };
 
 @Resolver()
 export class UserSecretsResolver {
@@ -141,33 +125,33 @@ export class UserSecretsResolver {
   }
 
   @Access({ needs: ["user_secret:create"] })
-  @Mutation(() => CreateUserSecretPayload, { description: "Creates a secret of the caller." })
+  @Mutates("Creates a secret of the caller.", { userSecret: { ...userSecret, covers: "everything" } })
   async createUserSecret(
     @Arg("input", { description: "The new secret." }) input: CreateUserSecretInput,
     @Ctx() ctx: Context,
-  ): Promise<SecretPayload> {
+  ) {
     return { userSecret: await createUserSecret(ctx, input) };
   }
 
   @Access({ needs: ["user_secret:update"] })
-  @Mutation(() => UpdateUserSecretPayload, {
-    description: "Updates a secret of the caller. Running workspaces keep the old value until they restart.",
-  })
+  @Mutates("Updates a secret of the caller. Running workspaces keep the old value until they restart.", { userSecret })
   async updateUserSecret(
     @Arg("input", { description: "The changes." }) input: UpdateUserSecretInput,
     @Ctx() ctx: Context,
-  ): Promise<SecretPayload> {
+  ) {
     return { userSecret: await updateUserSecret(ctx, input) };
   }
 
   @Access({ needs: ["user_secret:delete"] })
-  @Mutation(() => DeleteUserSecretPayload, {
-    description: "Deletes a secret of the caller. Running workspaces keep the value until they restart.",
-  })
+  @Mutates(
+    "Deletes a secret of the caller. Running workspaces keep the value until they restart.",
+    { userSecret },
+    "Payload of `deleteUserSecret`, with the deleted secret.",
+  )
   async deleteUserSecret(
     @Arg("input", { description: "The secret to delete." }) input: DeleteUserSecretInput,
     @Ctx() ctx: Context,
-  ): Promise<SecretPayload> {
+  ) {
     return { userSecret: await deleteUserSecret(ctx, input) };
   }
 }

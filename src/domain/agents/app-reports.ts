@@ -74,8 +74,8 @@ export interface AppStatusReport {
 /** Number of statuses that are kept of each app. */
 const mostStatuses = 100;
 
-/** Records a status of an app of the calling agent. Work moves the deadline of the workspace. */
-export async function reportAppStatus(ctx: Context, report: AppStatusReport): Promise<AppStatusOfAgent> {
+/** Records a status of an app of the calling agent, and returns the id of the agent. Work moves the deadline of the workspace. */
+export async function reportAppStatus(ctx: Context, report: AppStatusReport): Promise<string> {
   const agent = callingAgent(ctx);
   const { appSlug, state, message } = report;
   const uri = report.uri ?? "";
@@ -114,13 +114,7 @@ export async function reportAppStatus(ctx: Context, report: AppStatusReport): Pr
   if (state === "working" || before === "working") await noteActivity(ctx, [agent.workspaceId]);
   ctx.publish(workspaceHint(agent.workspaceId));
   if (taskId !== null) await appStatusReported(ctx, { taskId, appId, lifecycle, before, state });
-  return { agentId: agent.id, appId };
-}
-
-/** The ids that the payload of a report reads. */
-export interface AppStatusOfAgent {
-  agentId: string;
-  appId: string;
+  return agent.id;
 }
 
 const messageProblem = (text: string): string | undefined =>

@@ -59,7 +59,7 @@ function configurationOf(
 /** The registration of an application. One that can keep a secret gets it when it registers. */
 export interface Registered {
   client: ClientConfiguration;
-  clientSecret?: string;
+  clientSecret: string | undefined;
 }
 
 /** What identifies an application that manages its registration (RFC 7592 §1.2). */

@@ -1,16 +1,4 @@
-import {
-  Arg,
-  ArgsType,
-  Ctx,
-  Field,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Resolver,
-  Root,
-  Subscription,
-} from "type-graphql";
+import { Arg, ArgsType, Ctx, Field, InputType, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import {
   AgentLogLevel,
   type AgentLogRow,
@@ -22,7 +10,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/kernel/log-lines.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -75,22 +63,16 @@ class AppendAgentLogsInput implements AppendAgentLogs {
   @Field(() => [AgentLogInput], { description: "The lines in their order, at most 100." }) logs!: AgentLogInput[];
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `appendAgentLogs`." })
-class AppendAgentLogsPayload {
-  @Field({
-    description: "Whether lines were dropped, now or before, because the log of the agent is limited to 1 MiB.",
-  })
-  overflowed!: boolean;
-}
-
 @Resolver()
 export class AgentLogsResolver {
   @Access({ openTo: ["agent"] })
-  @Mutation(() => AppendAgentLogsPayload, { description: "Appends lines to the log of the calling agent." })
-  async appendAgentLogs(
-    @Arg("input", { description: "The lines." }) input: AppendAgentLogsInput,
-    @Ctx() ctx: Context,
-  ): Promise<AppendAgentLogsPayload> {
+  @Mutates("Appends lines to the log of the calling agent.", {
+    overflowed: {
+      type: () => Boolean,
+      description: "Whether lines were dropped, now or before, because the log of the agent is limited to 1 MiB.",
+    },
+  })
+  async appendAgentLogs(@Arg("input", { description: "The lines." }) input: AppendAgentLogsInput, @Ctx() ctx: Context) {
     return { overflowed: await appendAgentLogs(ctx, input) };
   }
 

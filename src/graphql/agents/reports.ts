@@ -1,12 +1,7 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
-import { AgentLifecycle, agentsById, type AgentRow } from "../../domain/agents/agents.js";
+import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
+import { AgentLifecycle, agentsById } from "../../domain/agents/agents.js";
 import { AppHealth, AppState } from "../../domain/agents/apps.js";
-import {
-  type AppStatusOfAgent,
-  type AppStatusReport,
-  reportAppHealth,
-  reportAppStatus,
-} from "../../domain/agents/app-reports.js";
+import { type AppStatusReport, reportAppHealth, reportAppStatus } from "../../domain/agents/app-reports.js";
 import {
   type AgentResources,
   type AgentStartup,
@@ -19,7 +14,7 @@ import {
 import { reportScriptResult, type ScriptResult, ScriptStatus } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceAgentType } from "./agents.js";
 import { AgentSubsystem } from "./kinds.js";
@@ -33,25 +28,6 @@ enumType({ ReportedAppState }, "What a program in a workspace app does, as it re
   COMPLETE: "It has completed its work.",
   FAILURE: "It could not complete its work. Read back as FAILED.",
 });
-
-/** Payload of mutations of an agent. Holds its ID; the agent is read in the transaction of the mutation. */
-@ObjectType()
-abstract class ReportedAgent {
-  agentId!: string;
-
-  @Field(() => WorkspaceAgentType, { description: "The agent after the report." })
-  agent(@Ctx() ctx: Context): Promise<AgentRow | undefined> {
-    return ctx.load(agentsById, this.agentId);
-  }
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `agentHeartbeat`." })
-class AgentHeartbeatPayload {
-  @Field({
-    description: "Whether the agent must end, because a stop or a deletion of the workspace has begun.",
-  })
-  shutdown!: boolean;
-}
 
 @InputType({ description: "Input of `reportAgentStartup`." })
 class ReportAgentStartupInput implements AgentStartup {
@@ -113,108 +89,88 @@ class ReportAgentResourcesInput implements AgentResources {
   @Field(() => BigInt, { nullable: true, description: "All disk space, in bytes." }) diskTotalBytes?: number | null;
 }
 
-@ObjectType({ description: "Payload of `reportAgentStartup`." })
-class ReportAgentStartupPayload extends ReportedAgent {}
+const reportedAgent = { agent: { type: () => WorkspaceAgentType, description: "The agent after the report." } };
 
-@ObjectType({ description: "Payload of `reportAgentLifecycle`." })
-class ReportAgentLifecyclePayload extends ReportedAgent {}
-
-@ObjectType({ description: "Payload of `reportAppHealth`." })
-class ReportAppHealthPayload extends ReportedAgent {}
-
-@ObjectType({ description: "Payload of `reportAppStatus`." })
-class ReportAppStatusPayload extends ReportedAgent {}
-
-@ObjectType({ description: "Payload of `reportScriptResult`." })
-class ReportScriptResultPayload extends ReportedAgent {}
-
-@ObjectType({ description: "Payload of `reportAgentResources`." })
-class ReportAgentResourcesPayload extends ReportedAgent {}
-
-@ObjectType({ description: "Payload of `disconnectAgent`." })
-class DisconnectAgentPayload extends ReportedAgent {}
-
-/** What the payloads hold. */
-type Reported = Promise<{ agentId: string }>;
+/** The payload of a report of an agent, which is read if selected. */
+const reported = (ctx: Context, id: string) => ({ agent: () => ctx.load(agentsById, id) });
 
 @Resolver()
 export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
-  @Mutation(() => AgentHeartbeatPayload, {
-    description: "Records that the calling agent is connected. To be called every 10 seconds.",
+  @Mutates("Records that the calling agent is connected. To be called every 10 seconds.", {
+    shutdown: {
+      type: () => Boolean,
+      description: "Whether the agent must end, because a stop or a deletion of the workspace has begun.",
+    },
   })
-  async agentHeartbeat(@Ctx() ctx: Context): Promise<AgentHeartbeatPayload> {
+  async agentHeartbeat(@Ctx() ctx: Context) {
     return { shutdown: await heartbeatAgent(ctx) };
   }
 
   @Access({ openTo: ["agent"] })
-  @Mutation(() => ReportAgentStartupPayload, { description: "Records what the calling agent is, when it starts." })
+  @Mutates("Records what the calling agent is, when it starts.", reportedAgent)
   async reportAgentStartup(
     @Arg("input", { description: "The agent." }) input: ReportAgentStartupInput,
     @Ctx() ctx: Context,
-  ): Reported {
-    return { agentId: await reportAgentStartup(ctx, input) };
+  ) {
+    return reported(ctx, await reportAgentStartup(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
-  @Mutation(() => ReportAgentLifecyclePayload, {
-    description:
-      "Records the state of the calling agent. Fails with CONFLICT for an earlier state than the current one.",
-  })
+  @Mutates(
+    "Records the state of the calling agent. Fails with CONFLICT for an earlier state than the current one.",
+    reportedAgent,
+  )
   async reportAgentLifecycle(
     @Arg("input", { description: "The state." }) { state }: ReportAgentLifecycleInput,
     @Ctx() ctx: Context,
-  ): Reported {
-    return { agentId: await reportAgentLifecycle(ctx, state) };
+  ) {
+    return reported(ctx, await reportAgentLifecycle(ctx, state));
   }
 
   @Access({ openTo: ["agent"] })
-  @Mutation(() => ReportAppHealthPayload, { description: "Records the health of apps of the calling agent." })
+  @Mutates("Records the health of apps of the calling agent.", reportedAgent)
   async reportAppHealth(
     @Arg("input", { description: "The apps." }) { apps }: ReportAppHealthInput,
     @Ctx() ctx: Context,
-  ): Reported {
-    return { agentId: await reportAppHealth(ctx, apps) };
+  ) {
+    return reported(ctx, await reportAppHealth(ctx, apps));
   }
 
   @Access({ openTo: ["agent"] })
-  @Mutation(() => ReportAppStatusPayload, {
-    description:
-      "Records what a program does in an app of the calling agent. Work moves the deadline of the workspace.",
-  })
-  reportAppStatus(
+  @Mutates(
+    "Records what a program does in an app of the calling agent. Work moves the deadline of the workspace.",
+    reportedAgent,
+  )
+  async reportAppStatus(
     @Arg("input", { description: "The status." }) input: ReportAppStatusInput,
     @Ctx() ctx: Context,
-  ): Promise<AppStatusOfAgent> {
-    return reportAppStatus(ctx, input);
+  ) {
+    return reported(ctx, await reportAppStatus(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
-  @Mutation(() => ReportScriptResultPayload, { description: "Records the result of a script of the calling agent." })
+  @Mutates("Records the result of a script of the calling agent.", reportedAgent)
   async reportScriptResult(
     @Arg("input", { description: "The result." }) input: ReportScriptResultInput,
     @Ctx() ctx: Context,
-  ): Reported {
-    return { agentId: await reportScriptResult(ctx, input) };
+  ) {
+    return reported(ctx, await reportScriptResult(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
-  @Mutation(() => ReportAgentResourcesPayload, {
-    description: "Records memory and disk of the machine of the calling agent.",
-  })
+  @Mutates("Records memory and disk of the machine of the calling agent.", reportedAgent)
   async reportAgentResources(
     @Arg("input", { description: "Memory and disk." })
     input: ReportAgentResourcesInput,
     @Ctx() ctx: Context,
-  ): Reported {
-    return { agentId: await reportAgentResources(ctx, input) };
+  ) {
+    return reported(ctx, await reportAgentResources(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
-  @Mutation(() => DisconnectAgentPayload, {
-    description: "Records that the calling agent ends its connection. The next heartbeat begins another.",
-  })
-  async disconnectAgent(@Ctx() ctx: Context): Reported {
-    return { agentId: await disconnectAgent(ctx) };
+  @Mutates("Records that the calling agent ends its connection. The next heartbeat begins another.", reportedAgent)
+  async disconnectAgent(@Ctx() ctx: Context) {
+    return reported(ctx, await disconnectAgent(ctx));
   }
 }

@@ -5,7 +5,6 @@ import type { AccessToken, LinkChange } from "../../domain/external-auth/deliver
 import type { CompleteDevice } from "../../domain/external-auth/device-flow.js";
 import type { ExternalAuth, ExternalAuthOverview } from "../../domain/external-auth/external-auth.js";
 import { type ExternalAuthProvider, ExternalAuthProviderType } from "../../domain/external-auth/providers.js";
-import type { Unlinked } from "../../domain/external-auth/unlinking.js";
 import type { DeviceAuthorization } from "../../domain/outside/external-providers/responses.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
@@ -190,20 +189,4 @@ export class CompleteExternalAuthDeviceInput implements CompleteDevice {
   @Field({ description: providerRule }) providerId!: string;
   @Field(() => String, { nullable: true, description: "The device code. Default: the caller's newest one." })
   deviceCode?: string | null;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteExternalAuth`." })
-export class DeleteExternalAuthPayload implements Unlinked {
-  @Field({ description: "ID of the provider." }) providerId!: string;
-  @Field({ description: "Whether the provider has revoked the tokens." }) tokenRevoked!: boolean;
-  @Field(() => String, {
-    nullable: true,
-    description: "Why the provider has not revoked them; null if it has, or if it revokes none.",
-  })
-  tokenRevocationError!: string | null;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `startExternalAuthDevice`." })
-export class StartExternalAuthDevicePayload {
-  @Field(() => ExternalAuthDevice, { description: "The device code." }) device!: DeviceAuthorization;
 }

@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   aiBudgetOf,
@@ -24,6 +12,7 @@ import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { groupReference, GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 
@@ -109,24 +98,6 @@ export class RecordAiUsageInput {
   entries!: AiUsageEntryInput[];
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `setGroupAiBudget`." })
-export class SetGroupAiBudgetPayload {
-  @Access({ covers: "everything" })
-  @Field({ description: "The budget after the change." })
-  groupAiBudget!: GroupAiBudgetType;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteGroupAiBudget`." })
-export class DeleteGroupAiBudgetPayload {
-  @Field({ description: "The deleted budget." }) groupAiBudget!: GroupAiBudgetType;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `recordAiUsage`." })
-export class RecordAiUsagePayload {
-  @Field(() => Int, { description: "Number of entries recorded; entries with a known ID are not counted." })
-  recorded!: number;
-}
-
 @Resolver(() => GroupType)
 export class GroupBudgetsResolver {
   @Access({ needs: ["group_ai_budget:read"] })
@@ -151,29 +122,35 @@ export class GroupBudgetsResolver {
   }
 
   @Access({ needs: ["group_ai_budget:update"] })
-  @Mutation(() => SetGroupAiBudgetPayload, { description: "Creates or replaces the AI budget of a group." })
+  @Mutates("Creates or replaces the AI budget of a group.", {
+    groupAiBudget: { type: () => GroupAiBudgetType, description: "The budget after the change.", covers: "everything" },
+  })
   async setGroupAiBudget(
     @Arg("input", { description: "The budget." }) input: SetGroupAiBudgetInput,
     @Ctx() ctx: Context,
-  ): Promise<SetGroupAiBudgetPayload> {
+  ) {
     return { groupAiBudget: await setGroupAiBudget(ctx, input) };
   }
 
   @Access({ needs: ["group_ai_budget:delete"] })
-  @Mutation(() => DeleteGroupAiBudgetPayload, { description: "Deletes the AI budget of a group." })
+  @Mutates("Deletes the AI budget of a group.", {
+    groupAiBudget: { type: () => GroupAiBudgetType, description: "The deleted budget." },
+  })
   async deleteGroupAiBudget(
     @Arg("input", { description: "The group." }) { group }: DeleteGroupAiBudgetInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteGroupAiBudgetPayload> {
+  ) {
     return { groupAiBudget: await deleteGroupAiBudget(ctx, group) };
   }
 
   @Access({ needs: ["group_ai_budget:update"] })
-  @Mutation(() => RecordAiUsagePayload, { description: "Records the AI spending of tasks." })
+  @Mutates("Records the AI spending of tasks.", {
+    recorded: { type: () => Int, description: "Number of entries recorded; entries with a known ID are not counted." },
+  })
   async recordAiUsage(
     @Arg("input", { description: "The entries to record." }) input: RecordAiUsageInput,
     @Ctx() ctx: Context,
-  ): Promise<RecordAiUsagePayload> {
+  ) {
     return { recorded: await recordAiUsage(ctx, input) };
   }
 

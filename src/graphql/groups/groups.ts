@@ -7,7 +7,6 @@ import {
   FieldResolver,
   InputType,
   Int,
-  Mutation,
   ObjectType,
   Query,
   Resolver,
@@ -31,7 +30,7 @@ import {
 import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
 import { OrganizationType } from "../organizations/organizations.js";
@@ -173,27 +172,10 @@ export class DeleteGroupInput {
   group!: string;
 }
 
-/** Payload of mutations of a group. Holds its ID; the group is read in the mutation's transaction. */
-@ObjectType()
-abstract class ChangedGroup {
-  groupId!: string;
+const changedGroup = { group: { type: () => GroupType, description: "The group after the change." } };
 
-  @Field(() => GroupType, { description: "The group after the change." })
-  group(@Ctx() ctx: Context): Promise<GroupRow> {
-    return findGroup(ctx, this.groupId);
-  }
-}
-
-@ObjectType({ description: "Payload of `createGroup`." })
-export class CreateGroupPayload extends ChangedGroup {}
-
-@ObjectType({ description: "Payload of `updateGroup`." })
-export class UpdateGroupPayload extends ChangedGroup {}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteGroup`." })
-export class DeleteGroupPayload {
-  @Field(() => GroupType, { description: "The deleted group." }) group!: GroupRow;
-}
+/** The payload of a mutation that changes a group, which is read if selected. */
+const changed = (ctx: Context, id: string) => ({ group: () => findGroup(ctx, id) });
 
 @Resolver(() => GroupType)
 export class GroupsResolver {
@@ -265,29 +247,25 @@ export class GroupsResolver {
   }
 
   @Access({ needs: ["group:create"] })
-  @Mutation(() => CreateGroupPayload, { description: "Creates a group without members." })
-  async createGroup(
-    @Arg("input", { description: "The new group." }) input: CreateGroupInput,
-    @Ctx() ctx: Context,
-  ): Promise<{ groupId: string }> {
-    return { groupId: await createGroup(ctx, input) };
+  @Mutates("Creates a group without members.", changedGroup)
+  async createGroup(@Arg("input", { description: "The new group." }) input: CreateGroupInput, @Ctx() ctx: Context) {
+    return changed(ctx, await createGroup(ctx, input));
   }
 
   @Access({ needs: ["group:update"] })
-  @Mutation(() => UpdateGroupPayload, { description: "Updates a group and its membership atomically." })
-  async updateGroup(
-    @Arg("input", { description: "The changes." }) input: UpdateGroupInput,
-    @Ctx() ctx: Context,
-  ): Promise<{ groupId: string }> {
-    return { groupId: await updateGroup(ctx, input) };
+  @Mutates("Updates a group and its membership atomically.", changedGroup)
+  async updateGroup(@Arg("input", { description: "The changes." }) input: UpdateGroupInput, @Ctx() ctx: Context) {
+    return changed(ctx, await updateGroup(ctx, input));
   }
 
   @Access({ needs: ["group:delete"] })
-  @Mutation(() => DeleteGroupPayload, { description: "Deletes a group with its memberships and its AI budget." })
+  @Mutates("Deletes a group with its memberships and its AI budget.", {
+    group: { type: () => GroupType, description: "The deleted group." },
+  })
   async deleteGroup(
     @Arg("input", { description: "The group to delete." }) { group }: DeleteGroupInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteGroupPayload> {
+  ) {
     return { group: await deleteGroup(ctx, group) };
   }
 }

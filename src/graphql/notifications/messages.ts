@@ -1,17 +1,4 @@
-import {
-  Arg,
-  Args,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
@@ -31,7 +18,7 @@ import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../.
 import { sendTestNotification } from "../../domain/notifications/custom.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -136,23 +123,6 @@ export class DiscardNotificationMessagesInput implements RepairMessages {
   filter?: UndeliveredNotificationFilterInput;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `sendTestNotification`." })
-export class SendTestNotificationPayload {
-  @Access({ countsAs: 2 })
-  @Field(() => [UUID], { description: "IDs of the messages: one for each method." })
-  messageIds!: string[];
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `retryNotificationMessages`." })
-export class RetryNotificationMessagesPayload {
-  @Field(() => Int, { description: "Number of messages that are sent again." }) retried!: number;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `discardNotificationMessages`." })
-export class DiscardNotificationMessagesPayload {
-  @Field(() => Int, { description: "Number of messages that were given up." }) discarded!: number;
-}
-
 @Resolver(() => NotificationMessageType)
 export class NotificationMessagesResolver {
   @FieldResolver(() => NotificationTemplateType, { nullable: true, description: "The template; null if it is gone." })
@@ -194,32 +164,34 @@ export class NotificationMessagesResolver {
   }
 
   @Access({ needs: ["notification_message:create"] })
-  @Mutation(() => SendTestNotificationPayload, {
-    description: "Sends a test notification to the caller, an owner. At most 60 per minute.",
+  @Mutates("Sends a test notification to the caller, an owner. At most 60 per minute.", {
+    messageIds: { type: () => [UUID], description: "IDs of the messages: one for each method.", countsAs: 2 },
   })
-  async sendTestNotification(@Ctx() ctx: Context): Promise<SendTestNotificationPayload> {
+  async sendTestNotification(@Ctx() ctx: Context) {
     return { messageIds: await sendTestNotification(ctx) };
   }
 
   @Access({ needs: ["notification_message:update"] })
-  @Mutation(() => RetryNotificationMessagesPayload, {
-    description: "Sends messages again that could not be delivered, except for one-time passcodes.",
+  @Mutates("Sends messages again that could not be delivered, except for one-time passcodes.", {
+    retried: { type: () => Int, description: "Number of messages that are sent again." },
   })
   async retryNotificationMessages(
     @Arg("input", { description: "The messages." })
     input: RetryNotificationMessagesInput,
     @Ctx() ctx: Context,
-  ): Promise<RetryNotificationMessagesPayload> {
+  ) {
     return { retried: await retryNotificationMessages(ctx, input) };
   }
 
   @Access({ needs: ["notification_message:update"] })
-  @Mutation(() => DiscardNotificationMessagesPayload, { description: "Gives up messages that could not be delivered." })
+  @Mutates("Gives up messages that could not be delivered.", {
+    discarded: { type: () => Int, description: "Number of messages that were given up." },
+  })
   async discardNotificationMessages(
     @Arg("input", { description: "The messages." })
     input: DiscardNotificationMessagesInput,
     @Ctx() ctx: Context,
-  ): Promise<DiscardNotificationMessagesPayload> {
+  ) {
     return { discarded: await discardNotificationMessages(ctx, input) };
   }
 }

@@ -6,7 +6,6 @@ import {
   Field,
   InputType,
   Int,
-  Mutation,
   ObjectType,
   Query,
   Resolver,
@@ -29,7 +28,7 @@ import {
 import type { Page } from "../../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -139,45 +138,6 @@ export class MarkInboxNotificationInput {
   @Field({ description: "True marks it as read, false as unread." }) isRead!: boolean;
 }
 
-@ObjectType({ description: "Payload of `sendCustomNotification`." })
-export class SendCustomNotificationPayload {
-  notificationId!: string | undefined;
-
-  @Access({ covers: "everything" })
-  @Field(() => InboxNotificationType, {
-    nullable: true,
-    description: "The new notification; null if an earlier request with the idempotency key created it.",
-  })
-  notification(@Root() { notificationId }: SendCustomNotificationPayload, @Ctx() ctx: Context) {
-    return notificationId && readInboxNotification(ctx, notificationId);
-  }
-}
-
-@ObjectType({ description: "Payload of `markInboxNotification`." })
-export class MarkInboxNotificationPayload {
-  notificationId!: string;
-
-  @Field(() => InboxNotificationType, { description: "The notification." })
-  notification(@Root() { notificationId }: MarkInboxNotificationPayload, @Ctx() ctx: Context) {
-    return readInboxNotification(ctx, notificationId);
-  }
-
-  @Access({ needs: ["inbox_notification:read"] })
-  @Field(() => Int, { description: "Number of unread notifications in the inbox." })
-  unreadCount(@Ctx() ctx: Context) {
-    return countUnread(ctx);
-  }
-}
-
-@ObjectType({ description: "Payload of `markAllInboxNotificationsRead`." })
-export class MarkAllInboxNotificationsReadPayload {
-  @Access({ needs: ["inbox_notification:read"] })
-  @Field(() => Int, { description: "Number of unread notifications in the inbox after the change." })
-  unreadCount(@Ctx() ctx: Context) {
-    return countUnread(ctx);
-  }
-}
-
 @ObjectType({ description: "A page of an inbox, newest first." })
 export class InboxNotificationConnection extends connectionOf("InboxNotification", () => InboxNotificationType, {
   most: mostCounted,
@@ -213,36 +173,52 @@ export class NotificationsResolver {
   }
 
   @Access({ needs: ["notification_message:create"] })
-  @Mutation(() => SendCustomNotificationPayload, {
-    description: "Sends a notification with the caller's own text to the caller. At most 20 per minute.",
+  @Mutates("Sends a notification with the caller's own text to the caller. At most 20 per minute.", {
+    notification: {
+      type: () => InboxNotificationType,
+      nullable: true,
+      description: "The new notification; null if an earlier request with the idempotency key created it.",
+      covers: "everything",
+    },
   })
   async sendCustomNotification(
     @Arg("input", { description: "The texts, and an idempotency key." })
     input: SendCustomNotificationInput,
     @Ctx() ctx: Context,
   ) {
-    return { notificationId: await sendCustomNotification(ctx, input.content, input.idempotencyKey) };
+    const id = await sendCustomNotification(ctx, input.content, input.idempotencyKey);
+    return { notification: () => id && readInboxNotification(ctx, id) };
   }
 
   @Access({ needs: ["inbox_notification:update"] })
-  @Mutation(() => MarkInboxNotificationPayload, {
-    description: "Marks a notification as read or unread. Repeating a mark keeps its time.",
+  @Mutates("Marks a notification as read or unread. Repeating a mark keeps its time.", {
+    notification: { type: () => InboxNotificationType, description: "The notification." },
+    unreadCount: {
+      type: () => Int,
+      description: "Number of unread notifications in the inbox.",
+      needs: ["inbox_notification:read"],
+    },
   })
   async markInboxNotification(
     @Arg("input", { description: "The notification and the mark." })
     input: MarkInboxNotificationInput,
     @Ctx() ctx: Context,
   ) {
-    return { notificationId: await markInboxNotification(ctx, input) };
+    const id = await markInboxNotification(ctx, input);
+    return { notification: () => readInboxNotification(ctx, id), unreadCount: () => countUnread(ctx) };
   }
 
   @Access({ needs: ["inbox_notification:update"] })
-  @Mutation(() => MarkAllInboxNotificationsReadPayload, {
-    description: "Marks all notifications in the caller's inbox as read.",
+  @Mutates("Marks all notifications in the caller's inbox as read.", {
+    unreadCount: {
+      type: () => Int,
+      description: "Number of unread notifications in the inbox after the change.",
+      needs: ["inbox_notification:read"],
+    },
   })
   async markAllInboxNotificationsRead(@Ctx() ctx: Context) {
     await markAllInboxNotificationsRead(ctx);
-    return {};
+    return { unreadCount: () => countUnread(ctx) };
   }
 
   @Access({ needs: ["inbox_notification:read"], sharesEvents: true })

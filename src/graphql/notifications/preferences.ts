@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
 import {
@@ -10,6 +10,7 @@ import {
   type UpdatePreferences,
 } from "../../domain/notifications/preferences.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { NotificationTemplateType } from "./templates.js";
 
@@ -46,17 +47,6 @@ export class UpdateNotificationPreferencesInput implements UpdatePreferences {
   method?: DeliveryMethod | null;
 }
 
-@ObjectType({ description: "Payload of `updateNotificationPreferences`." })
-export class UpdateNotificationPreferencesPayload {
-  userId!: string;
-
-  @Access({ covers: "everything", countsAs: 30 })
-  @Field(() => [NotificationPreferenceType], { description: "All decisions of the user, by name of the template." })
-  preferences(@Root() { userId }: UpdateNotificationPreferencesPayload, @Ctx() ctx: Context): Promise<PreferenceRow[]> {
-    return preferencesOfUser(ctx, userId);
-  }
-}
-
 @Resolver(() => NotificationPreferenceType)
 export class NotificationPreferencesResolver {
   @FieldResolver(() => NotificationTemplateType, { description: "The template." })
@@ -76,14 +66,20 @@ export class NotificationPreferencesResolver {
   }
 
   @Access({ needs: ["notification_preference:update"] })
-  @Mutation(() => UpdateNotificationPreferencesPayload, {
-    description: "Decides which notifications a user receives. For the user and owners.",
+  @Mutates("Decides which notifications a user receives. For the user and owners.", {
+    preferences: {
+      type: () => [NotificationPreferenceType],
+      description: "All decisions of the user, by name of the template.",
+      covers: "everything",
+      countsAs: 30,
+    },
   })
   async updateNotificationPreferences(
     @Arg("input", { description: "The decisions." })
     input: UpdateNotificationPreferencesInput,
     @Ctx() ctx: Context,
   ) {
-    return { userId: await updateNotificationPreferences(ctx, input) };
+    const userId = await updateNotificationPreferences(ctx, input);
+    return { preferences: () => preferencesOfUser(ctx, userId) };
   }
 }

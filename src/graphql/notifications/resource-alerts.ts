@@ -1,8 +1,8 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { AgentResource, reportResourceAlert, type ResourceAlert } from "../../domain/notifications/resource-alerts.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 
 enumType({ AgentResource }, "A resource of a workspace that can run out.", {
   MEMORY: "Main memory.",
@@ -25,25 +25,20 @@ export class ReportAgentResourceAlertInput implements ResourceAlert {
   volumes?: AgentVolumeInput[] | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `reportAgentResourceAlert`." })
-export class ReportAgentResourceAlertPayload {
-  @Field({
-    description: "Whether the owner is told. False if the agent has reported the resource in this hour (UTC) before.",
-  })
-  reported!: boolean;
-}
-
 @Resolver()
 export class ResourceAlertsResolver {
   @Access({ openTo: ["agent"] })
-  @Mutation(() => ReportAgentResourceAlertPayload, {
-    description: "Tells the owner of a workspace that it runs out of memory or disk space. For workspace agents.",
+  @Mutates("Tells the owner of a workspace that it runs out of memory or disk space. For workspace agents.", {
+    reported: {
+      type: () => Boolean,
+      description: "Whether the owner is told. False if the agent has reported the resource in this hour (UTC) before.",
+    },
   })
   async reportAgentResourceAlert(
     @Arg("input", { description: "The resource." })
     input: ReportAgentResourceAlertInput,
     @Ctx() ctx: Context,
-  ): Promise<ReportAgentResourceAlertPayload> {
+  ) {
     return { reported: await reportResourceAlert(ctx, input) };
   }
 }

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   DeliveryMethod,
@@ -15,7 +15,7 @@ import {
   updateNotificationSettings,
 } from "../../domain/notifications/settings.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { UUID } from "../engine/scalars.js";
 
 enumType({ NotificationDeliveryMethod: DeliveryMethod }, "How notifications reach users.", {
@@ -88,13 +88,6 @@ export class UpdateNotificationSettingsInput {
   notifierPaused!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `updateNotificationSettings`." })
-export class UpdateNotificationSettingsPayload {
-  @Field(() => NotificationSettingsType, { description: "The settings after the update." })
-  notificationSettings!: NotificationSettings;
-  @Field({ description: "Whether the update changed any setting." }) changed!: boolean;
-}
-
 @InputType({ description: "Input of `updateNotificationTemplateMethod`." })
 export class UpdateNotificationTemplateMethodInput {
   @Field(() => UUID, { description: "The template." }) template!: string;
@@ -104,19 +97,6 @@ export class UpdateNotificationTemplateMethodInput {
       "The method to use in addition to the inbox, `INBOX` for the inbox alone, null for the default. A method that is not configured is replaced by the default.",
   })
   method?: DeliveryMethod | null;
-}
-
-@ObjectType({ description: "Payload of `updateNotificationTemplateMethod`." })
-export class UpdateNotificationTemplateMethodPayload {
-  templateId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => NotificationTemplateType, { description: "The template." })
-  template(@Root() { templateId }: UpdateNotificationTemplateMethodPayload, @Ctx() ctx: Context): Promise<TemplateRow> {
-    return readNotificationTemplate(ctx, templateId);
-  }
-
-  @Field({ description: "Whether the method changed.", simple: true }) changed!: boolean;
 }
 
 @Resolver(() => NotificationTemplateType)
@@ -163,24 +143,29 @@ export class NotificationTemplatesResolver {
   }
 
   @Access({ needs: ["deployment_config:update"] })
-  @Mutation(() => UpdateNotificationSettingsPayload, { description: "Replaces the settings of notifications." })
+  @Mutates("Replaces the settings of notifications.", {
+    notificationSettings: { type: () => NotificationSettingsType, description: "The settings after the update." },
+    changed: { type: () => Boolean, description: "Whether the update changed any setting." },
+  })
   updateNotificationSettings(
     @Arg("input", { description: "The new settings." })
     input: UpdateNotificationSettingsInput,
     @Ctx() ctx: Context,
-  ): Promise<UpdateNotificationSettingsPayload> {
+  ) {
     return updateNotificationSettings(ctx, input);
   }
 
   @Access({ needs: ["notification_template:update"] })
-  @Mutation(() => UpdateNotificationTemplateMethodPayload, {
-    description: "Chooses how the notifications of a template are delivered.",
+  @Mutates("Chooses how the notifications of a template are delivered.", {
+    template: { type: () => NotificationTemplateType, description: "The template.", covers: "everything" },
+    changed: { type: () => Boolean, description: "Whether the method changed." },
   })
-  updateNotificationTemplateMethod(
+  async updateNotificationTemplateMethod(
     @Arg("input", { description: "The template and the method." })
     input: UpdateNotificationTemplateMethodInput,
     @Ctx() ctx: Context,
   ) {
-    return updateNotificationTemplateMethod(ctx, input);
+    const { templateId, changed } = await updateNotificationTemplateMethod(ctx, input);
+    return { template: () => readNotificationTemplate(ctx, templateId), changed };
   }
 }

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type NotificationTransports,
@@ -6,6 +6,7 @@ import {
   updateNotificationTransports,
 } from "../../domain/notifications/transport-settings.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 
 @ObjectType("NotificationTransportSecret", {
   simpleResolvers: true,
@@ -97,21 +98,6 @@ export class UpdateNotificationTransportsInput {
   webhook?: WebhookTransportInput | null;
 }
 
-@ObjectType({ description: "Payload of `updateNotificationTransports`." })
-export class UpdateNotificationTransportsPayload {
-  @Field(() => NotificationTransportsType, { description: "The settings after the update." })
-  notificationTransports(@Ctx() ctx: Context): Promise<NotificationTransports> {
-    return readNotificationTransports(ctx);
-  }
-
-  @Field(() => String, {
-    nullable: true,
-    simple: true,
-    description: "The secret that this update generated; null if none. It cannot be read again.",
-  })
-  webhookSecret!: string | null;
-}
-
 @Resolver()
 export class NotificationTransportsResolver {
   @Access({ needs: ["deployment_config:update"] })
@@ -121,14 +107,20 @@ export class NotificationTransportsResolver {
   }
 
   @Access({ needs: ["deployment_config:update"] })
-  @Mutation(() => UpdateNotificationTransportsPayload, {
-    description: "Changes how notifications are delivered, on all replicas. Secrets are stored encrypted.",
+  @Mutates("Changes how notifications are delivered, on all replicas. Secrets are stored encrypted.", {
+    notificationTransports: { type: () => NotificationTransportsType, description: "The settings after the update." },
+    webhookSecret: {
+      type: () => String,
+      nullable: true,
+      description: "The secret that this update generated; null if none. It cannot be read again.",
+    },
   })
-  updateNotificationTransports(
+  async updateNotificationTransports(
     @Arg("input", { description: "The changes." })
     input: UpdateNotificationTransportsInput,
     @Ctx() ctx: Context,
-  ): Promise<{ webhookSecret: string | null }> {
-    return updateNotificationTransports(ctx, input);
+  ) {
+    const { webhookSecret } = await updateNotificationTransports(ctx, input);
+    return { notificationTransports: () => readNotificationTransports(ctx), webhookSecret };
   }
 }

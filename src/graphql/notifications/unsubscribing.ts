@@ -1,7 +1,8 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { readUnsubscription, unsubscribe, type Unsubscription } from "../../domain/notifications/unsubscribing.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 
 @ObjectType("NotificationUnsubscription", { description: "The mails that a link in a mail turns off." })
 export class NotificationUnsubscriptionType {
@@ -16,12 +17,6 @@ export class NotificationUnsubscriptionType {
 @InputType({ description: "Input of `unsubscribeFromNotification`." })
 export class UnsubscribeFromNotificationInput {
   @Field({ description: "Token of the link in a mail." }) token!: string;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `unsubscribeFromNotification`." })
-export class UnsubscribeFromNotificationPayload {
-  @Field(() => NotificationUnsubscriptionType, { description: "The mails that are turned off." })
-  unsubscription!: Unsubscription;
 }
 
 @Resolver()
@@ -39,15 +34,17 @@ export class UnsubscribingResolver {
   }
 
   @Access({ open: true, tries: { secrets: "tokens", accountOf: () => "unsubscription" } })
-  @Mutation(() => UnsubscribeFromNotificationPayload, {
-    description:
-      "Turns off the mails of a notification template for the user to whom a mail was sent, by the token of the link in it. Works without signing in, for 180 days.",
-  })
+  @Mutates(
+    "Turns off the mails of a notification template for the user to whom a mail was sent, by the token of the link in it. Works without signing in, for 180 days.",
+    {
+      unsubscription: { type: () => NotificationUnsubscriptionType, description: "The mails that are turned off." },
+    },
+  )
   async unsubscribeFromNotification(
     @Arg("input", { description: "The token." })
     { token }: UnsubscribeFromNotificationInput,
     @Ctx() ctx: Context,
-  ): Promise<UnsubscribeFromNotificationPayload> {
+  ) {
     return { unsubscription: await unsubscribe(ctx, token) };
   }
 }

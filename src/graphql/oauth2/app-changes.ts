@@ -1,9 +1,10 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import { createApp, type CreateApp, deleteApp, updateApp, type UpdateApp } from "../../domain/oauth2/app-changes.js";
 import type { AppFields } from "../../domain/oauth2/app-rules.js";
-import { type ClientRow, clientsById, GrantType } from "../../domain/oauth2/clients.js";
+import { clientsById, GrantType } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";
 
@@ -83,32 +84,8 @@ class DeleteOAuth2AppInput {
   @Field(() => UUID, { description: "ID of the application." }) id!: string;
 }
 
-/** Payload of mutations of an application, which is read in the mutation's transaction. */
-interface AppPayload {
-  id: string;
-}
-
-@ObjectType({ description: "Payload of `createOAuth2App`." })
-class CreateOAuth2AppPayload {
-  @Access({ covers: "everything" })
-  @Field(() => OAuth2AppType, { description: "The new application. It has no secret yet." })
-  oauth2App(@Root() { id }: AppPayload, @Ctx() ctx: Context): Promise<ClientRow> {
-    return ctx.load(clientsById, id);
-  }
-}
-
-@ObjectType({ description: "Payload of `updateOAuth2App`." })
-class UpdateOAuth2AppPayload {
-  @Field(() => OAuth2AppType, { description: "The application after the change." })
-  oauth2App(@Root() { id }: AppPayload, @Ctx() ctx: Context): Promise<ClientRow> {
-    return ctx.load(clientsById, id);
-  }
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteOAuth2App`." })
-class DeleteOAuth2AppPayload {
-  @Field(() => OAuth2AppType, { description: "The deleted application." }) oauth2App!: ClientRow;
-}
+/** The payload of a mutation that leaves an application behind, which is read if selected. */
+const changed = (ctx: Context, id: string) => ({ oauth2App: () => ctx.load(clientsById, id) });
 
 /** Callers who choose a service account could act as it, as with an API token. */
 const ifServiceUser = ({ input }: { input: AppFields }) =>
@@ -117,35 +94,43 @@ const ifServiceUser = ({ input }: { input: AppFields }) =>
 @Resolver()
 export class OAuth2AppChangesResolver {
   @Access({ needs: ["oauth2_app:create"], openTo: ["session", "token"], byArguments: ifServiceUser })
-  @Mutation(() => CreateOAuth2AppPayload, { description: "Creates a confidential OAuth2 application." })
+  @Mutates("Creates a confidential OAuth2 application.", {
+    oauth2App: {
+      type: () => OAuth2AppType,
+      description: "The new application. It has no secret yet.",
+      covers: "everything",
+    },
+  })
   async createOAuth2App(
     @Arg("input", { description: "The new application." }) input: CreateOAuth2AppInput,
     @Ctx() ctx: Context,
-  ): Promise<AppPayload> {
-    return { id: await createApp(ctx, input) };
+  ) {
+    return changed(ctx, await createApp(ctx, input));
   }
 
   @Access({ needs: ["oauth2_app:update"], openTo: ["session", "token"], byArguments: ifServiceUser })
-  @Mutation(() => UpdateOAuth2AppPayload, {
-    description:
-      "Updates an OAuth2 application. Of applications with a metadata document, only resource indicators and `disabled` can be changed.",
-  })
+  @Mutates(
+    "Updates an OAuth2 application. Of applications with a metadata document, only resource indicators and `disabled` can be changed.",
+    {
+      oauth2App: { type: () => OAuth2AppType, description: "The application after the change." },
+    },
+  )
   async updateOAuth2App(
     @Arg("input", { description: "The changes." }) input: UpdateOAuth2AppInput,
     @Ctx() ctx: Context,
-  ): Promise<AppPayload> {
-    return { id: await updateApp(ctx, input) };
+  ) {
+    return changed(ctx, await updateApp(ctx, input));
   }
 
   @Access({ needs: ["oauth2_app:delete"] })
-  @Mutation(() => DeleteOAuth2AppPayload, {
-    description: "Deletes an OAuth2 application with its secrets, grants and tokens.",
+  @Mutates("Deletes an OAuth2 application with its secrets, grants and tokens.", {
+    oauth2App: { type: () => OAuth2AppType, description: "The deleted application." },
   })
   async deleteOAuth2App(
     @Arg("input", { description: "The application to delete." })
     { id }: DeleteOAuth2AppInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteOAuth2AppPayload> {
+  ) {
     return { oauth2App: await deleteApp(ctx, id) };
   }
 }

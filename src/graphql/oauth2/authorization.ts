@@ -1,4 +1,4 @@
-import { Arg, type ClassType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, type ClassType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   approveAuthorization,
@@ -8,7 +8,8 @@ import {
   readAuthorizationRequest,
 } from "../../domain/oauth2/authorization.js";
 import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirect-uris.js";
-import { Access } from "../engine/access.js";
+import { Access, type AccessOptions } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { PresentedRequestType } from "./consent.js";
 
 /** Declares an input type with the parameters of an authorization request. */
@@ -97,21 +98,16 @@ export class AuthorizationRequestType extends PresentedRequestType implements Au
   @Field(() => RedirectTargetType, { description: "What the URI leads to." }) redirectTarget!: RedirectTarget;
 }
 
-/** Payload of decisions on an authorization request. */
-@ObjectType({ simpleResolvers: true })
-abstract class DecisionPayload {
-  @Field({ description: "Where to redirect the user: the redirect URI with the result." })
-  redirectUri!: string;
-}
+/** The payload of decisions on an authorization request. */
+const decision = {
+  redirectUri: { type: () => String, description: "Where to redirect the user: the redirect URI with the result." },
+};
 
-@ObjectType({ simpleResolvers: true, description: "An allowed request; `redirectUri` contains an authorization code." })
-export class ApproveOAuth2AuthorizationPayload extends DecisionPayload {}
-
-@ObjectType({ simpleResolvers: true, description: "A denied request; `redirectUri` contains the error." })
-export class DenyOAuth2AuthorizationPayload extends DecisionPayload {}
-
-/** The account of credential limits. */
-const clientId = ({ input }: { input: AuthorizationParameters }) => input.clientId;
+const access: AccessOptions = {
+  needs: ["all"],
+  openTo: ["session", "token"],
+  tries: { secrets: "tokens", accountOf: ({ input }: { input: AuthorizationParameters }) => input.clientId },
+};
 
 const failures =
   "Failures have the extension `oauthError`. If the application is to be notified by a redirect, they have `redirectUri`: for an application of an administrator, or one with a grant of the caller. Takes a session or an API token with all scopes.";
@@ -122,7 +118,7 @@ export class OAuth2AuthorizationResolver {
     nullable: true,
     description: `Checks an authorization request of an application, and returns what to show to the user. ${failures}`,
   })
-  @Access({ needs: ["all"], openTo: ["session", "token"], tries: { secrets: "tokens", accountOf: clientId } })
+  @Access(access)
   oauth2AuthorizationRequest(
     @Arg("input", () => requestInput, { description: "The parameters." })
     input: AuthorizationParameters,
@@ -131,27 +127,31 @@ export class OAuth2AuthorizationResolver {
     return readAuthorizationRequest(ctx, input);
   }
 
-  @Mutation(() => ApproveOAuth2AuthorizationPayload, {
-    description: `Grants an application the access that it requests, in the name of the caller. ${failures}`,
-  })
-  @Access({ needs: ["all"], openTo: ["session", "token"], tries: { secrets: "tokens", accountOf: clientId } })
+  @Mutates(
+    `Grants an application the access that it requests, in the name of the caller. ${failures}`,
+    decision,
+    "An allowed request; `redirectUri` contains an authorization code.",
+  )
+  @Access(access)
   async approveOAuth2Authorization(
     @Arg("input", () => approveInput, { description: "The parameters of the request." })
     input: AuthorizationParameters,
     @Ctx() ctx: Context,
-  ): Promise<ApproveOAuth2AuthorizationPayload> {
+  ) {
     return { redirectUri: await approveAuthorization(ctx, input) };
   }
 
-  @Mutation(() => DenyOAuth2AuthorizationPayload, {
-    description: `Denies an application the access that it requests. ${failures}`,
-  })
-  @Access({ needs: ["all"], openTo: ["session", "token"], tries: { secrets: "tokens", accountOf: clientId } })
+  @Mutates(
+    `Denies an application the access that it requests. ${failures}`,
+    decision,
+    "A denied request; `redirectUri` contains the error.",
+  )
+  @Access(access)
   async denyOAuth2Authorization(
     @Arg("input", () => denyInput, { description: "The parameters of the request." })
     input: AuthorizationParameters,
     @Ctx() ctx: Context,
-  ): Promise<DenyOAuth2AuthorizationPayload> {
+  ) {
     return { redirectUri: await denyAuthorization(ctx, input) };
   }
 }

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ClientSecretRow,
@@ -10,6 +10,7 @@ import {
 } from "../../domain/oauth2/client-secrets.js";
 import type { ClientRow } from "../../domain/oauth2/clients.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";
 
@@ -43,19 +44,6 @@ class DeleteOAuth2AppSecretInput {
   @Field(() => UUID, { description: "ID of the secret." }) id!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `createOAuth2AppSecret`." })
-class CreateOAuth2AppSecretPayload {
-  @Access({ covers: "everything" })
-  @Field(() => OAuth2AppSecretType, { description: "The new secret." })
-  oauth2AppSecret!: ClientSecretRow;
-  @Field({ description: "Text of the secret. Returned only once." }) clientSecretFull!: string;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteOAuth2AppSecret`." })
-class DeleteOAuth2AppSecretPayload {
-  @Field(() => OAuth2AppSecretType, { description: "The deleted secret." }) oauth2AppSecret!: ClientSecretRow;
-}
-
 @Resolver(() => OAuth2AppSecretType)
 export class OAuth2AppSecretsResolver {
   @FieldResolver(() => String, { description: "`****` and the last 6 characters of the secret." })
@@ -64,28 +52,31 @@ export class OAuth2AppSecretsResolver {
   }
 
   @Access({ needs: ["oauth2_app_secret:create"], openTo: ["session", "token"] })
-  @Mutation(() => CreateOAuth2AppSecretPayload, {
-    description: "Creates a secret of a confidential OAuth2 application, of which it can have 10 at a time.",
+  @Mutates("Creates a secret of a confidential OAuth2 application, of which it can have 10 at a time.", {
+    oauth2AppSecret: { type: () => OAuth2AppSecretType, description: "The new secret.", covers: "everything" },
+    clientSecretFull: { type: () => String, description: "Text of the secret. Returned only once." },
   })
   async createOAuth2AppSecret(
     @Arg("input", { description: "The new secret." })
     input: CreateOAuth2AppSecretInput,
     @Ctx() ctx: Context,
-  ): Promise<CreateOAuth2AppSecretPayload> {
+  ) {
     const { secret, text } = await createClientSecret(ctx, input);
     return { oauth2AppSecret: secret, clientSecretFull: text };
   }
 
   @Access({ needs: ["oauth2_app_secret:delete"] })
-  @Mutation(() => DeleteOAuth2AppSecretPayload, {
-    description:
-      "Deletes a secret of an OAuth2 application, and ends the grants whose latest tokens the application got with it.",
-  })
+  @Mutates(
+    "Deletes a secret of an OAuth2 application, and ends the grants whose latest tokens the application got with it.",
+    {
+      oauth2AppSecret: { type: () => OAuth2AppSecretType, description: "The deleted secret." },
+    },
+  )
   async deleteOAuth2AppSecret(
     @Arg("input", { description: "The secret to delete." })
     input: DeleteOAuth2AppSecretInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteOAuth2AppSecretPayload> {
+  ) {
     return { oauth2AppSecret: await deleteClientSecret(ctx, input) };
   }
 }

@@ -1,8 +1,9 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { approveDevice, denyDevice, type DeviceRequest, readDeviceRequest } from "../../domain/oauth2/device-codes.js";
-import { Access } from "../engine/access.js";
+import { Access, type AccessOptions } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
 import { PresentedRequestType } from "./consent.js";
 
@@ -29,17 +30,14 @@ export class DeviceRequestType extends PresentedRequestType implements DeviceReq
   @Field(() => DateTime, { description: "When the code expires." }) expiresAt!: string;
 }
 
-/** Payload of decisions on the request of a device. */
-@ObjectType({ simpleResolvers: true })
-abstract class DevicePayload {
-  @Field({ description: "Name of the application." }) appName!: string;
-}
+/** The payload of decisions on the request of a device. */
+const decision = { appName: { type: () => String, description: "Name of the application." } };
 
-@ObjectType({ simpleResolvers: true, description: "An allowed request: the device gets access when it polls next." })
-export class ApproveOAuth2DevicePayload extends DevicePayload {}
-
-@ObjectType({ simpleResolvers: true, description: "A denied request." })
-export class DenyOAuth2DevicePayload extends DevicePayload {}
+const access: AccessOptions = {
+  needs: ["all"],
+  openTo: ["session", "token"],
+  tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
+};
 
 const limits =
   "After ten wrong codes within ten minutes, further ones fail with RATE_LIMITED. Takes a session or an API token with all scopes.";
@@ -50,11 +48,7 @@ export class OAuth2DeviceConsentResolver {
     nullable: true,
     description: `Returns the request of a device by the code that it shows. ${limits}`,
   })
-  @Access({
-    needs: ["all"],
-    openTo: ["session", "token"],
-    tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
-  })
+  @Access(access)
   oauth2DeviceRequest(
     @Arg("userCode", { description: userCodeRule }) userCode: string,
     @Ctx() ctx: Context,
@@ -62,33 +56,25 @@ export class OAuth2DeviceConsentResolver {
     return readDeviceRequest(ctx, userCode);
   }
 
-  @Mutation(() => ApproveOAuth2DevicePayload, {
-    description: `Grants the application on a device the access that it requests, in the name of the caller. ${limits}`,
-  })
-  @Access({
-    needs: ["all"],
-    openTo: ["session", "token"],
-    tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
-  })
+  @Mutates(
+    `Grants the application on a device the access that it requests, in the name of the caller. ${limits}`,
+    decision,
+    "An allowed request: the device gets access when it polls next.",
+  )
+  @Access(access)
   async approveOAuth2Device(
     @Arg("input", { description: "The code." }) { userCode }: ApproveOAuth2DeviceInput,
     @Ctx() ctx: Context,
-  ): Promise<ApproveOAuth2DevicePayload> {
+  ) {
     return { appName: await approveDevice(ctx, userCode) };
   }
 
-  @Mutation(() => DenyOAuth2DevicePayload, {
-    description: `Denies the application on a device the access that it requests. ${limits}`,
-  })
-  @Access({
-    needs: ["all"],
-    openTo: ["session", "token"],
-    tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
-  })
+  @Mutates(`Denies the application on a device the access that it requests. ${limits}`, decision, "A denied request.")
+  @Access(access)
   async denyOAuth2Device(
     @Arg("input", { description: "The code." }) { userCode }: DenyOAuth2DeviceInput,
     @Ctx() ctx: Context,
-  ): Promise<DenyOAuth2DevicePayload> {
+  ) {
     return { appName: await denyDevice(ctx, userCode) };
   }
 }

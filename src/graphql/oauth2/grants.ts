@@ -7,7 +7,6 @@ import {
   FieldResolver,
   InputType,
   Int,
-  Mutation,
   ObjectType,
   Query,
   Resolver,
@@ -29,7 +28,7 @@ import {
 import { describe } from "../../domain/oauth2/scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -98,19 +97,6 @@ class RevokeOAuth2AppGrantsInput {
   @Field({ description: "The `client_id` of the application." }) clientId!: string;
 }
 
-@ObjectType({ description: "Payload of `revokeOAuth2Grant`." })
-class RevokeOAuth2GrantPayload {
-  @Field(() => OAuth2GrantType, { description: "The grant, which has ended." })
-  oauth2Grant(@Root() { id }: { id: string }, @Ctx() ctx: Context): Promise<GrantRow> {
-    return ctx.load(grantsById, id);
-  }
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `revokeOAuth2AppGrants`." })
-class RevokeOAuth2AppGrantsPayload {
-  @Field(() => Int, { description: "Number of revoked grants." }) revokedCount!: number;
-}
-
 @Resolver(() => OAuth2GrantType)
 export class OAuth2GrantsResolver {
   @Access({ needs: ["oauth2_grant:read"] })
@@ -140,23 +126,26 @@ export class OAuth2GrantsResolver {
   }
 
   @Access({ needs: ["oauth2_grant:delete"], openTo: ["session", "token"] })
-  @Mutation(() => RevokeOAuth2GrantPayload, { description: "Ends a grant and all of its tokens immediately." })
+  @Mutates("Ends a grant and all of its tokens immediately.", {
+    oauth2Grant: { type: () => OAuth2GrantType, description: "The grant, which has ended." },
+  })
   async revokeOAuth2Grant(
     @Arg("input", { description: "The grant to revoke." }) { id }: RevokeOAuth2GrantInput,
     @Ctx() ctx: Context,
-  ): Promise<{ id: string }> {
-    return { id: await revokeGrant(ctx, id) };
+  ) {
+    const ended = await revokeGrant(ctx, id);
+    return { oauth2Grant: () => ctx.load(grantsById, ended) };
   }
 
   @Access({ needs: ["oauth2_grant:delete"], openTo: ["session", "token"] })
-  @Mutation(() => RevokeOAuth2AppGrantsPayload, {
-    description: "Ends all grants of the caller for an OAuth2 application, and their tokens.",
+  @Mutates("Ends all grants of the caller for an OAuth2 application, and their tokens.", {
+    revokedCount: { type: () => Int, description: "Number of revoked grants." },
   })
   async revokeOAuth2AppGrants(
     @Arg("input", { description: "The application." })
     { clientId }: RevokeOAuth2AppGrantsInput,
     @Ctx() ctx: Context,
-  ): Promise<RevokeOAuth2AppGrantsPayload> {
+  ) {
     return { revokedCount: await revokeOwnGrants(ctx, clientId) };
   }
 }

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
 import {
   type ClientConfiguration,
   deleteOAuth2Client,
@@ -12,6 +12,7 @@ import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
 import type { AuthMethod } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
 
 const texts = {
@@ -125,25 +126,6 @@ export class OAuth2ClientConfigurationType implements ClientConfiguration {
   @Field(() => String, { ...optional, description: texts.applicationType }) applicationType?: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `registerOAuth2Client`." })
-export class RegisterOAuth2ClientPayload {
-  @Field(() => OAuth2ClientConfigurationType, { description: "The registration." })
-  client!: ClientConfiguration;
-  @Field(() => String, { ...optional, description: "Secret of the client, returned only once; null if it is public." })
-  clientSecret?: string | null;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `updateOAuth2Client`." })
-export class UpdateOAuth2ClientPayload {
-  @Field(() => OAuth2ClientConfigurationType, { description: "The registration after the change." })
-  client!: ClientConfiguration;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteOAuth2Client`." })
-export class DeleteOAuth2ClientPayload {
-  @Field(() => UUID, { description: "ID of the deleted client." }) clientId!: string;
-}
-
 @Resolver()
 export class OAuth2RegistrationResolver {
   @Access({ open: true, tries: { secrets: "tokens", accountOf: ({ clientId }: RegistrationReference) => clientId } })
@@ -161,14 +143,19 @@ export class OAuth2RegistrationResolver {
   }
 
   @Access({ open: true, tries: { secrets: "tokens", accountOf: () => "registration" } })
-  @Mutation(() => RegisterOAuth2ClientPayload, {
-    description: "Registers an OAuth2 client at its own request (RFC 7591). Users see that it is not verified.",
+  @Mutates("Registers an OAuth2 client at its own request (RFC 7591). Users see that it is not verified.", {
+    client: { type: () => OAuth2ClientConfigurationType, description: "The registration." },
+    clientSecret: {
+      type: () => String,
+      ...optional,
+      description: "Secret of the client, returned only once; null if it is public.",
+    },
   })
   registerOAuth2Client(
     @Arg("input", { description: "The metadata of the client." })
     input: RegisterOAuth2ClientInput,
     @Ctx() ctx: Context,
-  ): Promise<RegisterOAuth2ClientPayload> {
+  ) {
     return registerOAuth2Client(ctx, input);
   }
 
@@ -176,15 +163,14 @@ export class OAuth2RegistrationResolver {
     open: true,
     tries: { secrets: "tokens", accountOf: ({ input }: { input: RegistrationReference }) => input.clientId },
   })
-  @Mutation(() => UpdateOAuth2ClientPayload, {
-    description:
-      "Replaces the metadata of an OAuth2 client, for the holder of its registration access token (RFC 7592).",
+  @Mutates("Replaces the metadata of an OAuth2 client, for the holder of its registration access token (RFC 7592).", {
+    client: { type: () => OAuth2ClientConfigurationType, description: "The registration after the change." },
   })
   async updateOAuth2Client(
     @Arg("input", { description: "The client and its metadata." })
     input: UpdateOAuth2ClientInput,
     @Ctx() ctx: Context,
-  ): Promise<UpdateOAuth2ClientPayload> {
+  ) {
     return { client: await updateOAuth2Client(ctx, input) };
   }
 
@@ -192,14 +178,16 @@ export class OAuth2RegistrationResolver {
     open: true,
     tries: { secrets: "tokens", accountOf: ({ input }: { input: RegistrationReference }) => input.clientId },
   })
-  @Mutation(() => DeleteOAuth2ClientPayload, {
-    description:
-      "Deletes an OAuth2 client with its grants and tokens, for the holder of its registration access token (RFC 7592).",
-  })
+  @Mutates(
+    "Deletes an OAuth2 client with its grants and tokens, for the holder of its registration access token (RFC 7592).",
+    {
+      clientId: { type: () => UUID, description: "ID of the deleted client." },
+    },
+  )
   async deleteOAuth2Client(
     @Arg("input", { description: "The client." }) input: DeleteOAuth2ClientInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteOAuth2ClientPayload> {
+  ) {
     return { clientId: await deleteOAuth2Client(ctx, input) };
   }
 }

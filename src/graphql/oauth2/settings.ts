@@ -1,7 +1,8 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type OAuth2Settings, readOAuth2Settings, updateOAuth2Settings } from "../../domain/oauth2/settings.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 
 @Access({ readWith: "deployment_config:read" })
 @ObjectType("OAuth2Settings", {
@@ -25,11 +26,6 @@ class UpdateOAuth2SettingsInput implements Partial<OAuth2Settings> {
   dynamicRegistration?: boolean | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `updateOAuth2Settings`." })
-class UpdateOAuth2SettingsPayload {
-  @Field(() => OAuth2SettingsType, { description: "The settings after the update." }) oauth2Settings!: OAuth2Settings;
-}
-
 @Resolver()
 export class OAuth2SettingsResolver {
   @Access({ needs: ["deployment_config:read"] })
@@ -39,14 +35,14 @@ export class OAuth2SettingsResolver {
   }
 
   @Access({ needs: ["deployment_config:update"] })
-  @Mutation(() => UpdateOAuth2SettingsPayload, {
-    description: "Replaces the deployment-wide settings of the OAuth2 provider.",
+  @Mutates("Replaces the deployment-wide settings of the OAuth2 provider.", {
+    oauth2Settings: { type: () => OAuth2SettingsType, description: "The settings after the update." },
   })
   async updateOAuth2Settings(
     @Arg("input", { description: "The new settings." })
     input: UpdateOAuth2SettingsInput,
     @Ctx() ctx: Context,
-  ): Promise<UpdateOAuth2SettingsPayload> {
+  ) {
     return { oauth2Settings: await updateOAuth2Settings(ctx, input) };
   }
 }

@@ -1,9 +1,9 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { ClientCredentials } from "../../domain/oauth2/client-authentication.js";
 import { AuthMethod } from "../../domain/oauth2/clients.js";
 import { type StartedDevice, startOAuth2Device, type StartOAuth2Device } from "../../domain/oauth2/device-codes.js";
-import type { IssuedTokens, IssueOAuth2Token } from "../../domain/oauth2/exchange.js";
+import type { IssueOAuth2Token } from "../../domain/oauth2/exchange.js";
 import {
   type IntrospectOAuth2Token,
   introspectOAuth2Token,
@@ -12,7 +12,7 @@ import {
 import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
 import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
 import { Access, type AccessOptions } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { BigInt, DateTime, Url } from "../engine/scalars.js";
 
 enumType({ OAuth2AuthMethod: AuthMethod }, "How an application authenticates (RFC 7591 section 2).", {
@@ -104,37 +104,6 @@ class StartOAuth2DeviceInput extends ClientCredentialsInput implements StartOAut
   resource?: string[] | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Tokens for an application. They cannot be read again." })
-class IssueOAuth2TokenPayload implements IssuedTokens {
-  @Field({ description: "Access token." }) accessToken!: string;
-  @Field(() => String, { description: "Type of the access token: `Bearer`." }) tokenType!: "Bearer";
-  @Field(() => Int, { description: "Seconds until the access token expires." }) expiresIn!: number;
-  @Field(() => DateTime, { description: "When the access token expires." }) expiry!: string;
-  @Field(() => String, {
-    nullable: true,
-    description: "Refresh token, to be used once; null if the application cannot refresh.",
-  })
-  refreshToken!: string | undefined;
-  @Field({ description: "Scopes of the access token, separated by spaces." }) scope!: string;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `revokeOAuth2Token`." })
-class RevokeOAuth2TokenPayload {
-  @Field({ description: "Always true: tokens that cannot be used need no revocation." })
-  revoked!: boolean;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Codes for a device and its user (RFC 8628)." })
-class StartOAuth2DevicePayload implements StartedDevice {
-  @Field({ description: "Code with which the device requests tokens." }) deviceCode!: string;
-  @Field({ description: "Code that the user enters: four letters, a dash, four letters." })
-  userCode!: string;
-  @Field(() => Url, { description: "URL of the page on which the user enters the code." }) verificationUri!: string;
-  @Field(() => Url, { description: "The same URL with the code." }) verificationUriComplete!: string;
-  @Field(() => Int, { description: "Seconds until the codes expire." }) expiresIn!: number;
-  @Field(() => Int, { description: "Seconds that the device must wait between requests." }) interval!: number;
-}
-
 @ObjectType("OAuth2Introspection", {
   simpleResolvers: true,
   description: "State of a token (RFC 7662). Fields other than `active` are null if it is not active.",
@@ -166,35 +135,58 @@ const access: AccessOptions = {
 
 @Resolver()
 export class OAuth2TokensResolver {
-  @Mutation(() => IssueOAuth2TokenPayload, {
-    description:
-      "Issues tokens to an OAuth2 application for a code, a refresh token, a device code, or its own service account. Failures of the protocol have their error code in `extensions.oauthError`.",
-  })
+  @Mutates(
+    "Issues tokens to an OAuth2 application for a code, a refresh token, a device code, or its own service account. Failures of the protocol have their error code in `extensions.oauthError`.",
+    {
+      accessToken: { type: () => String, description: "Access token." },
+      tokenType: { type: () => String, description: "Type of the access token: `Bearer`." },
+      expiresIn: { type: () => Int, description: "Seconds until the access token expires." },
+      expiry: { type: () => DateTime, description: "When the access token expires." },
+      refreshToken: {
+        type: () => String,
+        nullable: true,
+        description: "Refresh token, to be used once; null if the application cannot refresh.",
+      },
+      scope: { type: () => String, description: "Scopes of the access token, separated by spaces." },
+    },
+    "Tokens for an application. They cannot be read again.",
+  )
   @Access(access)
   async issueOAuth2Token(
     @Arg("input", { description: "The application, and what it presents." })
     input: IssueOAuth2TokenInput,
     @Ctx() ctx: Context,
-  ): Promise<IssueOAuth2TokenPayload> {
+  ) {
     return { tokenType: "Bearer", ...(await issueOAuth2Token(ctx, input)) };
   }
 
-  @Mutation(() => RevokeOAuth2TokenPayload, {
-    description:
-      "Ends the access that a token belongs to, with all of its tokens. Tokens that are unknown or of other applications are ignored.",
-  })
+  @Mutates(
+    "Ends the access that a token belongs to, with all of its tokens. Tokens that are unknown or of other applications are ignored.",
+    {
+      revoked: { type: () => Boolean, description: "Always true: tokens that cannot be used need no revocation." },
+    },
+  )
   @Access(access)
   async revokeOAuth2Token(
     @Arg("input", { description: "The application and its token." })
     input: RevokeOAuth2TokenInput,
     @Ctx() ctx: Context,
-  ): Promise<RevokeOAuth2TokenPayload> {
+  ) {
     return { revoked: await revokeOAuth2Token(ctx, input) };
   }
 
-  @Mutation(() => StartOAuth2DevicePayload, {
-    description: "Starts the authorization of a device that has no browser. Its user approves it on another one.",
-  })
+  @Mutates(
+    "Starts the authorization of a device that has no browser. Its user approves it on another one.",
+    {
+      deviceCode: { type: () => String, description: "Code with which the device requests tokens." },
+      userCode: { type: () => String, description: "Code that the user enters: four letters, a dash, four letters." },
+      verificationUri: { type: () => Url, description: "URL of the page on which the user enters the code." },
+      verificationUriComplete: { type: () => Url, description: "The same URL with the code." },
+      expiresIn: { type: () => Int, description: "Seconds until the codes expire." },
+      interval: { type: () => Int, description: "Seconds that the device must wait between requests." },
+    },
+    "Codes for a device and its user (RFC 8628).",
+  )
   @Access(access)
   startOAuth2Device(
     @Arg("input", { description: "The application, and the access that it requests." })

@@ -7,7 +7,6 @@ import {
   FieldResolver,
   InputType,
   Int,
-  Mutation,
   ObjectType,
   Query,
   Resolver,
@@ -33,6 +32,7 @@ import {
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf, PageArgs } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { UserRoleType, UserType } from "../users/users.js";
@@ -117,28 +117,12 @@ class SetOrganizationMemberRolesInput implements MemberRef {
   roles!: OrganizationRole[];
 }
 
-/** Builds the payload type of mutations that leave a member behind, which is read in the mutation's transaction. */
-function memberPayload(verb: string, description: string) {
-  @ObjectType(`${verb}Payload`, { description })
-  class Payload {
-    @Field(() => OrganizationMemberType, { description: "The member after the change." })
-    member(@Root() ref: MemberRef, @Ctx() ctx: Context): Promise<OrganizationMember> {
-      return readOrganizationMember(ctx, ref);
-    }
-  }
-  return Payload;
-}
+const changedMember = {
+  member: { type: () => OrganizationMemberType, description: "The member after the change." },
+};
 
-const AddOrganizationMemberPayload = memberPayload("AddOrganizationMember", "Payload of `addOrganizationMember`.");
-const SetOrganizationMemberRolesPayload = memberPayload(
-  "SetOrganizationMemberRoles",
-  "Payload of `setOrganizationMemberRoles`.",
-);
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `removeOrganizationMember`." })
-class RemoveOrganizationMemberPayload {
-  @Field(() => OrganizationMemberType, { description: "The removed member." }) member!: OrganizationMember;
-}
+/** The payload of a mutation that leaves a member behind, which is read if selected. */
+const changed = (ctx: Context, ref: MemberRef) => ({ member: () => readOrganizationMember(ctx, ref) });
 
 @ArgsType()
 class OrganizationMembersArgs extends listArgs({
@@ -199,37 +183,33 @@ export class OrganizationMembersResolver {
   }
 
   @Access({ needs: ["organization_member:create"] })
-  @Mutation(() => AddOrganizationMemberPayload, {
-    description: "Adds a user to an organization, without roles.",
-  })
-  addOrganizationMember(
+  @Mutates("Adds a user to an organization, without roles.", changedMember)
+  async addOrganizationMember(
     @Arg("input", () => AddOrganizationMemberInput, { description: "The user and the organization." }) input: MemberRef,
     @Ctx() ctx: Context,
-  ): Promise<MemberRef> {
-    return addOrganizationMember(ctx, input);
+  ) {
+    return changed(ctx, await addOrganizationMember(ctx, input));
   }
 
   @Access({ needs: ["organization_member:delete"] })
-  @Mutation(() => RemoveOrganizationMemberPayload, {
-    description: "Removes a user from an organization, along with the user's roles and group memberships in it.",
+  @Mutates("Removes a user from an organization, along with the user's roles and group memberships in it.", {
+    member: { type: () => OrganizationMemberType, description: "The removed member." },
   })
   async removeOrganizationMember(
     @Arg("input", () => RemoveOrganizationMemberInput, { description: "The user and the organization." })
     input: MemberRef,
     @Ctx() ctx: Context,
-  ): Promise<RemoveOrganizationMemberPayload> {
+  ) {
     return { member: await removeOrganizationMember(ctx, input) };
   }
 
   @Access({ needs: ["assign_org_role:assign", "assign_org_role:unassign"], openTo: ["session", "token"] })
-  @Mutation(() => SetOrganizationMemberRolesPayload, {
-    description: "Replaces the roles that a member holds in an organization.",
-  })
-  setOrganizationMemberRoles(
+  @Mutates("Replaces the roles that a member holds in an organization.", changedMember)
+  async setOrganizationMemberRoles(
     @Arg("input", { description: "The member and the new roles." })
     input: SetOrganizationMemberRolesInput,
     @Ctx() ctx: Context,
-  ): Promise<MemberRef> {
-    return setOrganizationMemberRoles(ctx, input);
+  ) {
+    return changed(ctx, await setOrganizationMemberRoles(ctx, input));
   }
 }

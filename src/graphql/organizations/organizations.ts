@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   createOrganization,
@@ -10,7 +10,8 @@ import {
   organizationsById,
   updateOrganization,
 } from "../../domain/organizations/organizations.js";
-import { Access, type AccessOptions } from "../engine/access.js";
+import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 @Access({ readWith: "organization:read", references: ["id", "name", "displayName", "icon"] })
@@ -59,32 +60,12 @@ class DeleteOrganizationInput {
   @Field({ description: "The organization: ID or name." }) organization!: string;
 }
 
-interface OrganizationPayload {
-  organizationId: string;
-}
+const changedOrganization = {
+  organization: { type: () => OrganizationType, description: "The organization after the change." },
+};
 
-/** Builds the payload type of mutations that leave an organization behind, which is read in the mutation's transaction. */
-function organizationPayload(verb: string, description: string, access: AccessOptions = {}) {
-  @ObjectType(`${verb}Payload`, { description })
-  class Payload {
-    @Access(access)
-    @Field(() => OrganizationType, { description: "The organization after the change." })
-    organization(@Root() { organizationId }: OrganizationPayload, @Ctx() ctx: Context) {
-      return ctx.load(organizationsById, organizationId);
-    }
-  }
-  return Payload;
-}
-
-const CreateOrganizationPayload = organizationPayload("CreateOrganization", "Payload of `createOrganization`.", {
-  covers: "everything",
-});
-const UpdateOrganizationPayload = organizationPayload("UpdateOrganization", "Payload of `updateOrganization`.");
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteOrganization`." })
-class DeleteOrganizationPayload {
-  @Field(() => OrganizationType, { description: "The deleted organization." }) organization!: OrganizationRow;
-}
+/** The payload of a mutation that leaves an organization behind, which is read if selected. */
+const changed = (ctx: Context, id: string) => ({ organization: () => ctx.load(organizationsById, id) });
 
 @Resolver()
 export class OrganizationsResolver {
@@ -107,35 +88,35 @@ export class OrganizationsResolver {
   }
 
   @Access({ needs: ["organization:create"] })
-  @Mutation(() => CreateOrganizationPayload, {
-    description: "Creates an organization together with its `Everyone` group.",
+  @Mutates("Creates an organization together with its `Everyone` group.", {
+    organization: { ...changedOrganization.organization, covers: "everything" },
   })
   async createOrganization(
     @Arg("input", () => CreateOrganizationInput, { description: "The new organization." }) input: OrganizationChange,
     @Ctx() ctx: Context,
-  ): Promise<OrganizationPayload> {
-    return { organizationId: await createOrganization(ctx, input) };
+  ) {
+    return changed(ctx, await createOrganization(ctx, input));
   }
 
   @Access({ needs: ["organization:update"] })
-  @Mutation(() => UpdateOrganizationPayload, { description: "Updates an organization." })
+  @Mutates("Updates an organization.", changedOrganization)
   async updateOrganization(
     @Arg("input", { description: "The changes." }) input: UpdateOrganizationInput,
     @Ctx() ctx: Context,
-  ): Promise<OrganizationPayload> {
-    return { organizationId: await updateOrganization(ctx, input) };
+  ) {
+    return changed(ctx, await updateOrganization(ctx, input));
   }
 
   @Access({ needs: ["organization:delete"] })
-  @Mutation(() => DeleteOrganizationPayload, {
-    description: "Deletes an organization with its groups and memberships. Its name becomes available again.",
+  @Mutates("Deletes an organization with its groups and memberships. Its name becomes available again.", {
+    organization: { type: () => OrganizationType, description: "The deleted organization." },
   })
   async deleteOrganization(
     @Arg("input", () => DeleteOrganizationInput, { description: "The organization to delete." }) {
       organization,
     }: { organization: string },
     @Ctx() ctx: Context,
-  ): Promise<DeleteOrganizationPayload> {
+  ) {
     return { organization: await deleteOrganization(ctx, organization) };
   }
 }

@@ -7,7 +7,6 @@ import {
   FieldResolver,
   InputType,
   Int,
-  Mutation,
   ObjectType,
   Query,
   Resolver,
@@ -33,7 +32,7 @@ import {
 import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/matching.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -158,15 +157,6 @@ class CancelProvisionerJobInput {
   @Field({ description: "ID of the job." }) job!: string;
 }
 
-@ObjectType({ description: "Payload of `cancelProvisionerJob`." })
-class CancelProvisionerJobPayload {
-  @Access({ covers: "everything" })
-  @Field(() => ProvisionerJobObject, { description: "The job: canceled if it waited, else being canceled." })
-  provisionerJob(@Root() { id }: { id: string }, @Ctx() ctx: Context): Promise<JobRow | undefined> {
-    return ctx.load(jobsByIds, id);
-  }
-}
-
 @Resolver(() => ProvisionerJobObject)
 export class ProvisionerJobsResolver {
   @Access({ needs: ["provisioner_job:read"] })
@@ -187,16 +177,23 @@ export class ProvisionerJobsResolver {
   }
 
   @Access({ needs: ["provisioner_job:update"] })
-  @Mutation(() => CancelProvisionerJobPayload, {
-    description:
-      "Cancels a provisioner job. The user who started it may do so if the template allows it. Fails with CONFLICT if the job has ended or is being canceled.",
-  })
+  @Mutates(
+    "Cancels a provisioner job. The user who started it may do so if the template allows it. Fails with CONFLICT if the job has ended or is being canceled.",
+    {
+      provisionerJob: {
+        type: () => ProvisionerJobObject,
+        description: "The job: canceled if it waited, else being canceled.",
+        covers: "everything",
+      },
+    },
+  )
   async cancelProvisionerJob(
     @Arg("input", { description: "The job to cancel." })
     { job }: CancelProvisionerJobInput,
     @Ctx() ctx: Context,
-  ): Promise<{ id: string }> {
-    return { id: await cancelProvisionerJob(ctx, job) };
+  ) {
+    const id = await cancelProvisionerJob(ctx, job);
+    return { provisionerJob: () => ctx.load(jobsByIds, id) };
   }
 
   @FieldResolver(() => UUID, { description: "ID of the template document." })

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type DaemonJob,
@@ -21,7 +21,7 @@ import {
   provisionerKeysByIds,
 } from "../../domain/provisioners/keys.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import "./jobs.js";
 
@@ -127,32 +127,6 @@ class DeleteProvisionerDaemonInput {
   @Field(() => UUID, { description: "ID of the daemon." }) id!: string;
 }
 
-@ObjectType({ description: "Payload of `createProvisionerKey`." })
-class CreateProvisionerKeyPayload {
-  @Access({ covers: "everything" })
-  @Field(() => ProvisionerKeyType, { description: "The new key." })
-  provisionerKey(@Root() { id }: { id: string }, @Ctx() ctx: Context): Promise<ProvisionerKeyRow | undefined> {
-    return ctx.load(provisionerKeysByIds, id);
-  }
-
-  @Field({ description: "The key that daemons send. Returned only once.", simple: true })
-  key!: string;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteProvisionerKey`." })
-class DeleteProvisionerKeyPayload {
-  @Access({ covers: "everything" })
-  @Field(() => ProvisionerKeyType, { description: "The key before its deletion." })
-  provisionerKey!: ProvisionerKeyRow;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteProvisionerDaemon`." })
-class DeleteProvisionerDaemonPayload {
-  @Access({ covers: "everything" })
-  @Field(() => ProvisionerDaemonObject, { description: "The daemon before its deletion." })
-  provisionerDaemon!: ProvisionerDaemonRow;
-}
-
 @Resolver()
 export class ProvisionerKeysResolver {
   @Access({ needs: ["provisioner_key:read"], countsAs: 100 })
@@ -179,25 +153,31 @@ export class ProvisionerKeysResolver {
   }
 
   @Access({ needs: ["provisioner_key:create"] })
-  @Mutation(() => CreateProvisionerKeyPayload, {
-    description: "Creates a key with which provisioner daemons connect. Fails with CONFLICT if the name is taken.",
+  @Mutates("Creates a key with which provisioner daemons connect. Fails with CONFLICT if the name is taken.", {
+    provisionerKey: { type: () => ProvisionerKeyType, description: "The new key.", covers: "everything" },
+    key: { type: () => String, description: "The key that daemons send. Returned only once." },
   })
-  createProvisionerKey(
+  async createProvisionerKey(
     @Arg("input", { description: "The new key." }) input: CreateProvisionerKeyInput,
     @Ctx() ctx: Context,
-  ): Promise<{ id: string; key: string }> {
-    return createProvisionerKey(ctx, input);
+  ) {
+    const { id, key } = await createProvisionerKey(ctx, input);
+    return { provisionerKey: () => ctx.load(provisionerKeysByIds, id), key };
   }
 
   @Access({ needs: ["provisioner_key:delete"] })
-  @Mutation(() => DeleteProvisionerKeyPayload, {
-    description: "Deletes a key with its daemons: their sockets are closed, and the jobs that they run fail.",
+  @Mutates("Deletes a key with its daemons: their sockets are closed, and the jobs that they run fail.", {
+    provisionerKey: {
+      type: () => ProvisionerKeyType,
+      description: "The key before its deletion.",
+      covers: "everything",
+    },
   })
   async deleteProvisionerKey(
     @Arg("input", { description: "The key to delete." })
     input: DeleteProvisionerKeyInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteProvisionerKeyPayload> {
+  ) {
     return { provisionerKey: await deleteProvisionerKey(ctx, input) };
   }
 }
@@ -233,15 +213,21 @@ export class ProvisionerDaemonsResolver {
   }
 
   @Access({ needs: ["provisioner_key:delete"] })
-  @Mutation(() => DeleteProvisionerDaemonPayload, {
-    description:
-      "Deletes a provisioner daemon: its socket is closed, and the jobs that it runs fail. It may connect again.",
-  })
+  @Mutates(
+    "Deletes a provisioner daemon: its socket is closed, and the jobs that it runs fail. It may connect again.",
+    {
+      provisionerDaemon: {
+        type: () => ProvisionerDaemonObject,
+        description: "The daemon before its deletion.",
+        covers: "everything",
+      },
+    },
+  )
   async deleteProvisionerDaemon(
     @Arg("input", { description: "The daemon to delete." })
     { id }: DeleteProvisionerDaemonInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteProvisionerDaemonPayload> {
+  ) {
     return { provisionerDaemon: await deleteProvisionerDaemon(ctx, id) };
   }
 }

@@ -1,17 +1,15 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { JobErrorCode, type JobOutcome, ProvisionerJobStatus } from "../../domain/provisioners/jobs.js";
+import { JobErrorCode, ProvisionerJobStatus } from "../../domain/provisioners/jobs.js";
 import {
   acceptProvisionerJob,
   type CompleteProvisionerJob,
   completeProvisionerJob,
-  type Ended,
   type FailProvisionerJob,
   failProvisionerJob,
   type Leased,
 } from "../../domain/provisioners/leases.js";
 import {
-  type JobProgress,
   type LogEntry,
   ProvisionerLogLevel,
   ProvisionerLogSource,
@@ -20,8 +18,8 @@ import {
 } from "../../domain/provisioners/logs.js";
 import { type ReportProvisionerResources, reportProvisionerResources } from "../../domain/provisioners/reports.js";
 import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
-import type { StoredResources } from "../../domain/workspaces/reported.js";
 import { Access, watchedBy } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerWorkEvent } from "./assignments.js";
 import "./logs.js";
@@ -89,19 +87,6 @@ class FailProvisionerJobInput extends LeasedInput implements FailProvisionerJob 
   canceled?: boolean | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `acceptProvisionerJob`." })
-class AcceptProvisionerJobPayload {
-  @Field(() => DateTime, { description: "When the lease expires, unless it is renewed." }) expiresAt!: string;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `updateProvisionerJob`." })
-class UpdateProvisionerJobPayload implements Omit<JobProgress, "id"> {
-  @Field(() => DateTime, { description: "When the lease expires, unless it is renewed." }) expiresAt!: string;
-  @Field({ description: "Whether the daemon must stop the job." }) cancelRequested!: boolean;
-  @Field({ description: "Whether the log is full: further lines are dropped." })
-  logsOverflowed!: boolean;
-}
-
 @ObjectType("ReportedAgent", { simpleResolvers: true, description: "An agent among reported resources." })
 class ReportedAgentType {
   @Field({ description: "Name of the agent." }) name!: string;
@@ -112,24 +97,7 @@ class ReportedAgentType {
   token!: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Payload of `reportProvisionerResources`." })
-class ReportProvisionerResourcesPayload implements StoredResources {
-  @Field(() => Int, { description: "Credits that the resources cost each day." }) dailyCost!: number;
-  @Access({ countsAs: 20 })
-  @Field(() => [ReportedAgentType], { description: "The agents of the build." })
-  agents!: ReportedAgentType[];
-}
-
-@ObjectType({ simpleResolvers: true })
-abstract class EndedJob implements Ended {
-  @Field(() => ProvisionerJobStatus, { description: "State of the job." }) status!: JobOutcome;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `completeProvisionerJob`." })
-class CompleteProvisionerJobPayload extends EndedJob {}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `failProvisionerJob`." })
-class FailProvisionerJobPayload extends EndedJob {}
+const endedJob = { status: { type: () => ProvisionerJobStatus, description: "State of the job." } };
 
 @Resolver()
 export class ProvisionerWorkResolver {
@@ -147,62 +115,66 @@ export class ProvisionerWorkResolver {
   }
 
   @Access({ openTo: ["provisioner"] })
-  @Mutation(() => AcceptProvisionerJobPayload, {
-    description: "Starts a job that was assigned to the calling daemon. May be repeated.",
+  @Mutates("Starts a job that was assigned to the calling daemon. May be repeated.", {
+    expiresAt: { type: () => DateTime, description: "When the lease expires, unless it is renewed." },
   })
   acceptProvisionerJob(
     @Arg("input", { description: "The job." }) input: AcceptProvisionerJobInput,
     @Ctx() ctx: Context,
-  ): Promise<AcceptProvisionerJobPayload> {
+  ) {
     return acceptProvisionerJob(ctx, input);
   }
 
   @Access({ openTo: ["provisioner"] })
-  @Mutation(() => UpdateProvisionerJobPayload, {
-    description: "Adds lines to the log of a job that the calling daemon runs, and renews its lease.",
+  @Mutates("Adds lines to the log of a job that the calling daemon runs, and renews its lease.", {
+    expiresAt: { type: () => DateTime, description: "When the lease expires, unless it is renewed." },
+    cancelRequested: { type: () => Boolean, description: "Whether the daemon must stop the job." },
+    logsOverflowed: { type: () => Boolean, description: "Whether the log is full: further lines are dropped." },
   })
   updateProvisionerJob(
     @Arg("input", { description: "The job and the lines." })
     input: UpdateProvisionerJobInput,
     @Ctx() ctx: Context,
-  ): Promise<UpdateProvisionerJobPayload> {
+  ) {
     return updateProvisionerJob(ctx, input);
   }
 
   @Access({ openTo: ["provisioner"] })
-  @Mutation(() => ReportProvisionerResourcesPayload, {
-    description:
-      "Reports the resources that a job is about to create. May be repeated with equal resources. Fails with the reason QUOTA_EXCEEDED, after which the job has failed.",
-  })
+  @Mutates(
+    "Reports the resources that a job is about to create. May be repeated with equal resources. Fails with the reason QUOTA_EXCEEDED, after which the job has failed.",
+    {
+      dailyCost: { type: () => Int, description: "Credits that the resources cost each day." },
+      agents: { type: () => [ReportedAgentType], description: "The agents of the build.", countsAs: 20 },
+    },
+  )
   reportProvisionerResources(
     @Arg("input", { description: "The job and its resources." })
     input: ReportProvisionerResourcesInput,
     @Ctx() ctx: Context,
-  ): Promise<ReportProvisionerResourcesPayload> {
+  ) {
     return reportProvisionerResources(ctx, input);
   }
 
   @Access({ openTo: ["provisioner"] })
-  @Mutation(() => CompleteProvisionerJobPayload, {
-    description: "Ends a job that succeeded. May be repeated. A cancellation that was requested meanwhile is void.",
-  })
+  @Mutates("Ends a job that succeeded. May be repeated. A cancellation that was requested meanwhile is void.", endedJob)
   completeProvisionerJob(
     @Arg("input", { description: "The job and what it leaves." })
     input: CompleteProvisionerJobInput,
     @Ctx() ctx: Context,
-  ): Promise<Ended> {
+  ) {
     return completeProvisionerJob(ctx, input);
   }
 
   @Access({ openTo: ["provisioner"] })
-  @Mutation(() => FailProvisionerJobPayload, {
-    description: "Ends a job that failed, or that was stopped because its cancellation was requested. May be repeated.",
-  })
+  @Mutates(
+    "Ends a job that failed, or that was stopped because its cancellation was requested. May be repeated.",
+    endedJob,
+  )
   failProvisionerJob(
     @Arg("input", { description: "The job and its error." })
     input: FailProvisionerJobInput,
     @Ctx() ctx: Context,
-  ): Promise<Ended> {
+  ) {
     return failProvisionerJob(ctx, input);
   }
 }

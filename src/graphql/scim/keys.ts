@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Args,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
@@ -27,6 +15,7 @@ import {
 } from "../../domain/scim/keys.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
@@ -86,32 +75,12 @@ class RevokeScimKeyInput {
   @Field({ description: "ID of the key." }) id!: string;
 }
 
-@ObjectType()
-abstract class ChangedScimKey {
-  id!: string;
+const changedKey = {
+  scimKey: { type: () => ScimKeyType, description: "The key after the change.", covers: "everything" },
+} as const;
 
-  @Access({ covers: "everything" })
-  @Field(() => ScimKeyType, { description: "The key after the change." })
-  scimKey(@Ctx() ctx: Context): Promise<ScimKeyRow> {
-    return ctx.load(scimKeysByIds, this.id);
-  }
-}
-
-@ObjectType({ description: "Payload of `createScimKey`." })
-class CreateScimKeyPayload extends ChangedScimKey {
-  @Field({ description: "The key that the identity provider sends. Returned only once.", simple: true })
-  secret!: string;
-}
-
-@ObjectType({ description: "Payload of `updateScimKey`." })
-class UpdateScimKeyPayload extends ChangedScimKey {}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `revokeScimKey`." })
-class RevokeScimKeyPayload {
-  @Access({ covers: "everything" })
-  @Field(() => ScimKeyType, { description: "The revoked key." })
-  scimKey!: ScimKeyRow;
-}
+/** The payload of a mutation that leaves a key behind, which is read if selected. */
+const changed = (ctx: Context, id: string) => ({ scimKey: () => ctx.load(scimKeysByIds, id) });
 
 const ScimKeyConnection = connectionOf("ScimKey", () => ScimKeyType);
 
@@ -137,35 +106,29 @@ export class ScimKeysResolver {
   }
 
   @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
-  @Mutation(() => CreateScimKeyPayload, {
-    description: "Creates a SCIM key. Several keys of a source may exist at the same time. Requires the owner role.",
+  @Mutates("Creates a SCIM key. Several keys of a source may exist at the same time. Requires the owner role.", {
+    ...changedKey,
+    secret: { type: () => String, description: "The key that the identity provider sends. Returned only once." },
   })
-  createScimKey(
-    @Arg("input", { description: "The new key." }) input: CreateScimKeyInput,
-    @Ctx() ctx: Context,
-  ): Promise<{ id: string; secret: string }> {
-    return createScimKey(ctx, input);
+  async createScimKey(@Arg("input", { description: "The new key." }) input: CreateScimKeyInput, @Ctx() ctx: Context) {
+    const { id, secret } = await createScimKey(ctx, input);
+    return { ...changed(ctx, id), secret };
   }
 
   @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
-  @Mutation(() => UpdateScimKeyPayload, {
-    description: "Changes the name or the expiry of a SCIM key. Requires the owner role.",
-  })
-  async updateScimKey(
-    @Arg("input", { description: "The changes." }) input: UpdateScimKeyInput,
-    @Ctx() ctx: Context,
-  ): Promise<{ id: string }> {
-    return { id: await updateScimKey(ctx, input) };
+  @Mutates("Changes the name or the expiry of a SCIM key. Requires the owner role.", changedKey)
+  async updateScimKey(@Arg("input", { description: "The changes." }) input: UpdateScimKeyInput, @Ctx() ctx: Context) {
+    return changed(ctx, await updateScimKey(ctx, input));
   }
 
   @Access({ needs: ["scim_key:delete"], openTo: ["session", "token"] })
-  @Mutation(() => RevokeScimKeyPayload, {
-    description: "Revokes a SCIM key immediately. Users and groups that it provisioned stay. Requires the owner role.",
+  @Mutates("Revokes a SCIM key immediately. Users and groups that it provisioned stay. Requires the owner role.", {
+    scimKey: { type: () => ScimKeyType, description: "The revoked key.", covers: "everything" },
   })
   async revokeScimKey(
     @Arg("input", { description: "The key to revoke." }) { id }: RevokeScimKeyInput,
     @Ctx() ctx: Context,
-  ): Promise<RevokeScimKeyPayload> {
+  ) {
     return { scimKey: await revokeScimKey(ctx, id) };
   }
 }

@@ -1,9 +1,10 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { UserType } from "../users/users.js";
 
 @InputType({ description: "The credentials of a user." })
@@ -22,43 +23,29 @@ export class ChangePasswordInput implements ChangePassword {
   newPassword!: string;
 }
 
-/** The payload of these mutations: the user is read in the transaction of the verb. */
-interface UserPayload {
-  userId: string;
-}
-
-@ObjectType({ description: "A session." })
-export class LoginPayload {
-  @Field({ description: "The token for further requests. It cannot be read again.", simple: true })
-  sessionToken!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => UserType, { description: "The user who signed in." })
-  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
-    return ctx.load(usersById, userId);
-  }
-}
-
-@ObjectType({ description: "A changed password." })
-export class ChangePasswordPayload {
-  @Access({ covers: "everything" })
-  @Field(() => UserType, { description: "The user whose password changed." })
-  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
-    return ctx.load(usersById, userId);
-  }
-}
-
 @Resolver()
 export class LoginResolver {
-  @Mutation(() => LoginPayload, { description: "Signs in with email and password." })
+  @Mutates(
+    "Signs in with email and password.",
+    {
+      sessionToken: { type: () => String, description: "The token for further requests. It cannot be read again." },
+      user: { type: () => UserType, description: "The user who signed in.", covers: "everything" },
+    },
+    "A session.",
+  )
   @Access({ open: true, tries: { secrets: "passwords", accountOf: ({ input }: { input: LoginInput }) => input.email } })
-  login(@Arg("input", { description: "Email and password." }) input: LoginInput, @Ctx() ctx: Context) {
-    return login(ctx, input);
+  async login(@Arg("input", { description: "Email and password." }) input: LoginInput, @Ctx() ctx: Context) {
+    const { userId, sessionToken } = await login(ctx, input);
+    return { sessionToken, user: () => ctx.load(usersById, userId) };
   }
 
-  @Mutation(() => ChangePasswordPayload, {
-    description: "Changes the caller's own password. All other sessions of the caller end. Requires a session.",
-  })
+  @Mutates(
+    "Changes the caller's own password. All other sessions of the caller end. Requires a session.",
+    {
+      user: { type: () => UserType, description: "The user whose password changed.", covers: "everything" },
+    },
+    "A changed password.",
+  )
   @Access({
     needs: ["user:update_personal"],
     openTo: ["session"],
@@ -69,6 +56,7 @@ export class LoginResolver {
     input: ChangePasswordInput,
     @Ctx() ctx: Context,
   ) {
-    return { userId: await changePassword(ctx, input) };
+    const id = await changePassword(ctx, input);
+    return { user: () => ctx.load(usersById, id) };
   }
 }

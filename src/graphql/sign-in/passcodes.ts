@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   changePasswordWithPasscode,
@@ -7,6 +7,7 @@ import {
   type RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 
 @InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
@@ -26,21 +27,15 @@ export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPassco
   password!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: "An accepted request." })
-export class RequestOneTimePasscodePayload {
-  @Field({ description: "Always true, whether the account exists or not." }) accepted!: boolean;
-}
-
-@ObjectType({ simpleResolvers: true, description: "A changed password." })
-export class ChangePasswordWithPasscodePayload {
-  @Field({ description: "Always true: failures are errors." }) changed!: boolean;
-}
-
 @Resolver()
 export class OneTimePasscodesResolver {
-  @Mutation(() => RequestOneTimePasscodePayload, {
-    description: "Sends a one-time passcode to the email, if it belongs to an account with a password.",
-  })
+  @Mutates(
+    "Sends a one-time passcode to the email, if it belongs to an account with a password.",
+    {
+      accepted: { type: () => Boolean, description: "Always true, whether the account exists or not." },
+    },
+    "An accepted request.",
+  )
   @Access({
     open: true,
     tries: { secrets: "passwords", accountOf: ({ input }: { input: RequestOneTimePasscodeInput }) => input.email },
@@ -52,9 +47,13 @@ export class OneTimePasscodesResolver {
     return { accepted: await requestOneTimePasscode(ctx, input) };
   }
 
-  @Mutation(() => ChangePasswordWithPasscodePayload, {
-    description: "Changes a password with a one-time passcode. All sessions and tokens of the user end.",
-  })
+  @Mutates(
+    "Changes a password with a one-time passcode. All sessions and tokens of the user end.",
+    {
+      changed: { type: () => Boolean, description: "Always true: failures are errors." },
+    },
+    "A changed password.",
+  )
   @Access({
     open: true,
     tries: { secrets: "passwords", accountOf: ({ input }: { input: ChangePasswordWithPasscodeInput }) => input.email },

@@ -1,8 +1,9 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, ObjectType, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 
 @InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
@@ -16,11 +17,6 @@ export class PasswordValidationType implements PasswordCheck {
   @Field({ description: "Advice in sentences; empty for a valid password." }) details!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A checked password." })
-export class ValidatePasswordPayload {
-  @Field(() => PasswordValidationType, { description: "The result of the check." }) validation!: PasswordCheck;
-}
-
 @Resolver()
 export class PasswordsResolver {
   @Access({
@@ -28,9 +24,13 @@ export class PasswordsResolver {
     openTo: ["session", "token"],
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
-  @Mutation(() => ValidatePasswordPayload, {
-    description: "Checks a password as a new one of the caller. Nothing is stored.",
-  })
+  @Mutates(
+    "Checks a password as a new one of the caller. Nothing is stored.",
+    {
+      validation: { type: () => PasswordValidationType, description: "The result of the check." },
+    },
+    "A checked password.",
+  )
   async validatePassword(
     @Arg("input", { description: "The password." }) input: ValidatePasswordInput,
     @Ctx() ctx: Context,

@@ -1,13 +1,14 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { deleteTask, pauseTask, resumeTask, updateTaskInput } from "../../domain/tasks/changes.js";
+import { deleteTask, pauseTask, resumeTask, type TaskBuild, updateTaskInput } from "../../domain/tasks/changes.js";
 import { createTask, type CreateTask } from "../../domain/tasks/creation.js";
 import { cancelTaskInput, sendTaskInput } from "../../domain/tasks/inputs.js";
 import { largestSnapshot, uploadTaskLogSnapshot } from "../../domain/tasks/logs.js";
 import { messageById } from "../../domain/tasks/messages.js";
-import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
+import { type TaskReference, tasksById } from "../../domain/tasks/tasks.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "../workspaces/builds.js";
 import { TaskInputType, TaskType } from "./types.js";
@@ -80,143 +81,98 @@ export class UploadTaskLogSnapshotInput {
   content!: Record<string, unknown>;
 }
 
-@ObjectType({ description: "The task that was changed." })
-class TaskPayload {
-  taskId!: string;
+const changedTask = { task: { type: () => TaskType, description: "The task.", covers: "everything" } } as const;
+const builtTask = {
+  ...changedTask,
+  workspaceBuild: { type: () => WorkspaceBuildType, description: "The build.", covers: "everything" },
+} as const;
+const changedInput = {
+  taskInput: { type: () => TaskInputType, description: "The input.", covers: "everything" },
+} as const;
 
-  @Access({ covers: "everything" })
-  @Field(() => TaskType, { description: "The task." })
-  task(@Root() { taskId }: TaskPayload, @Ctx() ctx: Context): Promise<TaskRow | undefined> {
-    return ctx.load(tasksById, taskId);
-  }
-}
+/** The payload of a mutation that changes a task, which is read if selected. */
+const changed = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
 
-@ObjectType({ description: "Payload of `createTask`." })
-export class CreateTaskPayload extends TaskPayload {}
-
-@ObjectType({ description: "Payload of `updateTaskInput`." })
-export class UpdateTaskInputPayload extends TaskPayload {}
-
-@ObjectType({ description: "The task, and the build that was created for it." })
-class TaskBuildPayload extends TaskPayload {
-  buildId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => WorkspaceBuildType, { description: "The build." })
-  workspaceBuild(@Root() { buildId }: TaskBuildPayload, @Ctx() ctx: Context) {
-    return ctx.load(buildsByIds, buildId);
-  }
-}
-
-@ObjectType({ description: "Payload of `pauseTask`." })
-export class PauseTaskPayload extends TaskBuildPayload {}
-
-@ObjectType({ description: "Payload of `resumeTask`." })
-export class ResumeTaskPayload extends TaskBuildPayload {}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteTask`." })
-export class DeleteTaskPayload {
-  @Access({ covers: "everything" })
-  @Field(() => TaskType, { description: "The task before the deletion." })
-  task!: TaskRow;
-}
-
-@ObjectType({ description: "The input that was sent or canceled." })
-class TaskInputPayload {
-  inputId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => TaskInputType, { description: "The input." })
-  taskInput(@Root() { inputId }: TaskInputPayload, @Ctx() ctx: Context) {
-    return ctx.load(messageById, inputId);
-  }
-}
-
-@ObjectType({ description: "Payload of `sendTaskInput`." })
-export class SendTaskInputPayload extends TaskInputPayload {}
-
-@ObjectType({ description: "Payload of `cancelTaskInput`." })
-export class CancelTaskInputPayload extends TaskInputPayload {}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `uploadTaskLogSnapshot`." })
-export class UploadTaskLogSnapshotPayload {
-  @Field(() => UUID, { description: "ID of the task." }) taskId!: string;
-}
+/** The payload of a mutation that begins a build for a task. */
+const built = (ctx: Context, { taskId, buildId }: TaskBuild) => ({
+  ...changed(ctx, taskId),
+  workspaceBuild: () => ctx.load(buildsByIds, buildId),
+});
 
 @Resolver()
 export class TaskChangesResolver {
   @Access({ needs: ["task:create", "template:use"] })
-  @Mutation(() => CreateTaskPayload, {
-    description:
-      "Creates a task with a workspace of the same name, and starts it. FORBIDDEN while the AI budget of the owner is spent.",
-  })
+  @Mutates(
+    "Creates a task with a workspace of the same name, and starts it. FORBIDDEN while the AI budget of the owner is spent.",
+    changedTask,
+  )
   async createTask(
     @Arg("input", { description: "The prompt, and what to run it with." })
     input: CreateTaskInput,
     @Ctx() ctx: Context,
   ) {
-    return { taskId: await createTask(ctx, input) };
+    return changed(ctx, await createTask(ctx, input));
   }
 
   @Access({ needs: ["task:delete"] })
-  @Mutation(() => DeleteTaskPayload, {
-    description:
-      "Deletes a task immediately, and begins to delete its workspace. CONFLICT while a build runs; one that waits is canceled.",
-  })
+  @Mutates(
+    "Deletes a task immediately, and begins to delete its workspace. CONFLICT while a build runs; one that waits is canceled.",
+    {
+      task: { type: () => TaskType, description: "The task before the deletion.", covers: "everything" },
+    },
+  )
   async deleteTask(@Arg("input", { description: "The task." }) input: DeleteTaskInput, @Ctx() ctx: Context) {
     return { task: await deleteTask(ctx, input) };
   }
 
   @Access({ needs: ["task:update"] })
-  @Mutation(() => UpdateTaskInputPayload, { description: "Replaces the prompt with which a paused task resumes." })
+  @Mutates("Replaces the prompt with which a paused task resumes.", changedTask)
   async updateTaskInput(
     @Arg("input", { description: "The task and its prompt." })
     input: UpdateTaskInputInput,
     @Ctx() ctx: Context,
   ) {
-    return { taskId: await updateTaskInput(ctx, input) };
+    return changed(ctx, await updateTaskInput(ctx, input));
   }
 
   @Access({ needs: ["workspace:stop"] })
-  @Mutation(() => PauseTaskPayload, { description: "Pauses a task: stops its workspace." })
+  @Mutates("Pauses a task: stops its workspace.", builtTask)
   async pauseTask(@Arg("input", { description: "The task." }) input: PauseTaskInput, @Ctx() ctx: Context) {
-    return pauseTask(ctx, input);
+    return built(ctx, await pauseTask(ctx, input));
   }
 
   @Access({ needs: ["workspace:start"] })
-  @Mutation(() => ResumeTaskPayload, {
-    description: "Resumes a paused task, or tries again after a build that failed or was canceled.",
-  })
+  @Mutates("Resumes a paused task, or tries again after a build that failed or was canceled.", builtTask)
   async resumeTask(@Arg("input", { description: "The task." }) input: ResumeTaskInput, @Ctx() ctx: Context) {
-    return resumeTask(ctx, input);
+    return built(ctx, await resumeTask(ctx, input));
   }
 
   @Access({ needs: ["workspace:application_connect"] })
-  @Mutation(() => SendTaskInputPayload, {
-    description:
-      "Sends an input to the program of an active task: immediately if the program waits for it, otherwise in the order of the queue.",
-  })
+  @Mutates(
+    "Sends an input to the program of an active task: immediately if the program waits for it, otherwise in the order of the queue.",
+    changedInput,
+  )
   async sendTaskInput(
     @Arg("input", { description: "The task and the text." }) input: SendTaskInputInput,
     @Ctx() ctx: Context,
   ) {
-    return { inputId: await sendTaskInput(ctx, input) };
+    const id = await sendTaskInput(ctx, input);
+    return { taskInput: () => ctx.load(messageById, id) };
   }
 
   @Access({ needs: ["task:update"] })
-  @Mutation(() => CancelTaskInputPayload, {
-    description: "Cancels a queued input. For its sender, and for callers who may update the task.",
-  })
+  @Mutates("Cancels a queued input. For its sender, and for callers who may update the task.", changedInput)
   async cancelTaskInput(
     @Arg("input", { description: "The input." }) { id }: CancelTaskInputInput,
     @Ctx() ctx: Context,
   ) {
-    return { inputId: await cancelTaskInput(ctx, id) };
+    const canceled = await cancelTaskInput(ctx, id);
+    return { taskInput: () => ctx.load(messageById, canceled) };
   }
 
   @Access({ noUsers: true, openTo: ["agent"] })
-  @Mutation(() => UploadTaskLogSnapshotPayload, {
-    description: "Stores the conversation of the task of the agent's workspace. One of an older build is ignored.",
+  @Mutates("Stores the conversation of the task of the agent's workspace. One of an older build is ignored.", {
+    taskId: { type: () => UUID, description: "ID of the task." },
   })
   async uploadTaskLogSnapshot(
     @Arg("input", { description: "The task and the conversation." })

@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../../domain/templates/acl.js";
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { PageArgs } from "../engine/lists.js";
 import { UUID } from "../engine/scalars.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
@@ -106,17 +106,6 @@ class InvalidateTemplatePresetsInput {
   @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
 }
 
-@ObjectType({ description: "Payload of `updateTemplateAcl`." })
-class UpdateTemplateAclPayload {
-  templateId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => TemplateAclType, { description: "The access list after the change." })
-  templateAcl(@Root() { templateId }: UpdateTemplateAclPayload, @Ctx() ctx: Context): Promise<AccessList> {
-    return readTemplateAcl(ctx, templateId);
-  }
-}
-
 @ObjectType("InvalidatedPreset", {
   simpleResolvers: true,
   description: "A preset whose prebuilt workspaces are replaced.",
@@ -125,13 +114,6 @@ class InvalidatedPresetType implements InvalidatedPreset {
   @Field({ description: "Name of the preset." }) presetName!: string;
   @Field({ description: "Name of the template." }) templateName!: string;
   @Field({ description: "Name of the active version." }) templateVersionName!: string;
-}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `invalidateTemplatePresets`." })
-class InvalidateTemplatePresetsPayload {
-  @Access({ countsAs: 10 })
-  @Field(() => [InvalidatedPresetType], { description: "All presets of the active version, by name." })
-  invalidated!: InvalidatedPreset[];
 }
 
 @Resolver()
@@ -162,21 +144,32 @@ export class TemplateAclResolver {
   }
 
   @Access({ needs: ["template:update"] })
-  @Mutation(() => UpdateTemplateAclPayload, {
-    description: `Changes entries of the access list of a template. ${groupRoleNotice}`,
+  @Mutates(`Changes entries of the access list of a template. ${groupRoleNotice}`, {
+    templateAcl: {
+      type: () => TemplateAclType,
+      description: "The access list after the change.",
+      covers: "everything",
+    },
   })
   async updateTemplateAcl(
     @Arg("input", { description: "The changes." }) input: UpdateTemplateAclInput,
     @Ctx() ctx: Context,
   ) {
-    return { templateId: await updateTemplateAcl(ctx, input) };
+    const id = await updateTemplateAcl(ctx, input);
+    return { templateAcl: () => readTemplateAcl(ctx, id) };
   }
 
   @Access({ needs: ["template:update"] })
-  @Mutation(() => InvalidateTemplatePresetsPayload, {
-    description:
-      "Replaces the prebuilt workspaces of all presets of the active version of a template. Claimed ones are not affected.",
-  })
+  @Mutates(
+    "Replaces the prebuilt workspaces of all presets of the active version of a template. Claimed ones are not affected.",
+    {
+      invalidated: {
+        type: () => [InvalidatedPresetType],
+        description: "All presets of the active version, by name.",
+        countsAs: 10,
+      },
+    },
+  )
   async invalidateTemplatePresets(
     @Arg("input", { description: "The template." })
     { templateId }: InvalidateTemplatePresetsInput,

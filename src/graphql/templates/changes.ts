@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   createTemplate,
@@ -9,9 +9,10 @@ import {
   type UpdateTemplate,
   Weekday,
 } from "../../domain/templates/changes.js";
-import { findTemplate, type TemplateRow } from "../../domain/templates/templates.js";
+import { findTemplate } from "../../domain/templates/templates.js";
 import { findVersion } from "../../domain/templates/versions.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { TemplateType } from "./templates.js";
 import { documentDescription, TemplateVariableInput, variablesDescription } from "./version-changes.js";
@@ -102,58 +103,42 @@ class DeleteTemplateInput {
   @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
 }
 
-/** Payload of mutations of a template, which is read in the transaction of the mutation. */
-@ObjectType()
-abstract class ChangedTemplate {
-  templateId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => TemplateType, { description: "The template after the change." })
-  template(@Ctx() ctx: Context): Promise<TemplateRow> {
-    return findTemplate(ctx, this.templateId);
-  }
-}
-
-@ObjectType({ description: "Payload of `createTemplate`." })
-class CreateTemplatePayload extends ChangedTemplate {
-  templateVersionId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => TemplateVersionType, { description: "The first version, whose import is pending." })
-  templateVersion(@Ctx() ctx: Context) {
-    return findVersion(ctx, this.templateVersionId);
-  }
-}
-
-@ObjectType({ description: "Payload of `updateTemplate`." })
-class UpdateTemplatePayload extends ChangedTemplate {}
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteTemplate`." })
-class DeleteTemplatePayload {
-  @Access({ covers: "everything" })
-  @Field(() => TemplateType, { description: "The deleted template." })
-  template!: TemplateRow;
-}
+const changedTemplate = {
+  template: { type: () => TemplateType, description: "The template after the change.", covers: "everything" },
+} as const;
 
 @Resolver()
 export class TemplateChangesResolver {
   @Access({ needs: ["template:create"] })
-  @Mutation(() => CreateTemplatePayload, {
-    description: "Creates a template with its first version, which is imported in the background.",
+  @Mutates("Creates a template with its first version, which is imported in the background.", {
+    ...changedTemplate,
+    templateVersion: {
+      type: () => TemplateVersionType,
+      description: "The first version, whose import is pending.",
+      covers: "everything",
+    },
   })
-  createTemplate(@Arg("input", { description: "The new template." }) input: CreateTemplateInput, @Ctx() ctx: Context) {
-    return createTemplate(ctx, input);
+  async createTemplate(
+    @Arg("input", { description: "The new template." }) input: CreateTemplateInput,
+    @Ctx() ctx: Context,
+  ) {
+    const { templateId, templateVersionId } = await createTemplate(ctx, input);
+    return {
+      template: () => findTemplate(ctx, templateId),
+      templateVersion: () => findVersion(ctx, templateVersionId),
+    };
   }
 
   @Access({ needs: ["template:update"] })
-  @Mutation(() => UpdateTemplatePayload, { description: "Changes the names and settings of a template." })
+  @Mutates("Changes the names and settings of a template.", changedTemplate)
   async updateTemplate(@Arg("input", { description: "The changes." }) input: UpdateTemplateInput, @Ctx() ctx: Context) {
-    return { templateId: await updateTemplate(ctx, input) };
+    const id = await updateTemplate(ctx, input);
+    return { template: () => findTemplate(ctx, id) };
   }
 
   @Access({ needs: ["template:delete"] })
-  @Mutation(() => DeleteTemplatePayload, {
-    description: "Deletes a template. Its name becomes available again. CONFLICT while it has workspaces.",
+  @Mutates("Deletes a template. Its name becomes available again. CONFLICT while it has workspaces.", {
+    template: { type: () => TemplateType, description: "The deleted template.", covers: "everything" },
   })
   async deleteTemplate(
     @Arg("input", { description: "The template to delete." })

@@ -1,7 +1,5 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { jobsByIds } from "../../domain/provisioners/jobs.js";
-import { findTemplate } from "../../domain/templates/templates.js";
 import {
   archiveTemplateVersion,
   createTemplateVersion,
@@ -11,7 +9,10 @@ import {
   setActiveTemplateVersion,
 } from "../../domain/templates/version-changes.js";
 import { findVersion } from "../../domain/templates/versions.js";
+import { findTemplate } from "../../domain/templates/templates.js";
+import { jobsByIds } from "../../domain/provisioners/jobs.js";
 import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
 import { TemplateType } from "./templates.js";
@@ -77,98 +78,64 @@ class DryRunTemplateVersionInput implements DryRunTemplateVersion {
   parameters?: ParameterInput[] | null;
 }
 
-@ObjectType()
-abstract class ChangedVersion {
-  templateVersionId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => TemplateVersionType, { description: "The version after the change." })
-  templateVersion(@Ctx() ctx: Context) {
-    return findVersion(ctx, this.templateVersionId);
-  }
-}
-
-@ObjectType({ description: "Payload of `createTemplateVersion`." })
-class CreateTemplateVersionPayload extends ChangedVersion {
-  templateId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => TemplateType, { description: "The template of the version." })
-  template(@Ctx() ctx: Context) {
-    return findTemplate(ctx, this.templateId);
-  }
-}
-
-@ObjectType({ description: "Payload of `setActiveTemplateVersion`." })
-class SetActiveTemplateVersionPayload {
-  templateId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => TemplateType, { description: "The template after the change." })
-  template(@Ctx() ctx: Context) {
-    return findTemplate(ctx, this.templateId);
-  }
-}
-
-@ObjectType({ description: "Payload of `archiveTemplateVersion`." })
-class ArchiveTemplateVersionPayload extends ChangedVersion {}
-
-@ObjectType({ description: "Payload of `dryRunTemplateVersion`." })
-class DryRunTemplateVersionPayload {
-  jobId!: string;
-
-  @Access({ covers: "everything" })
-  @Field(() => ProvisionerJobObject, { description: "The job of the dry run." })
-  provisionerJob(@Ctx() ctx: Context) {
-    return ctx.load(jobsByIds, this.jobId);
-  }
-}
+const changedVersion = {
+  templateVersion: {
+    type: () => TemplateVersionType,
+    description: "The version after the change.",
+    covers: "everything",
+  },
+} as const;
 
 @Resolver()
 export class TemplateVersionChangesResolver {
   @Access({ needs: ["template:update"] })
-  @Mutation(() => CreateTemplateVersionPayload, {
-    description: "Creates a version of a template, which is imported in the background.",
+  @Mutates("Creates a version of a template, which is imported in the background.", {
+    ...changedVersion,
+    template: { type: () => TemplateType, description: "The template of the version.", covers: "everything" },
   })
   async createTemplateVersion(
     @Arg("input", { description: "The new version." })
     input: CreateTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {
-    return { templateId: input.templateId, templateVersionId: await createTemplateVersion(ctx, input) };
+    const id = await createTemplateVersion(ctx, input);
+    return { templateVersion: () => findVersion(ctx, id), template: () => findTemplate(ctx, input.templateId) };
   }
 
   @Access({ needs: ["template:update"] })
-  @Mutation(() => SetActiveTemplateVersionPayload, { description: "Makes a version the one of new workspaces." })
+  @Mutates("Makes a version the one of new workspaces.", {
+    template: { type: () => TemplateType, description: "The template after the change.", covers: "everything" },
+  })
   async setActiveTemplateVersion(
     @Arg("input", { description: "The version." })
     { templateVersionId }: SetActiveTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {
-    return { templateId: await setActiveTemplateVersion(ctx, templateVersionId) };
+    const id = await setActiveTemplateVersion(ctx, templateVersionId);
+    return { template: () => findTemplate(ctx, id) };
   }
 
   @Access({ needs: ["template:update"] })
-  @Mutation(() => ArchiveTemplateVersionPayload, {
-    description: "Archives a version: no workspace can be created from it. CONFLICT for the active version.",
-  })
+  @Mutates("Archives a version: no workspace can be created from it. CONFLICT for the active version.", changedVersion)
   async archiveTemplateVersion(
     @Arg("input", { description: "The version." })
     { templateVersionId }: ArchiveTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {
-    return { templateVersionId: await archiveTemplateVersion(ctx, templateVersionId) };
+    const id = await archiveTemplateVersion(ctx, templateVersionId);
+    return { templateVersion: () => findVersion(ctx, id) };
   }
 
   @Access({ needs: ["template:update"] })
-  @Mutation(() => DryRunTemplateVersionPayload, {
-    description: "Lets a provisioner daemon plan a start with these parameters, without a workspace.",
+  @Mutates("Lets a provisioner daemon plan a start with these parameters, without a workspace.", {
+    provisionerJob: { type: () => ProvisionerJobObject, description: "The job of the dry run.", covers: "everything" },
   })
   async dryRunTemplateVersion(
     @Arg("input", { description: "The version and the parameters." })
     input: DryRunTemplateVersionInput,
     @Ctx() ctx: Context,
   ) {
-    return { jobId: await dryRunTemplateVersion(ctx, input) };
+    const id = await dryRunTemplateVersion(ctx, input);
+    return { provisionerJob: () => ctx.load(jobsByIds, id) };
   }
 }

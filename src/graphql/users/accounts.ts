@@ -1,7 +1,7 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
-import { LoginType, type UserRow, usersById } from "../../domain/users/users.js";
+import { LoginType, usersById } from "../../domain/users/users.js";
 import {
   type AccountChange,
   deleteUser,
@@ -12,7 +12,8 @@ import {
 import { type CreateUser, createUser } from "../../domain/users/creation.js";
 import { activateUser, suspendUser } from "../../domain/users/status.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
-import { Access, type AccessOptions } from "../engine/access.js";
+import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "./users.js";
 
@@ -91,37 +92,10 @@ class ResetUserPasswordInput {
   password!: string;
 }
 
-interface UserPayload {
-  userId: string;
-}
+const changedUser = { user: { type: () => UserType, description: "The user after the change." } };
 
-/** Builds the payload type of mutations that leave a user behind, who is read in the mutation's transaction. */
-function userPayload(verb: string, description: string, access: AccessOptions = {}) {
-  @ObjectType(`${verb}Payload`, { description })
-  class Payload {
-    @Access(access)
-    @Field(() => UserType, { description: "The user after the change." })
-    user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
-      return ctx.load(usersById, userId);
-    }
-  }
-  return Payload;
-}
-
-const CreateUserPayload = userPayload("CreateUser", "Payload of `createUser`.", { covers: "everything" });
-const UpdateUserPayload = userPayload("UpdateUser", "Payload of `updateUser`.");
-const UpdateProfilePayload = userPayload("UpdateProfile", "Payload of `updateProfile`, with the caller.", {
-  covers: "everything",
-});
-const SuspendUserPayload = userPayload("SuspendUser", "Payload of `suspendUser`.");
-const ActivateUserPayload = userPayload("ActivateUser", "Payload of `activateUser`.");
-const SetUserRolesPayload = userPayload("SetUserRoles", "Payload of `setUserRoles`.");
-const ResetUserPasswordPayload = userPayload("ResetUserPassword", "Payload of `resetUserPassword`.");
-
-@ObjectType({ simpleResolvers: true, description: "Payload of `deleteUser`." })
-class DeleteUserPayload {
-  @Field(() => UserType, { description: "The deleted user." }) user!: UserRow;
-}
+/** The payload of a mutation that changes a user, who is read if selected. */
+const changed = (ctx: Context, id: string) => ({ user: () => ctx.load(usersById, id) });
 
 @Resolver()
 export class AccountsResolver {
@@ -130,88 +104,83 @@ export class AccountsResolver {
     byArguments: ({ input }: { input: CreateUserInput }) =>
       input.password == null ? {} : { openTo: ["session", "token"] },
   })
-  @Mutation(() => CreateUserPayload, {
-    description: "Creates a user or a service account. OAuth2 access tokens cannot set a password.",
+  @Mutates("Creates a user or a service account. OAuth2 access tokens cannot set a password.", {
+    user: { ...changedUser.user, covers: "everything" },
   })
   async createUser(
     @Arg("input", () => CreateUserInput, { description: "The new user." }) input: CreateUser,
     @Ctx() ctx: Context,
-  ): Promise<UserPayload> {
-    return { userId: await createUser(ctx, input) };
+  ) {
+    return changed(ctx, await createUser(ctx, input));
   }
 
   @Access({
     needs: ["user:update"],
     byArguments: ({ input }: { input: UpdateUserInput }) => (input.email == null ? {} : { openTo: ["session"] }),
   })
-  @Mutation(() => UpdateUserPayload, {
-    description: "Updates a user's account. Changing the email address requires a session.",
-  })
-  async updateUser(
-    @Arg("input", { description: "The changes." }) input: UpdateUserInput,
-    @Ctx() ctx: Context,
-  ): Promise<UserPayload> {
-    return { userId: await updateUser(ctx, input) };
+  @Mutates("Updates a user's account. Changing the email address requires a session.", changedUser)
+  async updateUser(@Arg("input", { description: "The changes." }) input: UpdateUserInput, @Ctx() ctx: Context) {
+    return changed(ctx, await updateUser(ctx, input));
   }
 
   @Access({ needs: ["user:update_personal"] })
-  @Mutation(() => UpdateProfilePayload, { description: "Updates the caller's own account." })
-  async updateProfile(
-    @Arg("input", { description: "The changes." }) input: UpdateProfileInput,
-    @Ctx() ctx: Context,
-  ): Promise<UserPayload> {
-    return { userId: await updateProfile(ctx, input) };
+  @Mutates(
+    "Updates the caller's own account.",
+    { user: { ...changedUser.user, covers: "everything" } },
+    "Payload of `updateProfile`, with the caller.",
+  )
+  async updateProfile(@Arg("input", { description: "The changes." }) input: UpdateProfileInput, @Ctx() ctx: Context) {
+    return changed(ctx, await updateProfile(ctx, input));
   }
 
   @Access({ needs: ["user:update"] })
-  @Mutation(() => SuspendUserPayload, {
-    description: "Suspends a user and revokes the user's sessions and API keys immediately.",
-  })
+  @Mutates("Suspends a user and revokes the user's sessions and API keys immediately.", changedUser)
   async suspendUser(
     @Arg("input", () => SuspendUserInput, { description: "The user to suspend." }) { user }: { user: string },
     @Ctx() ctx: Context,
-  ): Promise<UserPayload> {
-    return { userId: await suspendUser(ctx, user) };
+  ) {
+    return changed(ctx, await suspendUser(ctx, user));
   }
 
   @Access({ needs: ["user:update"] })
-  @Mutation(() => ActivateUserPayload, { description: "Reactivates a suspended user, who must sign in again." })
+  @Mutates("Reactivates a suspended user, who must sign in again.", changedUser)
   async activateUser(
     @Arg("input", () => ActivateUserInput, { description: "The user to reactivate." }) { user }: { user: string },
     @Ctx() ctx: Context,
-  ): Promise<UserPayload> {
-    return { userId: await activateUser(ctx, user) };
+  ) {
+    return changed(ctx, await activateUser(ctx, user));
   }
 
   @Access({ needs: ["user:delete"] })
-  @Mutation(() => DeleteUserPayload, {
-    description: "Deletes a user permanently. The email address and username become available again.",
+  @Mutates("Deletes a user permanently. The email address and username become available again.", {
+    user: { type: () => UserType, description: "The deleted user." },
   })
   async deleteUser(
     @Arg("input", () => DeleteUserInput, { description: "The user to delete." }) { user }: { user: string },
     @Ctx() ctx: Context,
-  ): Promise<DeleteUserPayload> {
+  ) {
     return { user: await deleteUser(ctx, user) };
   }
 
   @Access({ needs: ["assign_role:assign", "assign_role:unassign"], openTo: ["session", "token"] })
-  @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that a user holds in the deployment." })
+  @Mutates("Replaces the roles that a user holds in the deployment.", changedUser)
   async setUserRoles(
     @Arg("input", { description: "The user and the new roles." }) input: SetUserRolesInput,
     @Ctx() ctx: Context,
-  ): Promise<UserPayload> {
-    return { userId: await setUserRoles(ctx, input) };
+  ) {
+    return changed(ctx, await setUserRoles(ctx, input));
   }
 
   @Access({ needs: ["user:update"], openTo: ["session"] })
-  @Mutation(() => ResetUserPasswordPayload, {
-    description: "Sets a new password for a user and revokes the user's sessions and API keys. Requires a session.",
-  })
+  @Mutates(
+    "Sets a new password for a user and revokes the user's sessions and API keys. Requires a session.",
+    changedUser,
+  )
   async resetUserPassword(
     @Arg("input", { description: "The user and the new password." })
     input: ResetUserPasswordInput,
     @Ctx() ctx: Context,
-  ): Promise<UserPayload> {
-    return { userId: await resetUserPassword(ctx, input) };
+  ) {
+    return changed(ctx, await resetUserPassword(ctx, input));
   }
 }

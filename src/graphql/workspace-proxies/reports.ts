@@ -1,22 +1,22 @@
-import { Arg, Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ApplicationReference,
   type ApplicationTarget,
   readApplicationTarget,
 } from "../../domain/applications/access.js";
+import { Mutates } from "../engine/declarations.js";
 import type { AppConnectKey } from "../../domain/applications/key-ring.js";
 import {
   deregisterWorkspaceProxy,
   heartbeatWorkspaceProxy,
   type ProxyHeartbeat,
-  type ProxyReported,
   registerWorkspaceProxy,
   type RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/registration.js";
 import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
-import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
+import { changed, changedProxy } from "./workspace-proxies.js";
 
 @ObjectType("AppConnectKey", {
   simpleResolvers: true,
@@ -74,23 +74,13 @@ class DeregisterWorkspaceProxyInput {
   @Field(() => UUID, { description: replicaId }) replicaId!: string;
 }
 
-@ObjectType()
-abstract class WelcomedWorkspaceProxy extends ChangedWorkspaceProxy {
-  @Field(() => [AppConnectKeyType], {
+const welcomedProxy = {
+  ...changedProxy,
+  appConnectKeys: {
+    type: () => [AppConnectKeyType],
     description: "The proxy's keys, oldest first: recently superseded, current, and upcoming ones.",
-    simple: true,
-  })
-  appConnectKeys!: AppConnectKey[];
-}
-
-@ObjectType({ description: "Payload of `registerWorkspaceProxy`." })
-class RegisterWorkspaceProxyPayload extends WelcomedWorkspaceProxy {}
-
-@ObjectType({ description: "Payload of `heartbeatWorkspaceProxy`." })
-class HeartbeatWorkspaceProxyPayload extends WelcomedWorkspaceProxy {}
-
-@ObjectType({ description: "Payload of `deregisterWorkspaceProxy`." })
-class DeregisterWorkspaceProxyPayload extends ChangedWorkspaceProxy {}
+  },
+};
 
 @ObjectType("ApplicationTarget", {
   simpleResolvers: true,
@@ -123,41 +113,41 @@ class ApplicationTargetArgs implements ApplicationReference {
 @Resolver()
 export class ProxyReportsResolver {
   @Access({ openTo: ["proxy"] })
-  @Mutation(() => RegisterWorkspaceProxyPayload, {
-    description:
-      "Registers a replica of the calling workspace proxy. The replica must send a heartbeat every 30 seconds.",
-  })
-  registerWorkspaceProxy(
+  @Mutates(
+    "Registers a replica of the calling workspace proxy. The replica must send a heartbeat every 30 seconds.",
+    welcomedProxy,
+  )
+  async registerWorkspaceProxy(
     @Arg("input", { description: "The replica." })
     input: RegisterWorkspaceProxyInput,
     @Ctx() ctx: Context,
-  ): Promise<ProxyReported> {
-    return registerWorkspaceProxy(ctx, input);
+  ) {
+    const { id, appConnectKeys } = await registerWorkspaceProxy(ctx, input);
+    return { ...changed(ctx, id), appConnectKeys };
   }
 
   @Access({ openTo: ["proxy"] })
-  @Mutation(() => HeartbeatWorkspaceProxyPayload, {
-    description:
-      "Records a heartbeat of a replica of the calling workspace proxy. Fails with NOT_FOUND if the replica was silent for too long; it must then register again.",
-  })
-  heartbeatWorkspaceProxy(
+  @Mutates(
+    "Records a heartbeat of a replica of the calling workspace proxy. Fails with NOT_FOUND if the replica was silent for too long; it must then register again.",
+    welcomedProxy,
+  )
+  async heartbeatWorkspaceProxy(
     @Arg("input", { description: "The replica." })
     input: HeartbeatWorkspaceProxyInput,
     @Ctx() ctx: Context,
-  ): Promise<ProxyReported> {
-    return heartbeatWorkspaceProxy(ctx, input);
+  ) {
+    const { id, appConnectKeys } = await heartbeatWorkspaceProxy(ctx, input);
+    return { ...changed(ctx, id), appConnectKeys };
   }
 
   @Access({ openTo: ["proxy"] })
-  @Mutation(() => DeregisterWorkspaceProxyPayload, {
-    description: "Deregisters a replica of the calling workspace proxy.",
-  })
+  @Mutates("Deregisters a replica of the calling workspace proxy.", changedProxy)
   async deregisterWorkspaceProxy(
     @Arg("input", { description: "The replica." })
     input: DeregisterWorkspaceProxyInput,
     @Ctx() ctx: Context,
-  ): Promise<{ id: string }> {
-    return { id: await deregisterWorkspaceProxy(ctx, input.replicaId) };
+  ) {
+    return changed(ctx, await deregisterWorkspaceProxy(ctx, input.replicaId));
   }
 
   @Access({ openTo: ["proxy"] })

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   findWorkspaceProxy,
@@ -9,7 +9,6 @@ import {
 } from "../../domain/workspace-proxies/workspace-proxies.js";
 import { type ProxyReport, ProxyStatus } from "../../domain/workspace-proxies/health.js";
 import {
-  type ChangedProxy,
   createWorkspaceProxy,
   deleteWorkspaceProxy,
   type ProxyFields,
@@ -18,7 +17,7 @@ import {
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasByProxy } from "../../domain/workspace-proxies/registration.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 enumType({ ProxyStatus }, "Result of the last health check of a workspace proxy.", {
@@ -164,35 +163,12 @@ class DeleteWorkspaceProxyInput {
   @Field({ description: proxyReference }) workspaceProxy!: string;
 }
 
-/** Payload of mutations of a workspace proxy. Holds its ID; the proxy is read in the mutation's transaction. */
-@ObjectType()
-export abstract class ChangedWorkspaceProxy {
-  id!: string;
+export const changedProxy = {
+  workspaceProxy: { type: () => WorkspaceProxyType, description: "The workspace proxy after the change." },
+};
 
-  @Field(() => WorkspaceProxyType, { description: "The workspace proxy after the change." })
-  workspaceProxy(@Ctx() ctx: Context): Promise<WorkspaceProxyRow> {
-    return readWorkspaceProxy(ctx, this.id);
-  }
-}
-
-@ObjectType({ description: "Payload of `createWorkspaceProxy`." })
-class CreateWorkspaceProxyPayload extends ChangedWorkspaceProxy {
-  @Field({ description: "Token that the proxy authenticates with. Returned only once.", simple: true })
-  proxyToken!: string;
-}
-
-@ObjectType({ description: "Payload of `updateWorkspaceProxy`." })
-class UpdateWorkspaceProxyPayload extends ChangedWorkspaceProxy {
-  @Field(() => String, {
-    nullable: true,
-    description: "The new token, if one was created. Returned only once.",
-    simple: true,
-  })
-  proxyToken?: string | null;
-}
-
-@ObjectType({ description: "Payload of `deleteWorkspaceProxy`." })
-class DeleteWorkspaceProxyPayload extends ChangedWorkspaceProxy {}
+/** The payload of a mutation that changes a workspace proxy, which is read if selected. */
+export const changed = (ctx: Context, id: string) => ({ workspaceProxy: () => readWorkspaceProxy(ctx, id) });
 
 @Resolver(() => WorkspaceProxyType)
 export class WorkspaceProxiesResolver {
@@ -234,14 +210,16 @@ export class WorkspaceProxiesResolver {
   }
 
   @Access({ needs: ["workspace_proxy:create"], openTo: ["session", "token"] })
-  @Mutation(() => CreateWorkspaceProxyPayload, {
-    description: "Creates a workspace proxy, which then registers itself with its token.",
+  @Mutates("Creates a workspace proxy, which then registers itself with its token.", {
+    ...changedProxy,
+    proxyToken: { type: () => String, description: "Token that the proxy authenticates with. Returned only once." },
   })
-  createWorkspaceProxy(
+  async createWorkspaceProxy(
     @Arg("input", { description: "The new proxy." }) input: CreateWorkspaceProxyInput,
     @Ctx() ctx: Context,
-  ): Promise<ChangedProxy> {
-    return createWorkspaceProxy(ctx, input);
+  ) {
+    const { id, proxyToken } = await createWorkspaceProxy(ctx, input);
+    return { ...changed(ctx, id), proxyToken };
   }
 
   @Access({
@@ -249,25 +227,29 @@ export class WorkspaceProxiesResolver {
     byArguments: ({ input }: { input: UpdateWorkspaceProxyInput }) =>
       input.regenerateToken ? { openTo: ["session", "token"] } : {},
   })
-  @Mutation(() => UpdateWorkspaceProxyPayload, {
-    description: "Updates a workspace proxy, or replaces its token.",
+  @Mutates("Updates a workspace proxy, or replaces its token.", {
+    ...changedProxy,
+    proxyToken: {
+      type: () => String,
+      nullable: true,
+      description: "The new token, if one was created. Returned only once.",
+    },
   })
-  updateWorkspaceProxy(
+  async updateWorkspaceProxy(
     @Arg("input", { description: "The changes." }) input: UpdateWorkspaceProxyInput,
     @Ctx() ctx: Context,
-  ): Promise<ChangedProxy> {
-    return updateWorkspaceProxy(ctx, input);
+  ) {
+    const { id, proxyToken } = await updateWorkspaceProxy(ctx, input);
+    return { ...changed(ctx, id), proxyToken };
   }
 
   @Access({ needs: ["workspace_proxy:delete"] })
-  @Mutation(() => DeleteWorkspaceProxyPayload, {
-    description: "Deletes a workspace proxy and revokes its token immediately.",
-  })
+  @Mutates("Deletes a workspace proxy and revokes its token immediately.", changedProxy)
   async deleteWorkspaceProxy(
     @Arg("input", { description: "The proxy to delete." })
     { workspaceProxy }: DeleteWorkspaceProxyInput,
     @Ctx() ctx: Context,
-  ): Promise<ChangedProxy> {
-    return { id: await deleteWorkspaceProxy(ctx, workspaceProxy) };
+  ) {
+    return changed(ctx, await deleteWorkspaceProxy(ctx, workspaceProxy));
   }
 }

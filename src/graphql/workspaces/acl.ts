@@ -1,10 +1,10 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Resolver, Root } from "type-graphql";
 import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { readWorkspaceAcl, updateWorkspaceAcl, type UpdateWorkspaceAcl } from "../../domain/workspaces/acl.js";
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
@@ -63,16 +63,6 @@ class UpdateWorkspaceAclInput implements UpdateWorkspaceAcl {
   userPerms?: WorkspaceAclChangeInput[] | null;
 }
 
-@ObjectType({ description: "Payload of `updateWorkspaceAcl`." })
-class UpdateWorkspaceAclPayload {
-  workspaceId!: string;
-
-  @Field(() => WorkspaceType, { description: "The workspace." })
-  async workspace(@Ctx() ctx: Context): Promise<WorkspaceRow | undefined> {
-    return ctx.load(workspacesById, this.workspaceId);
-  }
-}
-
 @Resolver(() => WorkspaceType)
 export class WorkspaceAclResolver {
   @Access({ needs: ["workspace:share"] })
@@ -85,13 +75,14 @@ export class WorkspaceAclResolver {
   }
 
   @Access({ needs: ["workspace:share"] })
-  @Mutation(() => UpdateWorkspaceAclPayload, {
-    description: `Shares a workspace with users and groups, or ends that. Only its owner may. ${groupRoleNotice}`,
+  @Mutates(`Shares a workspace with users and groups, or ends that. Only its owner may. ${groupRoleNotice}`, {
+    workspace: { type: () => WorkspaceType, description: "The workspace." },
   })
   async updateWorkspaceAcl(
     @Arg("input", { description: "The changes." }) input: UpdateWorkspaceAclInput,
     @Ctx() ctx: Context,
-  ): Promise<{ workspaceId: string }> {
-    return { workspaceId: await updateWorkspaceAcl(ctx, input) };
+  ) {
+    const id = await updateWorkspaceAcl(ctx, input);
+    return { workspace: () => ctx.load(workspacesById, id) };
   }
 }

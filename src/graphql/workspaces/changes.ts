@@ -1,6 +1,6 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
+import { buildsByIds } from "../../domain/workspaces/builds.js";
 import { createWorkspace } from "../../domain/workspaces/creation.js";
 import { extendWorkspaceDeadline } from "../../domain/workspaces/deadlines.js";
 import {
@@ -17,9 +17,9 @@ import {
   startWorkspace,
   stopWorkspace,
 } from "../../domain/workspaces/transitions.js";
-import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
+import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
-import { enumType } from "../engine/declarations.js";
+import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
@@ -131,140 +131,101 @@ class SetWorkspaceSecretInjectionInput {
   enabled!: boolean;
 }
 
-/** Payload of mutations of a workspace. Holds its ID; the workspace is read in the mutation's transaction. */
-@ObjectType()
-abstract class ChangedWorkspace {
-  workspaceId!: string;
+const changedWorkspace = { workspace: { type: () => WorkspaceType, description: "The workspace after the change." } };
+const builtWorkspace = {
+  ...changedWorkspace,
+  workspaceBuild: { type: () => WorkspaceBuildType, description: "The new build." },
+};
 
-  @Field(() => WorkspaceType, { description: "The workspace after the change." })
-  async workspace(@Ctx() ctx: Context): Promise<WorkspaceRow | undefined> {
-    return ctx.load(workspacesById, this.workspaceId);
-  }
-}
+/** The payload of a mutation that changes a workspace, which is read if selected. */
+const changed = (ctx: Context, id: string) => ({ workspace: () => ctx.load(workspacesById, id) });
 
-@ObjectType()
-abstract class BuiltWorkspace extends ChangedWorkspace {
-  buildId!: string;
-
-  @Field(() => WorkspaceBuildType, { description: "The new build." })
-  async workspaceBuild(@Ctx() ctx: Context): Promise<BuildRow | undefined> {
-    return ctx.load(buildsByIds, this.buildId);
-  }
-}
-
-@ObjectType({ description: "Payload of `createWorkspace`." })
-class CreateWorkspacePayload extends BuiltWorkspace {}
-
-@ObjectType({ description: "Payload of `startWorkspace`." })
-class StartWorkspacePayload extends BuiltWorkspace {}
-
-@ObjectType({ description: "Payload of `stopWorkspace`." })
-class StopWorkspacePayload extends BuiltWorkspace {}
-
-@ObjectType({ description: "Payload of `deleteWorkspace`." })
-class DeleteWorkspacePayload extends BuiltWorkspace {}
-
-@ObjectType({ description: "Payload of `updateWorkspace`." })
-class UpdateWorkspacePayload extends ChangedWorkspace {}
-
-@ObjectType({ description: "Payload of `extendWorkspaceDeadline`." })
-class ExtendWorkspaceDeadlinePayload extends ChangedWorkspace {}
-
-@ObjectType({ description: "Payload of `activateWorkspace`." })
-class ActivateWorkspacePayload extends ChangedWorkspace {}
-
-@ObjectType({ description: "Payload of `setWorkspaceSecretInjection`." })
-class SetWorkspaceSecretInjectionPayload extends ChangedWorkspace {}
+/** The payload of a mutation that begins a build. */
+const built = (ctx: Context, { workspaceId, buildId }: Built) => ({
+  ...changed(ctx, workspaceId),
+  workspaceBuild: () => ctx.load(buildsByIds, buildId),
+});
 
 @Resolver()
 export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:create", "template:use"] })
-  @Mutation(() => CreateWorkspacePayload, { description: "Creates a workspace and starts it." })
-  createWorkspace(
+  @Mutates("Creates a workspace and starts it.", builtWorkspace)
+  async createWorkspace(
     @Arg("input", { description: "The new workspace." }) input: CreateWorkspaceInput,
     @Ctx() ctx: Context,
-  ): Promise<Built> {
-    return createWorkspace(ctx, input);
+  ) {
+    return built(ctx, await createWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:start"] })
-  @Mutation(() => StartWorkspacePayload, {
-    description: "Starts a workspace. Fails with CONFLICT while it runs, is dormant, or has an active build.",
-  })
-  startWorkspace(
+  @Mutates("Starts a workspace. Fails with CONFLICT while it runs, is dormant, or has an active build.", builtWorkspace)
+  async startWorkspace(
     @Arg("input", { description: "What to start." }) input: StartWorkspaceInput,
     @Ctx() ctx: Context,
-  ): Promise<Built> {
-    return startWorkspace(ctx, input);
+  ) {
+    return built(ctx, await startWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:stop"] })
-  @Mutation(() => StopWorkspacePayload, {
-    description: "Stops a workspace. Fails with CONFLICT while it is stopped or has an active build.",
-  })
-  stopWorkspace(
+  @Mutates("Stops a workspace. Fails with CONFLICT while it is stopped or has an active build.", builtWorkspace)
+  async stopWorkspace(
     @Arg("input", { description: "What to stop." }) { workspace }: StopWorkspaceInput,
     @Ctx() ctx: Context,
-  ): Promise<Built> {
-    return stopWorkspace(ctx, workspace);
+  ) {
+    return built(ctx, await stopWorkspace(ctx, workspace));
   }
 
   @Access({
     needs: ["workspace:delete"],
     byArguments: ({ input }: { input: DeleteWorkspaceInput }) => (input.orphan ? { needs: ["template:update"] } : {}),
   })
-  @Mutation(() => DeleteWorkspacePayload, {
-    description: "Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.",
-  })
-  deleteWorkspace(
+  @Mutates("Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.", builtWorkspace)
+  async deleteWorkspace(
     @Arg("input", { description: "What to delete." }) input: DeleteWorkspaceInput,
     @Ctx() ctx: Context,
-  ): Promise<Built> {
-    return deleteWorkspace(ctx, input);
+  ) {
+    return built(ctx, await deleteWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:update"] })
-  @Mutation(() => UpdateWorkspacePayload, { description: "Changes the settings of a workspace." })
+  @Mutates("Changes the settings of a workspace.", changedWorkspace)
   async updateWorkspace(
     @Arg("input", { description: "The changes." }) input: UpdateWorkspaceInput,
     @Ctx() ctx: Context,
-  ): Promise<{ workspaceId: string }> {
-    return { workspaceId: await updateWorkspace(ctx, input) };
+  ) {
+    return changed(ctx, await updateWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:update"] })
-  @Mutation(() => ExtendWorkspaceDeadlinePayload, {
-    description: "Moves the deadline of a running workspace to a later time.",
-  })
+  @Mutates("Moves the deadline of a running workspace to a later time.", changedWorkspace)
   async extendWorkspaceDeadline(
     @Arg("input", { description: "The deadline." })
     input: ExtendWorkspaceDeadlineInput,
     @Ctx() ctx: Context,
-  ): Promise<{ workspaceId: string }> {
-    return { workspaceId: await extendWorkspaceDeadline(ctx, input) };
+  ) {
+    return changed(ctx, await extendWorkspaceDeadline(ctx, input));
   }
 
   @Access({ needs: ["workspace:update"] })
-  @Mutation(() => ActivateWorkspacePayload, {
-    description: "Ends the dormancy of a workspace, so that it can be started. Has no effect on other workspaces.",
-  })
+  @Mutates(
+    "Ends the dormancy of a workspace, so that it can be started. Has no effect on other workspaces.",
+    changedWorkspace,
+  )
   async activateWorkspace(
     @Arg("input", { description: "What to activate." })
     { workspace }: ActivateWorkspaceInput,
     @Ctx() ctx: Context,
-  ): Promise<{ workspaceId: string }> {
-    return { workspaceId: await activateWorkspace(ctx, workspace) };
+  ) {
+    return changed(ctx, await activateWorkspace(ctx, workspace));
   }
 
   @Access({ needs: ["user_secret:update"] })
-  @Mutation(() => SetWorkspaceSecretInjectionPayload, {
-    description: "Sets whether the agents of a workspace of the caller receive the secrets of the caller.",
-  })
+  @Mutates("Sets whether the agents of a workspace of the caller receive the secrets of the caller.", changedWorkspace)
   async setWorkspaceSecretInjection(
     @Arg("input", { description: "The setting." })
     input: SetWorkspaceSecretInjectionInput,
     @Ctx() ctx: Context,
-  ): Promise<{ workspaceId: string }> {
-    return { workspaceId: await setWorkspaceSecretInjection(ctx, input) };
+  ) {
+    return changed(ctx, await setWorkspaceSecretInjection(ctx, input));
   }
 }
