@@ -77,10 +77,10 @@ function isForHere({ os, cpu }) {
   return (os?.includes(process.platform) ?? true) && (cpu?.includes(process.arch) ?? true);
 }
 
-/** The size of a package in bytes, without the packages in it. */
+/** The size of a package in bytes, without the packages in it. npm may be removing it. */
 function sizeOf(folder) {
   let size = 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+  for (const entry of existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && entry.name !== "node_modules") size += sizeOf(path);
     else if (entry.isFile()) size += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
