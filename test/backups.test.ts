@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { Pool } from "pg";
+import { Client as Connection } from "pg";
 import type { App } from "../src/app.js";
 import { readConfig } from "../src/config/config.js";
 import { backUp } from "../src/domain/backup/backup.js";
@@ -74,11 +74,13 @@ const failureOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 async function sql<Row extends object = Record<string, unknown>>(url: string, text: string): Promise<Row[]> {
-  const pool = new Pool({ connectionString: url, max: 1 });
+  const connection = new Connection(url);
+  await connection.connect();
   try {
-    return (await pool.query<Row>(text)).rows;
+    return (await connection.query<Row>(text)).rows;
   } finally {
-    await pool.end();
+    // Unlike that of a pool, this `end` waits until the connection is closed, so that the database can be dropped.
+    await connection.end();
   }
 }
 
@@ -230,8 +232,8 @@ describe("a backup", function () {
     });
 
     it("is backed up without leaving a file when the command is interrupted", async () => {
-      const pool = new Pool({ connectionString: url, max: 1 });
-      const blocker = await pool.connect();
+      const blocker = new Connection(url);
+      await blocker.connect();
       await blocker.query("begin; lock table users in access exclusive mode");
       const { child, ended, stderr } = spawnCommand(
         { STEWARD_DATABASE_URL: url },
@@ -245,8 +247,7 @@ describe("a backup", function () {
       child.kill("SIGTERM");
       expect({ status: await ended, stderr: stderr() }).to.deep.equal({ status: 1, stderr: "Interrupted.\n" });
       expect((await readdir(folder)).filter((name) => name.startsWith("interrupted"))).to.deep.equal([]);
-      blocker.release(true);
-      await pool.end();
+      await blocker.end();
     });
 
     it("replaces no file, and needs a folder to write to", async () => {

@@ -1,9 +1,6 @@
 import { databaseTime } from "../../clock.js";
 import type { Context } from "../kernel/context.js";
-import { QuietHours as Stored } from "../../entities/quiet-hours.js";
-import { User } from "../../entities/users.js";
 import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/changes.js";
 import { authorize } from "../authorization/authorization.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { forbidden, Problems } from "../kernel/errors.js";
@@ -15,7 +12,7 @@ import {
   scheduleText,
   timeOfDay,
 } from "./daily-schedule.js";
-import { authorizeOn, findUser, lockUser, userTarget } from "../users/users.js";
+import { authorizeOn, findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
 
 /** The daily time from which the workspaces of a user may be stopped and updated. */
 export interface QuietHours {
@@ -63,24 +60,24 @@ export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted 
 
   const own = text ? scheduleOf(text) : undefined;
   const schedule = own && scheduleText(own);
-  await storeSchedule(ctx, user.id, schedule);
+  await storeSchedule(ctx, user, schedule);
   return quietHours(ctx, own);
 }
 
 /** Stores the schedule of a user whom the caller has locked, or deletes it. */
-async function storeSchedule(ctx: Context, userId: string, schedule?: string): Promise<void> {
-  const user = await ctx.em.findOneOrFail(User, userId);
-  const former = await ctx.em.findOne(Stored, { user });
-  if (former && schedule) former.schedule = schedule;
-  else if (former) ctx.em.remove(former);
-  else if (schedule) ctx.em.create(Stored, { user, schedule });
-  await ctx.em.flush();
+async function storeSchedule(ctx: Context, { id, username }: FoundUser, schedule?: string): Promise<void> {
+  const former = await storedSchedule(ctx, id);
+  if (schedule === former) return;
+  if (schedule === undefined) await ctx.db.deleteFrom("userQuietHours").where("userId", "=", id).execute();
+  else
+    await ctx.db
+      .insertInto("userQuietHours")
+      .values({ userId: id, schedule })
+      .onConflict((conflict) => conflict.column("userId").doUpdateSet({ schedule }))
+      .execute();
+  const action = former === undefined ? "create" : schedule === undefined ? "delete" : "update";
+  ctx.audit({ action, ...auditedAs("quiet_hours", id, username), diff: { schedule: { old: former, new: schedule } } });
 }
-
-auditChangesOf(Stored, {
-  resource: ({ user }) => auditedAs("quiet_hours", user.id, user.unwrap().username),
-  fields: ["schedule"],
-});
 
 /** The schedule that applies to a user with a schedule of the user, if any. */
 function scheduleFor(ctx: Context, own: DailySchedule | undefined): DailySchedule {
