@@ -87,7 +87,7 @@ class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAu
 
 @InputType({ description: "A token to introspect, and the application that requests it (RFC 7662)." })
 class OAuth2IntrospectionInput extends ClientCredentialsInput implements IntrospectOAuth2Token {
-  @Field(() => String, { nullable: true, description: `Required: ${clientId}` })
+  @Field(() => String, { nullable: true, description: "Required: the `client_id` of the application." })
   clientId?: string | null;
   @Field(() => String, { nullable: true, description: "Required: access token or refresh token." })
   token?: string | null;
