@@ -18,7 +18,7 @@ export function raw(url: string, ...parts: Array<string | Buffer>): Promise<RawA
       const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
       resolve({ statuses, text });
     };
-    socket.setTimeout(500, finish);
+    socket.setTimeout(10_000, finish);
     socket.on("data", (data) => (text += data.toString("latin1")));
     socket.on("error", finish);
     socket.on("close", finish);
