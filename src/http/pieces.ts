@@ -52,7 +52,7 @@ export function* jsonPieces(value: unknown, before = ""): Pieces {
 }
 
 /** Items between commas, after `before`. */
-export function* listPieces(items: readonly unknown[], write: (item: unknown) => string, before: string): Pieces {
+function* listPieces(items: readonly unknown[], write: (item: unknown) => string, before: string): Pieces {
   let text = before;
   for (let index = 0; index < items.length; index++) {
     text += (index > 0 ? "," : "") + write(items[index]);

@@ -115,16 +115,6 @@ export async function jobsOfDaemons(ctx: Context, ids: readonly string[]): Promi
   return ids.map((id) => ({ current: current.get(id)?.[0] ?? null, previous: previous.get(id)?.[0] ?? null }));
 }
 
-/** Batch read of daemons by id, for `ctx.load`. Checks no permission: the object that has the id does. */
-export async function daemonsByIds(
-  ctx: Context,
-  ids: readonly string[],
-): Promise<Array<ProvisionerDaemonRow | undefined>> {
-  const rows = await daemons(ctx.db).where("d.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((daemon) => [daemon.id, daemon]));
-  return ids.map((id) => found.get(id));
-}
-
 /** Deletes a daemon: its socket is closed, its jobs fail. Returns it before the deletion. It is new when it connects again. */
 export async function deleteProvisionerDaemon(ctx: Context, id: string): Promise<ProvisionerDaemonRow> {
   const daemon = await daemons(ctx.db).where("d.id", "=", id).executeTakeFirst();
