@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { type Actor, idOf } from "../kernel/actor.js";
+import { changesOf } from "../kernel/given.js";
 import type { RequestDetails } from "../kernel/request.js";
 import { newId } from "../kernel/ids.js";
 import { sql } from "kysely";
@@ -49,17 +49,16 @@ export interface AuditEntry {
 }
 
 /** Returns the fields whose values `change` alters. Null and absent values alter nothing. */
-export function diffOf<Row extends object>(
+export const diffOf = <Row extends object>(
   before: Partial<Row>,
   change: { [Field in keyof Row]?: Row[Field] | null },
-): Diff {
-  const diff: Diff = {};
-  for (const [field, value] of Object.entries(change)) {
-    const old = before[field as keyof Row];
-    if (value != null && !isDeepStrictEqual(value, old)) diff[field] = { old, new: value };
-  }
-  return diff;
-}
+): Diff => sidesOf(before, changesOf(before, change));
+
+/** Returns the old and new value of each changed field. */
+export const sidesOf = (before: object, changes: object): Diff =>
+  Object.fromEntries(
+    Object.entries(changes).map(([field, value]) => [field, { old: before[field as never], new: value }]),
+  );
 
 const columns = `id, time, actor_id, actor_kind, api_key_id, action, resource_type, resource_id, resource_label,
   organization_id, diff, request_id, ip, user_agent`;

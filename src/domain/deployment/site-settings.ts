@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
-import type { AuditEntry } from "../audit/audit.js";
+import { type AuditEntry, sidesOf } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
+import { differing, isEmpty } from "../kernel/given.js";
 
 /** A setting of the whole deployment. `initially` supplies properties that the stored value lacks. */
 export interface SiteSetting<Value extends object> {
@@ -38,10 +38,8 @@ export async function replaceSiteSetting<Value extends object>(
     .returning("former")
     .executeTakeFirstOrThrow();
   const before: Value = { ...setting.initially, ...former };
-  const sides = Object.entries(value).map(
-    ([field, now]) => [field, { old: before[field as never], new: now }] as const,
-  );
-  const changed = sides.filter(([, { old, new: now }]) => !isDeepStrictEqual(old, now));
-  if (changed.length > 0) ctx.audit({ action: "update", ...resource, diff: Object.fromEntries(changed) });
-  return changed.length > 0;
+  const changes = differing(before, value);
+  if (isEmpty(changes)) return false;
+  ctx.audit({ action: "update", ...resource, diff: sidesOf(before, changes) });
+  return true;
 }
