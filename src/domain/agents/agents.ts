@@ -1,7 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import type { AgentUsage } from "../../entities/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { rowById, rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/any-of.js";
 
@@ -110,8 +110,7 @@ export async function agentsByResource({ db }: Context, ids: readonly string[]):
 /** Batch read of agents by id, for `ctx.load`. Checks no permission: the object that has the id does. */
 export async function agentsById({ db }: Context, ids: readonly string[]): Promise<Array<AgentRow | undefined>> {
   const rows = await agents(db).where("a.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((agent) => [agent.id, agent]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 /** The hint that the log of an agent grew. Other changes of an agent are those of its workspace. */

@@ -4,6 +4,7 @@ import { notFound } from "../kernel/errors.js";
 import { anyOf } from "../kernel/any-of.js";
 import { hour } from "../kernel/purge.js";
 import { isUuid } from "../kernel/text.js";
+import { rowById } from "../kernel/batches.js";
 
 /** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
 export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;
@@ -72,8 +73,7 @@ export const clientWithId = ({ db }: { db: Db }, clientId: string): Promise<Clie
 /** Batch read of applications by id, for `ctx.load`. Checks no permission: the object with the id does. */
 export async function clientsById({ db }: { db: Db }, ids: readonly string[]): Promise<Array<ClientRow | Error>> {
   const rows = await clients(db).where("id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((client) => [client.id, client]));
-  return ids.map((id) => found.get(id) ?? notFound());
+  return rowById(rows, ids).map((row) => row ?? notFound());
 }
 
 /**

@@ -15,6 +15,7 @@ import { userHint } from "../tokens/credentials.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
 import { requireOAuth2 } from "./settings.js";
+import { rowById } from "../kernel/batches.js";
 
 /** Why a grant ended before its time. */
 export const RevokeReason = {
@@ -192,8 +193,7 @@ async function holderOf(ctx: Context, ref: string | null | undefined): Promise<s
 /** Batch read of grants by id, for `ctx.load`. Checks no permission. */
 export async function grantsById(ctx: Context, ids: readonly string[]): Promise<Array<GrantRow | Error>> {
   const rows = await grants(ctx.db).where("g.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((grant) => [grant.id, grant]));
-  return ids.map((id) => found.get(id) ?? notFound());
+  return rowById(rows, ids).map((row) => row ?? notFound());
 }
 
 /** Ends a grant with its codes and tokens. Nothing changes if it has ended before. Returns its id. */

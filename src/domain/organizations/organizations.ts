@@ -15,6 +15,7 @@ import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } fr
 import { now } from "../kernel/times.js";
 import { userHint } from "../tokens/credentials.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
+import { rowById } from "../kernel/batches.js";
 
 const allOrganizations = (db: QueryCreator<Schema>) =>
   db
@@ -82,8 +83,7 @@ export async function organizationsById(
   ids: readonly string[],
 ): Promise<Array<OrganizationRow | undefined>> {
   const found = await allOrganizations(ctx.db).where("o.id", "=", anyOf(ids)).execute();
-  const organizations = new Map(found.map((each) => [each.id, each]));
-  return ids.map((id) => organizations.get(id));
+  return rowById(found, ids);
 }
 
 /** Lists the organizations that the caller may read, by name. */

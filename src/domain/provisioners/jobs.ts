@@ -13,6 +13,7 @@ import { now } from "../kernel/times.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
 import { type Tags, tagProblems } from "./tags.js";
+import { rowById } from "../kernel/batches.js";
 
 /** What jobs do. */
 export const ProvisionerJobType = {
@@ -100,8 +101,7 @@ export async function findProvisionerJob(ctx: Context, id: string): Promise<JobR
 /** Batch read of jobs by id, for `ctx.load`. Checks no permission: the object that has the id does. */
 export async function jobsByIds(ctx: Context, ids: readonly string[]): Promise<Array<JobRow | undefined>> {
   const rows = await jobs(ctx.db).where("j.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((job) => [job.id, job]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 /** How the template `t` of a job is shown; empty without one. */

@@ -15,6 +15,7 @@ import { machineHint } from "../tokens/machines.js";
 import { endJobsOf } from "./ends.js";
 import { tagProblems } from "./tags.js";
 import { daemonNameProblem, isReservedKey, newProvisionerKey, type ReservedKey, reservedKeys } from "./tokens.js";
+import { rowById } from "../kernel/batches.js";
 
 const keys = (db: Db) =>
   db.selectFrom("provisionerKeys as k").select(["k.id", "k.organizationId", "k.name", "k.tags", "k.createdAt"]);
@@ -64,8 +65,7 @@ export async function provisionerKeysByIds(
   ids: readonly string[],
 ): Promise<Array<ProvisionerKeyRow | undefined>> {
   const rows = await keys(ctx.db).where("k.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((key) => [key.id, key]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 const nameTaken = () => conflictOn("name", "Another key of the organization has this name.");

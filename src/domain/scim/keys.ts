@@ -18,6 +18,7 @@ import { organizationsById } from "../organizations/organizations.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { machineHint } from "../tokens/machines.js";
 import { newScimKey } from "./tokens.js";
+import { rowById } from "../kernel/batches.js";
 
 const scimKeys = ({ db }: Context) =>
   db
@@ -76,8 +77,7 @@ export async function listScimKeys(ctx: Context, page: PageArguments): Promise<P
 /** Batch read of keys by id, for `ctx.load`. Checks no permission: the object with the id does. */
 export async function scimKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ScimKeyRow | Error>> {
   const found = await scimKeys(ctx).where("k.id", "=", anyOf(ids, "text")).execute();
-  const keys = new Map(found.map((key) => [key.id, key]));
-  return ids.map((id) => keys.get(id) ?? notFound());
+  return rowById(found, ids).map((row) => row ?? notFound());
 }
 
 /** The organizations of a key that still exist. */

@@ -1,6 +1,6 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { rowById, rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/any-of.js";
 import { readEach } from "../kernel/lists.js";
@@ -43,8 +43,7 @@ export const isUnfinished = sql<SqlBool>`state in ('queued', 'delivering')`;
 /** Batch read of inputs by id, for `ctx.load`. Checks no permission. */
 export async function messageById(ctx: Context, ids: readonly string[]): Promise<Array<TaskMessageRow | undefined>> {
   const rows = await inputs(ctx.db).where("m.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((row) => [row.id, row]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 /** Batch read of the inputs of tasks that are not finished, in their order, for `ctx.load`. Checks no permission. */

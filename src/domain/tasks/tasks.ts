@@ -10,6 +10,7 @@ import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
 import { tasksWithState } from "./status.js";
+import { rowById } from "../kernel/batches.js";
 
 /** What the program of a task reports, or, while the task is initializing, what it waits for. */
 export interface TaskState {
@@ -121,8 +122,7 @@ export const isVisible = (ctx: Context, task: TaskRow): boolean =>
 /** Batch read of tasks by id, for `ctx.load`. Checks no permission: the object that has the id does. */
 export async function tasksById(ctx: Context, ids: readonly string[]): Promise<Array<TaskRow | undefined>> {
   const rows = await liveTasks(ctx).where("t.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((row) => [row.id, row]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 /** What the task does now: the report of its program, or what an initializing task waits for; null if neither. */

@@ -14,6 +14,7 @@ import type { Page } from "../kernel/page.js";
 import type { OrderBy, PageArguments } from "../kernel/paging.js";
 import { proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
+import { rowById } from "../kernel/batches.js";
 
 const templates = (db: Db) =>
   db
@@ -114,8 +115,7 @@ export async function holdTemplate(ctx: Context, id: string): Promise<void> {
 /** Batch read of templates by id, deleted ones included. Checks no permission: the object that has the id does. */
 export async function templatesById(ctx: Context, ids: readonly string[]): Promise<Array<TemplateRow | undefined>> {
   const rows = await templates(ctx.db).where("t.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((template) => [template.id, template]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 /** Filters of templates. An absent filter does not narrow. */

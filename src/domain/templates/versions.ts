@@ -13,6 +13,7 @@ import { now } from "../kernel/times.js";
 import { type JobRow, jobsByIds } from "../provisioners/jobs.js";
 import type { TemplateDocument } from "./documents.js";
 import { aclOfCaller, type TemplateRow, templatesById } from "./templates.js";
+import { rowById } from "../kernel/batches.js";
 
 const versions = (db: Db) =>
   db
@@ -54,8 +55,7 @@ export async function findVersion(ctx: Context, id: string): Promise<FoundVersio
 /** Batch read of versions by id. Checks no permission: the object that has the id does. */
 export async function versionsById(ctx: Context, ids: readonly string[]): Promise<Array<VersionRow | undefined>> {
   const rows = await versions(ctx.db).where("v.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((version) => [version.id, version]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 const versionsOfTemplates = defineListOfEach(

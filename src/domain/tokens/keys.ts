@@ -13,6 +13,7 @@ import { displayNameProblem } from "../kernel/text.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
 import { keyHint } from "./credentials.js";
 import { type NewToken, newToken, type TokenKind } from "./text.js";
+import { rowById } from "../kernel/batches.js";
 
 const keys = (db: Db) =>
   db
@@ -75,8 +76,7 @@ export const isCurrentKey = ({ actor }: Context, { id }: ApiKeyRow): boolean =>
  */
 export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ApiKeyRow | Error>> {
   const rows = await keys(ctx.db).where("id", "=", anyOf(ids, "text")).execute();
-  const found = new Map(rows.map((key) => [key.id, key]));
-  return ids.map((id) => found.get(id) ?? notFound());
+  return rowById(rows, ids).map((row) => row ?? notFound());
 }
 
 /** Maximum number of unexpired API tokens of a user. */

@@ -1,7 +1,7 @@
 import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
 import { User } from "../../entities/users.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { rowById, rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf } from "../audit/changes.js";
@@ -178,8 +178,7 @@ auditChangesOf(User, {
  */
 export async function usersById(ctx: Context, ids: readonly string[]): Promise<Array<UserRow | undefined>> {
   const found = await allUsers(ctx.db).where("u.id", "=", anyOf(ids)).execute();
-  const users = new Map(found.map((user) => [user.id, user]));
-  return ids.map((id) => users.get(id));
+  return rowById(found, ids);
 }
 
 /** Returns the user if the caller may read the whole account, otherwise null. */

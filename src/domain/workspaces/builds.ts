@@ -1,7 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { userIdOf } from "../kernel/actor.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { rowById, rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -87,8 +87,7 @@ export type BuildRow = InferResult<ReturnType<typeof builds>>[number];
 /** Batch read of builds by id, for `ctx.load`. Checks no permission: the workspace does. */
 export async function buildsByIds(ctx: Context, ids: readonly string[]): Promise<Array<BuildRow | undefined>> {
   const rows = await builds(ctx.db).where("b.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((each) => [each.id, each]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 /** Finds a build of a workspace that the caller may read. Throws NOT_FOUND. */

@@ -12,6 +12,7 @@ import type { Hint } from "../kernel/events.js";
 import { anyOf } from "../kernel/any-of.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
+import { rowById } from "../kernel/batches.js";
 
 export { WorkspaceStatus, WorkspaceTransition } from "./status.js";
 
@@ -133,8 +134,7 @@ export async function requireWorkspace(
 /** Batch read of workspaces by id, deleted ones included. Checks no permission: the object that has the id does. */
 export async function workspacesById(ctx: Context, ids: readonly string[]): Promise<Array<WorkspaceRow | undefined>> {
   const rows = await workspaces(ctx.db).where("w.id", "=", anyOf(ids)).execute();
-  const found = new Map(rows.map((each) => [each.id, each]));
-  return ids.map((id) => found.get(id));
+  return rowById(rows, ids);
 }
 
 /** The hint that a workspace or its latest build changed. */
