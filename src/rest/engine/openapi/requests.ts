@@ -1,5 +1,6 @@
 import {
   getNamedType,
+  getNullableType,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLNamedType,
@@ -12,7 +13,6 @@ import { entryKeyOf } from "../../../graphql/engine/access.js";
 import { fieldsOf } from "../../../graphql/engine/variables.js";
 import { fieldOnTheWire, type Given, type Parameter } from "../bind.js";
 import type { Endpoint } from "../endpoint.js";
-import { limitsOf } from "./limits.js";
 import { constant, contentOf, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
 
 /** The parameters of an operation outside of its body. */
@@ -100,3 +100,39 @@ const inputObject = (
   fields: readonly GraphQLInputField[],
   schemas: NamedSchemas,
 ): Json => schemas.named(name, { ...propertiesOf(fields.map(fieldOnTheWire), schemas), description });
+
+type Limited = Pick<Given, "type" | "rule" | "description">;
+
+/**
+ * The limits that descriptions and rules of inputs state in fixed phrases: `at most 64 characters`, `1 to 255 bytes`,
+ * `at most 16 KiB`, `at least 1`, `from 0 to 1000`; for lists and objects, `at most 200`. JSON Schema counts characters: a limit in
+ * bytes is passed on as it is, because no text has more characters than bytes.
+ */
+function limitsOf({ type, rule, description = "" }: Limited): Json {
+  if (isListType(getNullableType(type))) return listLimits(type, description);
+  if (rule !== undefined) return range(rule);
+  if (getNamedType(type).name === "JSONObject") return mostOf("maxProperties", description);
+  return getNamedType(type).name === "String" ? lengths(description) : {};
+}
+
+const listLimits = (type: GraphQLInputType, description: string): Json =>
+  mostOf(entryKeyOf(type) === undefined ? "maxItems" : "maxProperties", description);
+
+function mostOf(keyword: "maxItems" | "maxProperties", description: string): Json {
+  const most = /\bat most (\d+)/i.exec(description)?.[1];
+  return most === undefined ? {} : { [keyword]: Number(most) };
+}
+
+function range(rule: string): Json {
+  const [, least, most] = /\bfrom (-?\d+) to (-?\d+)\b/.exec(rule) ?? [];
+  return least === undefined ? {} : { minimum: Number(least), maximum: Number(most) };
+}
+
+const units: Record<string, number> = { KiB: 1024 };
+
+function lengths(description: string): Json {
+  const [, least, most, unit] =
+    /\b(?:(\d+) to|at most) (\d+) (characters|bytes|letters|KiB)\b/i.exec(description) ?? [];
+  if (most === undefined) return {};
+  return { ...(least && { minLength: Number(least) }), maxLength: Number(most) * (units[unit!] ?? 1) };
+}
