@@ -1,7 +1,8 @@
 // Template documents, parameters, and reported resources, as the domain checks them: without a server.
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { Problems, type Validation } from "../src/domain/kernel/errors.js";
-import { parseDocument, type TemplateDocument } from "../src/domain/templates/documents.js";
+import { documentJsonSchema, parseDocument, type TemplateDocument } from "../src/domain/templates/documents.js";
 import { type ParameterSources, resolveParameters } from "../src/domain/templates/parameters.js";
 import { patternProblem, sizeOf } from "../src/domain/templates/values.js";
 import { parseReported } from "../src/domain/templates/reported.js";
@@ -306,6 +307,27 @@ describe("template documents", () => {
       expect(fieldsOf({ ...echo, resources: [{ name: text }], tags: { [text]: "x" } })).to.have.length(2);
       expect(fieldsOf({ ...echo, source: { [text]: 1 } })).to.deep.equal(["document.source"]);
     }
+  });
+
+  it("have a JSON Schema that accepts valid ones, and finds members that are missing, unknown, or of a wrong type", () => {
+    const isValid = new Ajv2020({ strict: true }).compile(documentJsonSchema());
+    const full = { ...example, tags: { scope: "user", a: "b" }, presets: [{ name: "a", parameters: { model: "x" } }] };
+    for (const document of [example, echo, full, withAgent({ env: { A: "1" } }), withParameter({ default: ["x"] })])
+      expect(isValid(document), JSON.stringify(isValid.errors)).to.equal(true);
+    for (const document of [
+      [],
+      {},
+      { ...echo, schema: "steward.template/2" },
+      { ...echo, color: "red" },
+      { ...echo, tags: { scope: "all" } },
+      withAgent({ os: undefined }),
+      withAgent({ name: "Main" }),
+      withAgent({ env: { A: 1 } }),
+      withAgent({ apps: [{ slug: "a", healthcheck: {} }] }),
+      withParameter({ type: "text" }),
+      { ...echo, parameters: Array.from({ length: 101 }, (_, n) => ({ name: `p${n}` })) },
+    ])
+      expect(isValid(document), JSON.stringify(document)).to.equal(false);
   });
 
   it("survive any value in any place", () => {

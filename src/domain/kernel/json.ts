@@ -27,3 +27,9 @@ function endOfString(text: string, start: number): number {
 /** Whether a parsed JSON value is an object, and not a list or null. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether a parsed JSON value has lists and objects at more than so many levels. */
+export const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)));

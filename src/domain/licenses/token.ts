@@ -1,3 +1,5 @@
+import { isDeeper, isObject } from "../kernel/json.js";
+
 /** A decoded license. Its signature is not verified. */
 export interface LicenseToken {
   header: Record<string, unknown>;
@@ -33,14 +35,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 function objectIn(bytes: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes));
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject && isWithin(value, maxDepth) ? (value as Record<string, unknown>) : undefined;
+    return isObject(value) && !isDeeper(value, maxDepth) ? value : undefined;
   } catch {
     return undefined;
   }
 }
-
-const isWithin = (value: unknown, depth: number): boolean =>
-  typeof value !== "object" ||
-  value === null ||
-  (depth > 0 && Object.values(value).every((each) => isWithin(each, depth - 1)));

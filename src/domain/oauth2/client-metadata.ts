@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
+import { isDeeper } from "../kernel/json.js";
 import { proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
@@ -162,11 +163,6 @@ function keySetProblem(jwks: Record<string, unknown>): string | undefined {
   // As JSON escapes what Postgres cannot store.
   return /\\u(0000|d[89a-f])/.test(text) ? "Must be valid Unicode without NUL characters." : undefined;
 }
-
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)));
 
 /** The members that are stored and returned, but not used. */
 function descriptionOf(given: ClientMetadata): Record<string, unknown> {

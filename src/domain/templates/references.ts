@@ -1,11 +1,11 @@
 import { quote } from "../kernel/errors.js";
-import type { Place } from "./document-reader.js";
+import { isObject } from "../kernel/json.js";
 
 /** What the texts of a document may refer to. */
 export interface Referable {
-  provisioner: string;
-  parameters: ReadonlySet<string>;
-  variables: ReadonlySet<string>;
+  provisioner: unknown;
+  parameters: ReadonlySet<unknown>;
+  variables: ReadonlySet<unknown>;
 }
 
 /** The names of parameters, variables, and ports. */
@@ -17,15 +17,32 @@ const ofTask = new Set(["id", "prompt"]);
 // `$${` is a literal `${`. A reference without its closing brace is a fault, too.
 const references = /\$\$\{|\$\{([^{}]*)(\}?)/g;
 
-/** Adds a fault for each reference of a text that a daemon could not replace. */
-export function checkReferences(text: string, place: Place, referable: Referable): void {
-  const unknown = new Set<string>();
+/** Lists the faults of a text: its references that a daemon could not replace. */
+export function referenceFaults(text: string, referable: Referable): ReadonlySet<string> {
+  const faults = new Set<string>();
   for (const [whole, name, end] of text.matchAll(references)) {
     if (name === undefined) continue;
-    if (end === "") unknown.add(`The reference ${quote(whole)} lacks its closing brace.`);
-    else if (!isKnown(name, referable)) unknown.add(`There is no ${quote(whole)} to refer to.`);
+    if (end === "") faults.add(`The reference ${quote(whole)} lacks its closing brace.`);
+    else if (!isKnown(name, referable)) faults.add(`There is no ${quote(whole)} to refer to.`);
   }
-  for (const fault of unknown) place.fault(fault);
+  return faults;
+}
+
+/** The paths of the texts in which daemons replace references. */
+const templatePath =
+  /^(\w+\.)*resources\[\d+\]\.(metadata\[\d+\]\.value|agents\[\d+\]\.(directory|env\.[^]*|command\[\d+\]|apps\[\d+\]\.(healthcheck\.)?url))$/;
+
+export const isTemplate = (path: string): boolean => templatePath.test(path);
+
+/** The texts of resources in which daemons replace references, with their paths from `path`. */
+export function* templatesIn(value: unknown, path: string): Generator<{ text: string; path: string }> {
+  if (typeof value === "string") {
+    if (isTemplate(path)) yield { text: value, path };
+  } else if (Array.isArray(value)) {
+    for (const [index, each] of value.entries()) yield* templatesIn(each, `${path}[${index}]`);
+  } else if (isObject(value)) {
+    for (const [name, each] of Object.entries(value)) yield* templatesIn(each, `${path}.${name}`);
+  }
 }
 
 function isKnown(reference: string, { provisioner, parameters, variables }: Referable): boolean {
