@@ -1,5 +1,6 @@
+import { isObject } from "../kernel/json.js";
 import { cleaned } from "../kernel/text.js";
-import { isObject, objectIn, type Received, urlIn } from "../outside/external-providers/responses.js";
+import { objectIn, type Received, urlIn } from "../outside/external-providers/responses.js";
 
 /** An account at a provider, as the provider describes it. */
 export interface Account {

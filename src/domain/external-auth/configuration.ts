@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
+import * as z from "zod/mini";
+import { isObject, jsonIn } from "../kernel/json.js";
 import { iconProblem, isStorable } from "../kernel/text.js";
+import { addFault, type Payload } from "../kernel/validation.js";
 import {
   type Endpoints,
   ExternalAuthProviderType,
@@ -36,224 +39,196 @@ export interface ExternalAuthProvider extends Endpoints {
   readonly redirectUrl: string;
 }
 
-/** A configuration: its providers, or everything that is wrong with it. */
-export interface ReadConfiguration {
-  value: ExternalAuthProvider[];
-  faults: string[];
-}
-
 const mostProviders = 50;
 
-/** Reads the JSON array of providers. Faults name index, id and field, never a value. */
-export function readProviders(text: string): ReadConfiguration {
-  const entries = parse(text);
-  if (!Array.isArray(entries)) return { value: [], faults: ["must be a JSON array of providers"] };
-  if (entries.length > mostProviders) return { value: [], faults: [`must have at most ${mostProviders} providers`] };
-  const faults: string[] = [];
-  const taken = new Set<string>();
-  const providers = entries.flatMap((entry: unknown, index) => {
-    const fields = new Fields(entry, `entry ${index}`, faults);
-    const provider = providerIn(fields, index);
-    const id = provider?.id.toLowerCase() ?? "";
-    if (provider && taken.has(id)) fields.fault("id", "is the id of another provider");
-    taken.add(id);
-    return provider ?? [];
-  });
-  return { value: providers, faults };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const idPattern = /^[a-z0-9]+(-[a-z0-9]+)*$/i;
-const isId = (id: string) => id.length <= 32 && idPattern.test(id);
-
-const aliases: Record<string, ExternalAuthProviderType> = { bitbucket: "bitbucket-cloud" };
-
-const typeOf = (name: string): ExternalAuthProviderType | undefined =>
-  Object.hasOwn(aliases, name) ? aliases[name] : Object.values(ExternalAuthProviderType).find((type) => type === name);
-
-/** Reads the fields of an entry, and collects its faults. */
-class Fields {
-  readonly #values: Record<string, unknown>;
-  #place: string;
-
-  constructor(
-    entry: unknown,
-    place: string,
-    private readonly faults: string[],
-  ) {
-    const isObject = typeof entry === "object" && entry !== null && !Array.isArray(entry);
-    this.#values = isObject ? (entry as Record<string, unknown>) : {};
-    this.#place = place;
-  }
-
-  /** Adds the id of the provider to its further faults. */
-  named(id: string): void {
-    this.#place += ` (${id})`;
-  }
-
-  fault(field: string, rule: string): void {
-    this.faults.push(`${this.#place}: ${field} ${rule}`);
-  }
-
-  text(field: string, otherwise = ""): string {
-    const value = this.#of(field);
-    if (value === undefined) return otherwise;
-    if (typeof value === "string" && value.length <= 4096 && isStorable(value)) return value;
-    this.fault(field, "must be text of at most 4096 characters");
-    return "";
-  }
-
-  required(field: string): string {
-    const value = this.text(field);
-    if (value === "") this.fault(field, "is required");
-    return value;
-  }
-
-  /** An absolute URL; empty for none. */
-  url(field: string, otherwise = ""): string {
-    const value = this.text(field, otherwise);
-    if (value === "" || isEndpoint(value)) return value;
-    this.fault(field, "must be an absolute http or https URL without user information and fragment");
-    return "";
-  }
-
-  flag(field: string): boolean {
-    const value = this.#of(field) ?? false;
-    if (typeof value !== "boolean") this.fault(field, "must be true or false");
-    return value === true;
-  }
-
-  list(field: string, otherwise: readonly string[]): readonly string[] {
-    const value = this.#of(field) ?? otherwise;
-    const isList = Array.isArray(value) && value.length <= 100 && value.every((each) => typeof each === "string");
-    if (isList) return value;
-    this.fault(field, "must be a list of at most 100 texts");
-    return [];
-  }
-
-  #of(field: string): unknown {
-    return Object.hasOwn(this.#values, field) ? (this.#values[field] ?? undefined) : undefined;
-  }
-}
-
-function isEndpoint(text: string): boolean {
-  const url = URL.parse(text);
-  return (
-    url !== null && /^https?:\/\//i.test(text) && url.username === "" && url.password === "" && !/[#\s\\]/.test(text)
+/** Reads the JSON array of providers, or lists all faults. Faults name index, id and field, never a value. */
+export function readProviders(text: string): { value: ExternalAuthProvider[]; faults: string[] } {
+  const entries = jsonIn(text);
+  const { data = [], error } = z.safeParse(configuration, entries);
+  const faults = error?.issues.map(({ path: [index, field], message }) =>
+    index === undefined ? message : `entry ${String(index)}${nameOf(entries, index)}: ${String(field)} ${message}`,
   );
+  return { value: data, faults: faults ?? [] };
 }
 
-function providerIn(fields: Fields, position: number): ExternalAuthProvider | undefined {
-  const type = typeOf(fields.text("type"));
-  if (type === undefined) {
-    fields.fault("type", `must be one of ${Object.values(ExternalAuthProviderType).join(", ")}`);
-    return undefined;
-  }
-  const traits = typeTraits[type];
-  const id = fields.text("id", type);
-  if (isId(id)) fields.named(id);
-  else fields.fault("id", "must be 1 to 32 letters and digits in runs joined by single hyphens");
-  const clientId = fields.required("client_id");
-  const deviceFlow = fields.flag("device_flow");
-  const clientSecret = secretIn(fields, deviceFlow);
-  const endpoints = endpointsIn(fields, traits, clientId);
-  if (deviceFlow && endpoints.deviceCodeUrl === "") fields.fault("device_code_url", "is required for the device flow");
-  return {
-    id,
+/** The id of an entry in parentheses, unless it or the type is invalid. */
+function nameOf(entries: unknown, index: PropertyKey): string {
+  const entry: unknown = (entries as Record<PropertyKey, unknown>)[index];
+  const { data } = z.safeParse(z.object({ type, id: z.nullish(id) }), entry);
+  return data ? ` (${data.id ?? data.type})` : "";
+}
+
+const textRule = "must be text of at most 4096 characters";
+const text = z.string(textRule).check(z.refine((given) => given.length <= 4096 && isStorable(given), textRule));
+
+const fitting = (holds: (given: string) => boolean, rule: string) => text.check(z.refine(holds, rule));
+
+/** An absolute URL; empty for none. */
+const url = fitting(
+  (given) => given === "" || isEndpoint(given),
+  "must be an absolute http or https URL without user information and fragment",
+);
+
+function isEndpoint(given: string): boolean {
+  const found = URL.parse(given);
+  const isBare = found !== null && found.username === "" && found.password === "" && !/[#\s\\]/.test(given);
+  return isBare && /^https?:\/\//i.test(given);
+}
+
+const orNone = (schema: z.ZodMiniString<string>) => z.prefault(schema, "");
+const flag = z.prefault(z.boolean("must be true or false"), false);
+
+const textsRule = "must be a list of at most 100 texts";
+const texts = z.array(z.string(textsRule), textsRule).check(z.maxLength(100, textsRule));
+
+const types = Object.values(ExternalAuthProviderType);
+const type = z.pipe(
+  z.transform((given) => (given === "bitbucket" ? "bitbucket-cloud" : given)),
+  z.enum(types, `must be one of ${types.join(", ")}`),
+);
+
+const id = fitting(
+  (given) => given.length <= 32 && /^[a-z0-9]+(-[a-z0-9]+)*$/i.test(given),
+  "must be 1 to 32 letters and digits in runs joined by single hyphens",
+);
+
+const fields = z
+  .object({
     type,
-    position,
-    clientId,
+    id: z.optional(id),
+    client_id: orNone(text),
+    device_flow: flag,
+    client_secret: orNone(text),
+    /** The path of a file with the secret. */
+    client_secret_file: z.prefault(z.pipe(text, z.transform(readSecret)), ""),
+    auth_url: orNone(url),
+    api_base_url: orNone(url),
+    token_url: z.optional(url),
+    validate_url: z.optional(url),
+    revoke_url: z.optional(url),
+    device_code_url: z.optional(url),
+    app_installations_url: z.optional(url),
+    token_auth_method: z.optional(z.enum(["post", "basic", "assertion"], "must be post or basic")),
+    pkce_methods: z.optional(z.array(z.literal("S256", "may contain only S256"), textsRule)),
+    scopes: z.optional(texts),
+    display_name: orNone(text),
+    display_icon: z.optional(
+      fitting(
+        (given) => iconProblem(given) === undefined,
+        "must be empty, a path that begins with one slash, or an http or https URL",
+      ),
+    ),
+    app_install_url: orNone(url),
+    no_refresh: flag,
+    issuer: orNone(url),
+    regex: orNone(fitting(isPattern, "must be a regular expression")),
+    extra_token_keys: z.prefault(texts, []),
+    redirect_url: orNone(url),
+  })
+  .check(
+    z.refine(({ client_secret: secret, client_secret_file: inFile }) => secret === "" || inFile === "", {
+      error: "and client_secret_file are mutually exclusive",
+      path: ["client_secret"],
+      when: () => true,
+    }),
+  );
+
+function readSecret(path: string, { issues }: Payload<unknown>): string {
+  try {
+    return path && readFileSync(path, "utf8").replace(/\r?\n$/, "");
+  } catch {
+    issues.push({ code: "custom", input: path, message: "must be the path of a readable file" });
+    return path;
+  }
+}
+
+function isPattern(given: string): boolean {
+  try {
+    return Boolean(new RegExp(given));
+  } catch {
+    return false;
+  }
+}
+
+type Fields = z.output<typeof fields>;
+
+/** Adds the defaults of the type. */
+function providerOf(given: Fields, payload: Payload<unknown>): Omit<ExternalAuthProvider, "position"> {
+  const traits = typeTraits[given.type];
+  const endpoints = endpointsOf(given, traits);
+  const clientSecret = given.client_secret || given.client_secret_file;
+  const authMethod = given.token_auth_method ?? traits.authMethod;
+  const required = {
+    client_id: given.client_id,
+    client_secret: clientSecret || given.device_flow,
+    auth_url: endpoints.authUrl,
+    token_url: endpoints.tokenUrl,
+  };
+  for (const [field, value] of Object.entries(required)) if (!value) addFault(payload, "is required", field);
+  if (given.device_flow && endpoints.deviceCodeUrl === "")
+    addFault(payload, "is required for the device flow", "device_code_url");
+  if (authMethod === "assertion" && traits.authMethod !== "assertion")
+    addFault(payload, "must be post or basic", "token_auth_method");
+  return {
+    id: given.id ?? given.type,
+    type: given.type,
+    clientId: given.client_id,
     clientSecret,
-    deviceFlow,
+    deviceFlow: given.device_flow,
     ...endpoints,
-    authMethod: methodIn(fields, traits),
-    usesPkce: pkceIn(fields, traits),
-    scopes: fields.list("scopes", traits.scopes),
-    displayName: fields.text("display_name") || traits.name,
-    displayIcon: iconIn(fields, traits),
-    appInstallUrl: fields.url("app_install_url"),
-    noRefresh: fields.flag("no_refresh"),
-    issuer: fields.url("issuer"),
-    regex: regexIn(fields, traits, endpoints.authUrl),
-    extraTokenKeys: fields.list("extra_token_keys", []),
-    redirectUrl: fields.url("redirect_url"),
+    authMethod,
+    usesPkce: given.pkce_methods ? given.pkce_methods.length > 0 : traits.usesPkce,
+    scopes: given.scopes ?? traits.scopes,
+    displayName: given.display_name || traits.name,
+    displayIcon: given.display_icon ?? traits.icon,
+    appInstallUrl: given.app_install_url,
+    noRefresh: given.no_refresh,
+    issuer: given.issuer,
+    regex: given.regex === "" ? gitUrls(traits, endpoints.authUrl) : new RegExp(given.regex),
+    extraTokenKeys: given.extra_token_keys,
+    redirectUrl: given.redirect_url,
   };
 }
 
-function secretIn(fields: Fields, deviceFlow: boolean): string {
-  const [secret, path] = [fields.text("client_secret"), fields.text("client_secret_file")];
-  if (secret && path) fields.fault("client_secret", "and client_secret_file are mutually exclusive");
-  const read = path ? contentOf(path) : secret;
-  if (read === undefined) fields.fault("client_secret_file", "must be the path of a readable file");
-  if (read === "" && !deviceFlow) fields.fault("client_secret", "is required");
-  return read ?? "";
-}
-
-function contentOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8").replace(/\r?\n$/, "");
-  } catch {
-    return undefined;
-  }
-}
-
-function endpointsIn(fields: Fields, { origin, endpoints: derive }: TypeTraits, clientId: string): Endpoints {
-  const authUrl = fields.url("auth_url");
-  const api = fields.url("api_base_url").replace(/\/+$/, "");
-  const at = authUrl ? new URL(authUrl).origin : origin;
-  const derived = at ? derive(at, clientId, api || undefined) : {};
-  const found = {
-    authUrl: authUrl || derived.authUrl || "",
-    tokenUrl: fields.url("token_url", derived.tokenUrl),
-    validateUrl: fields.url("validate_url", derived.validateUrl),
-    revokeUrl: fields.url("revoke_url", derived.revokeUrl),
-    deviceCodeUrl: fields.url("device_code_url", derived.deviceCodeUrl),
-    appInstallationsUrl: fields.url("app_installations_url", derived.appInstallationsUrl),
-    apiBaseUrl: api || derived.apiBaseUrl || "",
+function endpointsOf(given: Fields, { origin, endpoints: derive }: TypeTraits): Endpoints {
+  const api = given.api_base_url.replace(/\/+$/, "");
+  const at = given.auth_url ? new URL(given.auth_url).origin : origin;
+  const derived = at ? derive(at, given.client_id, api || undefined) : {};
+  return {
+    authUrl: given.auth_url || (derived.authUrl ?? ""),
+    tokenUrl: given.token_url ?? derived.tokenUrl ?? "",
+    validateUrl: given.validate_url ?? derived.validateUrl ?? "",
+    revokeUrl: given.revoke_url ?? derived.revokeUrl ?? "",
+    deviceCodeUrl: given.device_code_url ?? derived.deviceCodeUrl ?? "",
+    appInstallationsUrl: given.app_installations_url ?? derived.appInstallationsUrl ?? "",
+    apiBaseUrl: api || (derived.apiBaseUrl ?? ""),
   };
-  if (found.authUrl === "") fields.fault("auth_url", "is required");
-  if (found.tokenUrl === "") fields.fault("token_url", "is required");
-  return found;
 }
 
-function methodIn(fields: Fields, { authMethod }: TypeTraits): TokenAuthMethod {
-  const method = fields.text("token_auth_method", authMethod);
-  if (method === authMethod || method === "post" || method === "basic") return method;
-  fields.fault("token_auth_method", "must be post or basic");
-  return authMethod;
+/** Matches the http and https URLs of the provider's host, with or without scheme; undefined for one without Git. */
+function gitUrls({ gitHost }: TypeTraits, authUrl: string): RegExp | undefined {
+  if (gitHost === null || !authUrl) return undefined;
+  const host = (gitHost ?? new URL(authUrl).host).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^(https?://([^/@]*@)?)?${host}(/.*)?$`, "i");
 }
 
-function pkceIn(fields: Fields, { usesPkce }: TypeTraits): boolean {
-  const methods = fields.list("pkce_methods", usesPkce ? ["S256"] : []);
-  if (methods.some((method) => method !== "S256")) fields.fault("pkce_methods", "may contain only S256");
-  return methods.length > 0;
-}
+/** An entry of the configuration. Members that are null count as absent. */
+const entry = z.pipe(
+  z.transform((given) =>
+    isObject(given) ? Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) : {},
+  ),
+  z.pipe(fields, z.transform(providerOf)),
+);
 
-function iconIn(fields: Fields, { icon }: TypeTraits): string {
-  const given = fields.text("display_icon", icon);
-  if (iconProblem(given) === undefined) return given;
-  fields.fault("display_icon", "must be empty, a path that begins with one slash, or an http or https URL");
-  return "";
-}
-
-function regexIn(fields: Fields, { gitHost }: TypeTraits, authUrl: string): RegExp | undefined {
-  const given = fields.text("regex");
-  if (given === "") return gitHost === null || !authUrl ? undefined : urlsAt(gitHost ?? new URL(authUrl).host);
-  try {
-    return new RegExp(given);
-  } catch {
-    fields.fault("regex", "must be a regular expression");
-    return undefined;
-  }
-}
-
-/** Matches the http and https URLs of a host, with or without scheme. */
-const urlsAt = (host: string) =>
-  new RegExp(`^(https?://([^/@]*@)?)?${host.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(/.*)?$`, "i");
+const configuration = z.pipe(
+  z
+    .array(entry, "must be a JSON array of providers")
+    .check(z.maxLength(mostProviders, `must have at most ${mostProviders} providers`)),
+  z.transform((providers, payload) => {
+    const ids = providers.map((each) => each.id.toLowerCase());
+    return providers.map((each, position): ExternalAuthProvider => {
+      if (ids.indexOf(ids[position]!) < position) addFault(payload, "is the id of another provider", position, "id");
+      return { ...each, position };
+    });
+  }),
+);

@@ -24,6 +24,15 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
+/** Parses JSON; returns `undefined` for any other text. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a parsed JSON value is an object, and not a list or null. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -4,6 +4,7 @@ import type { Config } from "../../config/config.js";
 import { boundedPool } from "../kernel/bounded-pool.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
 import { Flights } from "../kernel/flights.js";
+import { isObject } from "../kernel/json.js";
 import { hour, minute } from "../kernel/purge.js";
 import { addressesOf, type Fetch, mayCall, outsideFetch } from "../outside/http.js";
 import { mayCallInside } from "../outside/inside-addresses.js";
@@ -75,7 +76,7 @@ async function objectOf(response: Response): Promise<Record<string, unknown>> {
   const type = response.headers.get("content-type") ?? "";
   if (!/^application\/([^\s;]+\+)?json\s*(;|$)/i.test(type)) throw documentFailure("It is not sent as JSON.");
   const value: unknown = await response.json().catch(() => undefined);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw documentFailure("It is not a JSON object.");
 }
 

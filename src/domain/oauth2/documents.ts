@@ -1,10 +1,12 @@
+import * as z from "zod/mini";
 import type { Config } from "../../config/config.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { after, now } from "../kernel/times.js";
 import { newId } from "../kernel/ids.js";
 import { day } from "../kernel/purge.js";
-import { isStorable } from "../kernel/text.js";
+import { isObject } from "../kernel/json.js";
+import { storable } from "../kernel/validation.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
 import { clientFields, type ClientRow, clients, clientWithId } from "./clients.js";
 import { isLocal } from "../workspace-proxies/sites.js";
@@ -115,29 +117,28 @@ function profileIn(url: string, content: Record<string, unknown>, config: Config
   }
 }
 
-const isText = (value: unknown): value is string => typeof value === "string" && isStorable(value);
-const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
-const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+const text = z.nullish(storable);
+const texts = z.nullish(z.array(storable));
 
-/** The members that are read, by their names in documents, and the form of each. */
-const members: Record<string, [field: keyof ClientMetadata, hasForm: (value: unknown) => boolean]> = {
-  redirect_uris: ["redirectUris", isTexts],
-  token_endpoint_auth_method: ["tokenEndpointAuthMethod", isText],
-  grant_types: ["grantTypes", isTexts],
-  response_types: ["responseTypes", isTexts],
-  client_name: ["clientName", isText],
-  client_uri: ["clientUri", isText],
-  logo_uri: ["logoUri", isText],
-  tos_uri: ["tosUri", isText],
-  policy_uri: ["policyUri", isText],
-  jwks_uri: ["jwksUri", isText],
-  scope: ["scope", isText],
-  application_type: ["applicationType", isText],
-  contacts: ["contacts", isTexts],
-  jwks: ["jwks", isObject],
-  software_id: ["softwareId", isText],
-  software_version: ["softwareVersion", isText],
-};
+/** The members that are read. Others are ignored. */
+const members = z.object({
+  redirect_uris: texts,
+  token_endpoint_auth_method: text,
+  grant_types: texts,
+  response_types: texts,
+  client_name: text,
+  client_uri: text,
+  logo_uri: text,
+  tos_uri: text,
+  policy_uri: text,
+  jwks_uri: text,
+  scope: text,
+  application_type: text,
+  contacts: texts,
+  jwks: z.nullish(z.custom<Record<string, unknown>>(isObject)),
+  software_id: text,
+  software_version: text,
+});
 
 /** Reads a document as metadata. Throws for one of another client, and for one that has or needs a secret. */
 function metadataOf(url: string, document: Record<string, unknown>): ClientMetadata {
@@ -146,14 +147,11 @@ function metadataOf(url: string, document: Record<string, unknown>): ClientMetad
     throw documentFailure("It has a client secret.");
   if ((document.token_endpoint_auth_method ?? "none") !== "none")
     throw documentFailure("Its token_endpoint_auth_method is not none.");
-  const metadata: Record<string, unknown> = {};
-  for (const [name, [field, hasForm]] of Object.entries(members)) {
-    const value = Object.hasOwn(document, name) ? document[name] : undefined;
-    if (value == null) continue;
-    if (!hasForm(value)) throw documentFailure(`Its ${name} has the wrong type.`);
-    metadata[field] = value;
-  }
-  for (const name of ["client_name", "redirect_uris"])
-    if (!metadata[members[name]![0]]) throw documentFailure(`It has no ${name}.`);
-  return metadata;
+  const { data, error } = z.safeParse(members, document);
+  if (error) throw documentFailure(`Its ${String(error.issues[0]!.path[0])} has the wrong type.`);
+  for (const name of ["client_name", "redirect_uris"] as const)
+    if (!data[name]) throw documentFailure(`It has no ${name}.`);
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [inCamelCase(name), value]));
 }
+
+const inCamelCase = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());

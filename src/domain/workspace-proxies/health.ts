@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Logger } from "pino";
+import * as z from "zod/mini";
 import type { Config } from "../../config/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
+import { jsonIn } from "../kernel/json.js";
 import { numberOf } from "../kernel/locks.js";
 import { claimed } from "../kernel/queue.js";
-import { isStorable } from "../kernel/text.js";
 import { after, now } from "../kernel/times.js";
+import { storable } from "../kernel/validation.js";
 import { type Fetch, OutsideError, outsideFetch } from "../outside/http.js";
 import { mayCallInside } from "../outside/inside-addresses.js";
 
@@ -197,25 +199,13 @@ async function diagnose(fetch: Fetch, accessUrl: string, signal: AbortSignal): P
 const maxLines = 20;
 const maxLineLength = 512;
 
-function reportOf(text: string): ProxyReport | undefined {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof content !== "object" || content === null) return undefined;
-  const { errors, warnings } = content as Record<string, unknown>;
-  return areLines(errors) && areLines(warnings)
-    ? { errors: truncated(errors), warnings: truncated(warnings) }
-    : undefined;
-}
+const lines = z.pipe(
+  z.array(storable),
+  z.transform((all) => all.slice(0, maxLines).map((line) => Array.from(line).slice(0, maxLineLength).join(""))),
+);
+const proxyReport = z.object({ errors: lines, warnings: lines });
 
-const areLines = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((line) => typeof line === "string" && isStorable(line));
-
-const truncated = (lines: string[]): string[] =>
-  lines.slice(0, maxLines).map((line) => Array.from(line).slice(0, maxLineLength).join(""));
+const reportOf = (text: string): ProxyReport | undefined => z.safeParse(proxyReport, jsonIn(text)).data;
 
 const nameErrors = new Set(["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA", "ENODATA", "ESERVFAIL"]);
 const tlsErrors = /TLS|SSL|CERT|SIGNATURE|^EPROTO$/;

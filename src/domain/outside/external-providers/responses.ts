@@ -1,4 +1,5 @@
 import { retryAfterIn } from "../retry-after.js";
+import { isObject, jsonIn } from "../../kernel/json.js";
 import { isStorable, urlProblem } from "../../kernel/text.js";
 import { codeIn, ProviderRefusal, ProviderUnavailable } from "./failures.js";
 
@@ -35,17 +36,11 @@ export interface DeviceAuthorization {
 
 type Json = Record<string, unknown>;
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Parses a response body: a JSON object or, whatever its type says, a form. Returns undefined for any other text. */
 export function objectIn({ text }: Received): Json | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isObject(parsed) ? parsed : undefined;
-  } catch {
-    return /^[\w.-]+=[^<>\s]*$/.test(text.trim()) ? Object.fromEntries(new URLSearchParams(text.trim())) : undefined;
-  }
+  const parsed = jsonIn(text);
+  if (parsed !== undefined) return isObject(parsed) ? parsed : undefined;
+  return /^[\w.-]+=[^<>\s]*$/.test(text.trim()) ? Object.fromEntries(new URLSearchParams(text.trim())) : undefined;
 }
 
 /** Codes with which providers reject a refresh for good. They count even in responses with a status of server errors. */
