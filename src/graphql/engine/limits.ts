@@ -1,9 +1,11 @@
 import {
+  type ArgumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   getArgumentValues,
   getNamedType,
   getVariableValues,
+  type GraphQLArgument,
   GraphQLError,
   type GraphQLField,
   type GraphQLInputType,
@@ -185,8 +187,10 @@ class Measure {
   /** The arguments of a field; `undefined` where the executor will reject them. */
   #arguments(field: GraphQLField<unknown, unknown>, node: FieldNode): Variables | undefined {
     if (field.args.length === 0) return {};
-    if (usesVariables(node) && (isWeighty(field) || isIntrospectionType(getNamedType(field.type))))
-      this.readsVariables = true;
+    const isIntrospection = isIntrospectionType(getNamedType(field.type));
+    const varies = (given: ArgumentNode) =>
+      usesVariables(given) && (isIntrospection || isWeighty(field.args.find(({ name }) => name === given.name.value)!));
+    this.readsVariables ||= (node.arguments ?? []).some(varies);
     try {
       return getArgumentValues(field, node, this.variables);
     } catch {
@@ -241,16 +245,16 @@ function itemsIn(value: unknown): number {
   return inner.reduce<number>((sum, each) => sum + itemsIn(each), Array.isArray(value) ? value.length : 0);
 }
 
-/** Whether the arguments of a field contain variables. */
-const usesVariables = memoized((node: FieldNode) => {
+/** Whether a value contains variables. */
+const usesVariables = memoized((argument: ArgumentNode) => {
   let isFound = false;
-  for (const argument of node.arguments ?? []) visit(argument, { Variable: () => void (isFound = true) });
+  visit(argument, { Variable: () => void (isFound = true) });
   return isFound;
 });
 
-/** Whether the cost of a field depends on its arguments: it takes lists or a page size. */
-const isWeighty = memoized(({ args }: GraphQLField<unknown, unknown>) =>
-  args.some(({ name, type }) => ["first", "last", "complete"].includes(name) || takesLists(type)),
+/** Whether the cost of a field depends on an argument: lists and page sizes. */
+const isWeighty = memoized(
+  ({ name, type }: GraphQLArgument) => ["first", "last", "complete"].includes(name) || takesLists(type),
 );
 
 function takesLists(type: GraphQLInputType, seen = new Set<GraphQLInputType>()): boolean {
