@@ -1,5 +1,5 @@
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import { CamelCasePlugin, type Kysely } from "kysely";
+import { CamelCasePlugin, type Kysely, type PluginTransformQueryArgs, type RootOperationNode } from "kysely";
 import { Pool, type PoolConfig } from "pg";
 import type { Logger } from "pino";
 import { createOrm } from "../../entities/orm.js";
@@ -12,7 +12,14 @@ import { SessionClient, sessionConfig } from "./session.js";
 /** Kysely with the tables and columns of the entities, in camel case. */
 export type Db = Kysely<Schema>;
 
-const camelCase = new CamelCasePlugin({ maintainNestedObjectKeys: true });
+/** Names the columns of results in camel case. Those of statements are left to the compiler of the dialect. */
+class CamelCaseResults extends CamelCasePlugin {
+  override transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+    return node;
+  }
+}
+
+const camelCase = new CamelCaseResults({ maintainNestedObjectKeys: true });
 
 /** The database: entities by MikroORM, tables by Kysely, both on the same connections. */
 export class Database {

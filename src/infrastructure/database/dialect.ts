@@ -7,6 +7,8 @@ import {
   type Driver,
   PostgresDialect,
   PostgresDriver,
+  PostgresQueryCompiler,
+  type QueryCompiler,
   type QueryResult,
   type TransactionSettings,
 } from "kysely";
@@ -34,9 +36,9 @@ export interface DialectOptions {
 }
 
 /**
- * Kysely's dialect for Postgres, with three differences that users notice. A transaction takes its connection with its
+ * Kysely's dialect for Postgres, with four differences. A transaction takes its connection with its
  * first statement, so that none is held while a password is hashed. If the response to COMMIT is lost, the server is asked
- * what became of the transaction. And statements with parameters are prepared under a name.
+ * what became of the transaction. Statements with parameters are prepared under a name. And names are in camel case.
  */
 export class StewardDialect extends PostgresDialect {
   readonly #options: DialectOptions;
@@ -49,7 +51,26 @@ export class StewardDialect extends PostgresDialect {
   override createDriver(): Driver {
     return new PoolDriver(this.#options);
   }
+
+  override createQueryCompiler(): QueryCompiler {
+    return new SnakeCaseCompiler();
+  }
 }
+
+/** Writes names in snake case. Kysely's own plugin copies each statement to do so: 8 % of the CPU of a list. */
+class SnakeCaseCompiler extends PostgresQueryCompiler {
+  protected override sanitizeIdentifier(name: string): string {
+    let written = snakeCased.get(name);
+    if (written === undefined) {
+      written = super.sanitizeIdentifier(name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+      snakeCased.set(name, written);
+    }
+    return written;
+  }
+}
+
+/** Names of tables, columns, and aliases as they are written. The program has a few thousand. */
+const snakeCased = new Map<string, string>();
 
 class PoolDriver extends PostgresDriver {
   readonly #options: DialectOptions;
