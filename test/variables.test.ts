@@ -7,7 +7,7 @@ import { echoSchema, RandomDocument } from "./support/documents.js";
 import { Random } from "./support/random.js";
 
 const seed = Number(process.env.STEWARD_TEST_SEED ?? Date.now() % 1_000_000);
-const documents = 3000;
+const documents = 1000;
 const runsEach = 4;
 
 /** A response as JSON, with its errors sorted. */
@@ -27,16 +27,15 @@ describe("variables", () => {
       const parsed = parse(document.text);
       if (validate(schema, parsed).length > 0) continue;
       valid++;
-      const operations = [prepare(schema, parsed)];
+      // Interpreted at its first run, and compiled from its second one if the compiler reads it alike.
+      const operation = prepare(schema, parsed);
       for (let run = 0; run < runsEach; run++) {
         const variables = document.variables();
         const expected = await execute({ schema, document: parsed, variableValues: variables });
         if (expected.errors) failing++;
         const what = `${document.text}\n${JSON.stringify(variables)}`;
-        for (const operation of operations)
-          expect(plain(await operation.admit({ request: {} } as Context).run(variables)), what).to.equal(
-            plain(expected),
-          );
+        const result = await operation.admit({ request: {} } as Context).run(variables);
+        expect(plain(result), what).to.equal(plain(expected));
       }
     }
     // If most documents were invalid, or most values failed, the comparison would prove little.
