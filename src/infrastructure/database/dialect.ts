@@ -57,12 +57,15 @@ export class StewardDialect extends PostgresDialect {
   }
 }
 
-/** Writes names in snake case. Kysely's own plugin copies each statement to do so: 8 % of the CPU of a list. */
+/**
+ * Writes names in snake case, but for the collation `C`. Kysely's own plugin copies each statement to do so, which takes
+ * 8 % of the CPU of a list.
+ */
 class SnakeCaseCompiler extends PostgresQueryCompiler {
   protected override sanitizeIdentifier(name: string): string {
     let written = snakeCased.get(name);
     if (written === undefined) {
-      written = super.sanitizeIdentifier(name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+      written = super.sanitizeIdentifier(name.replace(/\B[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
       snakeCased.set(name, written);
     }
     return written;
