@@ -313,6 +313,22 @@ describe("entitlements", () => {
       .and.not.include("multiple_organizations is in use, but not licensed.");
   });
 
+  it("warn about no use by users who were deleted", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const [ada] = await w.users("ada");
+    const warnings = async () => (await entitlementsAt(w.url, w.owner)).warnings as string[];
+    const warning = "advanced_template_scheduling is in use, but not licensed.";
+    await add(w, await vendor.license());
+    await w.as(ada!).put("/api/v2/users/me/quiet-hours", { schedule: "0 3 * * *" });
+    await removeAll(w);
+    await add(w, await vendor.license({ feature_set: "", features: { audit_log: 1 } }));
+    expect(await warnings()).to.include(warning);
+    await owner.graphql("mutation($id: String!) { deleteUser(input: { user: $id }) { __typename } }", { id: ada!.id });
+    await owner.post(`${path}/refresh-entitlements`);
+    expect(await warnings()).to.not.include(warning);
+  });
+
   it("begin, enter grace, and end with the clock, without a restart", async () => {
     const w = the();
     const t = now();

@@ -67,7 +67,10 @@ export async function changeAccount(ctx: Context, user: UserRow, change: Account
   return true;
 }
 
-/** The tables of what belongs to a user. */
+/**
+ * The tables of what belongs to a user. Deleted users keep their row, so no foreign key deletes these; the inbox and the
+ * preferences of notifications stay.
+ */
 const ownTables = [
   "apiKeys",
   "organizationMembers",
@@ -76,6 +79,7 @@ const ownTables = [
   "oneTimePasscodes",
   "loginConversions",
   "userSecrets",
+  "userQuietHours",
   "templateAclEntries",
   "workspaceAclEntries",
   "externalAuthStates",
