@@ -38,6 +38,27 @@ describe("tasks", () => {
   const read = async (id: string, who = as) => (await who.get(`${tasks}/me/${id}`)).body;
   const act = (id: string, action: string, body?: object, who = as) => who.post(`${tasks}/me/${id}/${action}`, body);
 
+  it("count as managed agents each time that they start, and not when that fails", async () => {
+    const owner = the().as(the().owner);
+    const actual = async () => {
+      await owner.post("/api/v2/licenses/refresh-entitlements");
+      return (await owner.get("/api/v2/entitlements")).body.features.managed_agent_limit.actual;
+    };
+    const before = await actual();
+    const { task } = await stage.active(ada);
+    expect(await actual()).to.equal(before + 1);
+    for (const action of ["pause", "resume"]) {
+      expect((await act(task.id, action)).status).to.equal(202);
+      await stage.carryOut();
+    }
+    expect(await actual()).to.equal(before + 2);
+    await stage.create(ada, { name: "failing" });
+    const job = await stage.next();
+    await stage.daemon.call("acceptProvisionerJob", job);
+    await stage.daemon.call("failProvisionerJob", job, { error: "No room." });
+    expect(await actual()).to.equal(before + 2);
+  });
+
   describe("are created", () => {
     it("pending, with a workspace of the same name", async () => {
       const created = await as.post(`${tasks}/me`, {

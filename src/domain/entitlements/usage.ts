@@ -51,8 +51,22 @@ export async function readUsage({ db }: Pick<Database, "db">): Promise<Usage> {
   return row;
 }
 
-/** The number of successful task starts in the period. Always 0: there are no tasks yet. */
-export const countManagedAgents = async (_database: Database, _period: Period): Promise<number> => 0;
+/** The number of successful starts of tasks in the period: of new tasks, and of paused ones that were resumed. */
+export async function countManagedAgents({ db }: Pick<Database, "db">, { start, end }: Period): Promise<number> {
+  const { count } = await db
+    .selectFrom("taskBuilds as s")
+    .innerJoin("tasks as t", "t.id", "s.taskId")
+    .innerJoin("workspaceBuilds as b", (on) =>
+      on.onRef("b.workspaceId", "=", "t.workspaceId").onRef("b.buildNumber", "=", "s.buildNumber"),
+    )
+    .innerJoin("provisionerJobs as j", "j.id", "b.jobId")
+    .where("j.status", "=", "succeeded")
+    .where("j.completedAt", ">=", new Date(start).toISOString())
+    .where("j.completedAt", "<", new Date(end).toISOString())
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
 
 /** The calendar month around a time, in UTC. */
 export function monthOf(at: number): Period {
