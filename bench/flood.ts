@@ -5,7 +5,7 @@ import { ResponseReader } from "./responses.js";
 const beat = 10;
 
 /** Milliseconds for pending requests to end after the last one is sent. */
-const patience = 10_000;
+const timeout = 10_000;
 
 /**
  * Sends requests at a fixed rate, without waiting for responses, on several connections in turn. Run it immediately:
@@ -41,7 +41,7 @@ export class Flood implements Disposable {
         resolve();
       }, beat);
     });
-    const deadline = performance.now() + patience;
+    const deadline = performance.now() + timeout;
     while (this.#underWay > 0) {
       if (performance.now() > deadline) throw new Error(`${this.#underWay} requests hang.`);
       await new Promise((resolve) => setTimeout(resolve, beat));

@@ -20,7 +20,7 @@ export interface Program {
 }
 
 /** Milliseconds in which a server must print its URL, and in which it must end. */
-const patience = 60_000;
+const timeout = 60_000;
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -78,7 +78,7 @@ export class ServerProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#exited) return;
     const exit = once(this.child, "exit");
-    const overdue = setTimeout(() => this.child.kill("SIGKILL"), patience);
+    const overdue = setTimeout(() => this.child.kill("SIGKILL"), timeout);
     this.child.kill("SIGTERM");
     await exit;
     clearTimeout(overdue);
@@ -86,7 +86,7 @@ export class ServerProcess implements AsyncDisposable {
 
   async #ask(question: string): Promise<Usage> {
     if (this.#exited) throw this.#failure("has ended");
-    const reply = once(this.child, "message", { signal: AbortSignal.timeout(patience) });
+    const reply = once(this.child, "message", { signal: AbortSignal.timeout(timeout) });
     this.child.send(question);
     const [usage] = (await reply) as [Usage];
     return usage;
@@ -99,7 +99,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   async #untilListening(): Promise<void> {
-    const deadline = performance.now() + patience;
+    const deadline = performance.now() + timeout;
     while (!this.#url) {
       if (this.#exited || performance.now() > deadline) {
         await this[Symbol.asyncDispose]();

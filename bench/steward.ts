@@ -8,7 +8,7 @@ import type { Run } from "./run.js";
 const interval = 2;
 
 /** Milliseconds within which the server must become ready. */
-const patience = 60_000;
+const timeout = 60_000;
 
 /** What `npm start` runs: `node <options> dist/main.js`. */
 const { start } = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Package).scripts;
@@ -39,7 +39,7 @@ export async function startSteward(
       ...changes,
     },
   });
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + timeout;
   while (!(await isReady(server.url))) {
     if (performance.now() > deadline) throw new Error("Steward did not become ready.");
     await sleep(interval);

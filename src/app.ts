@@ -18,8 +18,8 @@ import { Transports } from "./domain/notifications/transports.js";
 import { Entitlements } from "./domain/entitlements/entitlements.js";
 import { BrowserLinks } from "./domain/external-auth/browser-flow.js";
 import { ExternalAuthRegistry } from "./domain/external-auth/registry.js";
-import { Errands } from "./domain/kernel/errands.js";
-import { Tally } from "./domain/kernel/tally.js";
+import { BackgroundTasks } from "./domain/kernel/background-tasks.js";
+import { LabeledCounter } from "./domain/kernel/labeled-counter.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
 import { IssuedTokens } from "./domain/oauth2/issued.js";
@@ -82,7 +82,7 @@ export interface App {
 export type Closer = () => Promise<unknown>;
 
 /** Milliseconds to wait for Postgres connections to close. */
-const farewell = 1_000;
+const shutdownTimeout = 1_000;
 
 /** Whether the message of an error is meant for operators. All other errors are defects. */
 export const explainsItself = (error: unknown): error is Error =>
@@ -154,7 +154,7 @@ export async function openServices(
   const statementTimeout = config.requestTimeout / 2;
   const database = openDatabase({ url, pool: config.databasePool, statementTimeout, log });
   // Statements that still run after the timeout have no caller left.
-  closers.push(() => Promise.race([database.close(), delay(farewell, undefined, { ref: false })]));
+  closers.push(() => Promise.race([database.close(), delay(shutdownTimeout, undefined, { ref: false })]));
   // The built-in database serves this process only; an external one may serve other replicas.
   const events = cluster ? new InProcessEvents({ log }) : new PostgresEvents({ connectionString: url, log });
   closers.push(() => events.close());
@@ -167,8 +167,8 @@ export async function openServices(
   const entitlements = new Entitlements({ config, database, events, log });
   closers.push(() => entitlements.close());
   const identityProviders = createIdentityProviders(config);
-  const errands = new Errands(log);
-  closers.push(() => errands.close());
+  const backgroundTasks = new BackgroundTasks(log);
+  closers.push(() => backgroundTasks.close());
   const externalAuth = new ExternalAuthRegistry(config);
   closers.push(() => externalAuth.close());
   const proxyHealth = new ProxyHealth({ config, database, log });
@@ -181,7 +181,7 @@ export async function openServices(
   const seals = new Seals({ database, vault });
   const agentApi = new AgentApi(config);
   const outside = { fetch, agentApi, clientDocuments, passwords, vault, seals, identityProviders, externalAuth };
-  const signIns = new Tally("method", "result");
+  const signIns = new LabeledCounter("method", "result");
   const deliveries = { undelivered: 0 };
   return {
     config,
@@ -192,7 +192,7 @@ export async function openServices(
     issuedTokens: new IssuedTokens(database),
     limits,
     entitlements,
-    errands,
+    backgroundTasks,
     signIns,
     deliveries,
     proxyHealth,

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry
 import { queueLengths } from "./domain/deployment/queue-lengths.js";
 import type { Services } from "./domain/kernel/context.js";
 import type { RequestDetails } from "./domain/kernel/request.js";
-import { Tally } from "./domain/kernel/tally.js";
+import { LabeledCounter } from "./domain/kernel/labeled-counter.js";
 import type { CompletedOperation, CompletedRequest, RequestObserver } from "./http/request-log.js";
 import { version } from "./program-files.js";
 
@@ -14,7 +14,7 @@ const mostNames = 200;
 export class Metrics implements RequestObserver {
   readonly registry = new Registry();
   readonly #requests = requestDurations();
-  readonly #operations = new Tally("operation", "source", "code");
+  readonly #operations = new LabeledCounter("operation", "source", "code");
   /** The names of clients' operations that have counts of their own. */
   readonly #names = new Set<string>();
 
@@ -73,16 +73,16 @@ const requestDurations = () =>
     registers: [],
   });
 
-/** A counter of what a tally has counted. */
-const counted = <Label extends string>(name: string, help: string, tally: Tally<Label>) =>
+/** The metric that shows the counts of a counter. */
+const counted = <Label extends string>(name: string, help: string, counter: LabeledCounter<Label>) =>
   new Counter({
     name,
     help,
-    labelNames: tally.labels,
+    labelNames: counter.labels,
     registers: [],
     collect() {
       this.reset();
-      for (const { labels, count } of tally) this.inc(labels, count);
+      for (const { labels, count } of counter) this.inc(labels, count);
     },
   });
 

@@ -12,8 +12,8 @@ import {
   organizationRoles,
   ownAccount,
   type Permission,
-  reach,
-  requireAnyReach,
+  permitted,
+  requireAnyPermitted,
   requireScope,
   roleNames,
   scopeCatalog,
@@ -375,7 +375,7 @@ describe("authorization", () => {
         const label = `${actor.kind} ${permission}`;
         expect(mayOn(actor, permission, { ...target, memberships: [] }), label).to.equal(false);
         expect(seesOn(actor, permission, { ...target, memberships: [] }), label).to.equal(false);
-        const { organizations, ...rest } = reach(actor, permission);
+        const { organizations, ...rest } = permitted(actor, permission);
         expect([organizations, ...Object.values(rest).filter(Boolean)], label).to.deep.equal([[]]);
         expect(() => requireScope(actor, permission), label).to.throw(DomainError);
       }
@@ -396,14 +396,14 @@ describe("authorization", () => {
       }
   });
 
-  describe("reach", () => {
+  describe("permitted", () => {
     it("agrees with may, row by row", () => {
       let checked = 0;
       for (const situation of situations)
         for (const role of roles)
           for (const { permission, resource, action } of permissions.filter((each) => each.action === "read")) {
             const actor = user(role, situation.actor);
-            const { everywhere, organizations, ...ties } = reach(actor, permission);
+            const { everywhere, organizations, ...ties } = permitted(actor, permission);
             for (const place of placeNames) {
               const target: Target = { ...concrete, ...situation.facts, ...places[place](resource) };
               const inOrganizations = (
@@ -437,11 +437,11 @@ describe("authorization", () => {
           ["c", ["organization-template-admin", "organization-auditor"]],
         ]),
       });
-      expect(reach(actor, "group:read")).to.include({ everywhere: false, own: false, inGroup: true });
-      expect(reach(actor, "group:read").organizations).to.deep.equal(["a", "c"]);
-      expect(reach(actor, "organization:read").organizations).to.deep.equal(["a", "b", "c"]);
-      expect(reach(actor, "user:read").everywhere).to.equal(true);
-      expect(reach(user("owner"), "group:read").everywhere).to.equal(true);
+      expect(permitted(actor, "group:read")).to.include({ everywhere: false, own: false, inGroup: true });
+      expect(permitted(actor, "group:read").organizations).to.deep.equal(["a", "c"]);
+      expect(permitted(actor, "organization:read").organizations).to.deep.equal(["a", "b", "c"]);
+      expect(permitted(actor, "user:read").everywhere).to.equal(true);
+      expect(permitted(user("owner"), "group:read").everywhere).to.equal(true);
     });
 
     it("is empty for callers who can see no row, and rejected if the list requires a row", () => {
@@ -453,10 +453,10 @@ describe("authorization", () => {
         "scim_key",
         "oauth2_app_secret",
       ] as const) {
-        expect(refusal(() => requireAnyReach(user(), `${list}:read`)).code).to.equal("FORBIDDEN");
-        expect(requireAnyReach(user("owner"), `${list}:read`).everywhere).to.equal(true);
+        expect(refusal(() => requireAnyPermitted(user(), `${list}:read`)).code).to.equal("FORBIDDEN");
+        expect(requireAnyPermitted(user("owner"), `${list}:read`).everywhere).to.equal(true);
       }
-      expect(requireAnyReach(user("organization-auditor"), "audit_log:read").organizations).to.deep.equal([home]);
+      expect(requireAnyPermitted(user("organization-auditor"), "audit_log:read").organizations).to.deep.equal([home]);
     });
   });
 
@@ -481,7 +481,7 @@ describe("authorization", () => {
       expect(mayOn(scoped("group:read"), "template:read", {})).to.equal(false);
       expect(mayOn(scoped(), "group:read", {})).to.equal(false);
       expect(may(user(undefined, { scopes: ["group:*"] }), "group:update", { organizationId: home })).to.equal(false);
-      expect(reach(scoped("template:read"), "group:read").everywhere).to.equal(false);
+      expect(permitted(scoped("template:read"), "group:read").everywhere).to.equal(false);
     });
 
     it("cover sub-resources along with their parent", () => {

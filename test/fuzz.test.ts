@@ -104,18 +104,18 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
 
   /** Sends a request and returns its status. */
   async function send({ method, path, headers, body }: Sent): Promise<number> {
-    const patience = new AbortController();
+    const deadline = new AbortController();
     const response = await fetch(w().url + path, {
       method,
       headers,
       body,
       redirect: "manual",
-      signal: patience.signal,
+      signal: deadline.signal,
     });
     // Streams do not end by themselves.
     const isStream = /stream|ndjson/.test(response.headers.get("content-type") ?? "");
     const text = isStream ? "" : await response.text();
-    if (isStream) patience.abort();
+    if (isStream) deadline.abort();
     note(response.status, text, { method, path, headers, body });
     return response.status;
   }

@@ -63,9 +63,9 @@ describe("password hashes", () => {
   it("for signed-in users run before those for anonymous callers, who have a queue of their own", async () => {
     const passwords = createPasswords(1);
     const done: string[] = [];
-    const jobs = (["stranger", "stranger", "stranger", "signedIn", "signedIn"] as const).map(async (lane, n) => {
-      await passwords.hash("open sesame", lane);
-      done.push(`${lane} ${n}`);
+    const jobs = (["stranger", "stranger", "stranger", "signedIn", "signedIn"] as const).map(async (queue, n) => {
+      await passwords.hash("open sesame", queue);
+      done.push(`${queue} ${n}`);
     });
     const others = Array.from({ length: 70 }, () => passwords.hash("open sesame", "stranger").catch(() => undefined));
     expect(() => passwords.requireRoom("stranger")).to.throw("temporarily unavailable");

@@ -55,7 +55,7 @@ describe("the provisioner daemon", () => {
         key: steward.key,
         ...introduction,
       },
-      { silence, patience: 5_000 },
+      { silence, timeout: 5_000 },
     );
     const log = (line: string) => {
       lines.push(line);

@@ -18,14 +18,14 @@ import { world } from "./support/world.js";
 type W = ReturnType<ReturnType<typeof world>>;
 
 /** Milliseconds for what processes do. */
-const patience = 30_000;
+const timeout = 30_000;
 
 const statusOf = async (w: W, id: string): Promise<string> => {
   const query = `query($id: UUID!) { provisionerJob(id: $id) { status } }`;
   return (await w.as(w.owner).graphql(query, { id })).provisionerJob.status;
 };
 const succeeds = (w: W, id: string) =>
-  eventually(async () => (await statusOf(w, id)) === "SUCCEEDED", `the success of job ${id}`, patience);
+  eventually(async () => (await statusOf(w, id)) === "SUCCEEDED", `the success of job ${id}`, timeout);
 
 describe("the built-in provisioner daemon", () => {
   const w = world({ STEWARD_BUILTIN_DAEMON: "true" });
@@ -169,7 +169,7 @@ describe("npm run provisioner, on the server", () => {
     await run(`mutation ($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }`, {
       input: { templateId: createTemplate.template.id, name: "first" },
     });
-    await eventually(isHealthy, "a healthy workspace", patience);
+    await eventually(isHealthy, "a healthy workspace", timeout);
     const { id } = await state();
     const home = join(directory, id, "home");
     const report = readReport(home);
@@ -178,25 +178,21 @@ describe("npm run provisioner, on the server", () => {
     expect(JSON.stringify(report)).not.to.contain(settings.STEWARD_PROVISIONER_KEY);
     const hasGreeted = async () =>
       (await state()).agent.logs.nodes.some(({ output }: { output: string }) => output === "hello");
-    await eventually(hasGreeted, "the output of the script", patience);
+    await eventually(hasGreeted, "the output of the script", timeout);
 
     first.child.kill("SIGKILL");
     await first.ended;
     const second = provisioner();
-    await eventually(async () => second.output().includes("Continuing with agent main"), "the adoption", patience);
+    await eventually(async () => second.output().includes("Continuing with agent main"), "the adoption", timeout);
     expect([report.pid, report.grandchild].map(isRunning)).to.deep.equal([true, true]);
     expect(await isHealthy()).to.equal(true);
 
     await run(`mutation { stopWorkspace(input: { workspace: "me/first" }) { workspaceBuild { id } } }`);
-    await eventually(async () => (await state()).status === "STOPPED", "the stop", patience);
+    await eventually(async () => (await state()).status === "STOPPED", "the stop", timeout);
     expect([report.pid, report.grandchild].map(isRunning)).to.deep.equal([false, false]);
 
     await run(`mutation { deleteWorkspace(input: { workspace: "me/first" }) { workspaceBuild { id } } }`);
-    await eventually(
-      async () => second.output().includes("delete of owner/first) succeeded"),
-      "the deletion",
-      patience,
-    );
+    await eventually(async () => second.output().includes("delete of owner/first) succeeded"), "the deletion", timeout);
     const { rows } = await w().app.services.database.pool.query("select state from workspace_builds");
     expect(JSON.stringify(rows)).to.contain("ports").and.not.contain("confidential");
   });
@@ -209,7 +205,7 @@ describe("npm run provisioner, on the server", () => {
       STEWARD_PROVISIONER_NAME: "short",
       STEWARD_PROVISIONER_TYPES: "echo",
     });
-    await eventually(async () => program.output().includes("Connected."), "the connection", patience);
+    await eventually(async () => program.output().includes("Connected."), "the connection", timeout);
     await w().as(w().owner).delete("/api/v2/organizations/default/provisionerkeys/short");
     expect(await program.ended).to.equal(1);
     expect(program.stderr()).to.contain("was deleted");

@@ -88,7 +88,7 @@ describe("slow clients", () => {
   });
 
   it("are cut off when they do not read the close frame either", async () => {
-    const counter = new Unread({ perConnection: 100, inTotal: 100, patience: 50, bytesPerSecond: 1_000_000 });
+    const counter = new Unread({ perConnection: 100, inTotal: 100, timeout: 50, bytesPerSecond: 1_000_000 });
     let goodbyes = 0;
     const socket = Object.assign(new EventEmitter(), {
       writableLength: 10,
@@ -155,7 +155,7 @@ describe("slow clients", () => {
       });
 
       it("are cut off when they read nothing in time, and their buffers are freed", async () => {
-        const app = await startServer(the().database.url, {}, { patience: 500, bytesPerSecond: 64 * 1024 ** 2 });
+        const app = await startServer(the().database.url, {}, { timeout: 500, bytesPerSecond: 64 * 1024 ** 2 });
         try {
           const silent = unread(app.url, inbox(ada));
           await eventually(async () => (await unreadBytes(app.url)) > 1024 ** 2, "a part is buffered");
@@ -169,7 +169,7 @@ describe("slow clients", () => {
       });
 
       it("have more time for larger responses", async () => {
-        const app = await startServer(the().database.url, {}, { patience: 100, bytesPerSecond: 1024 });
+        const app = await startServer(the().database.url, {}, { timeout: 100, bytesPerSecond: 1024 });
         try {
           const slow = unread(app.url, inbox(ada));
           await eventually(async () => (await unreadBytes(app.url)) > 0, "a part is buffered");
@@ -221,7 +221,7 @@ describe("slow clients", () => {
       let app: App;
       before(async () => {
         // The first reader must resume within this time after its socket was closed.
-        app = await startServer(the().database.url, {}, { patience: 10_000, bytesPerSecond: 64 * 1024 ** 2 });
+        app = await startServer(the().database.url, {}, { timeout: 10_000, bytesPerSecond: 64 * 1024 ** 2 });
       });
       after(() => app.close());
 

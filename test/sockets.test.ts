@@ -33,7 +33,7 @@ describe("sockets", () => {
   let app: App;
   let ada: Person;
   before(async () => {
-    app = await startServer(the().database.url, {}, { patience: 200 });
+    app = await startServer(the().database.url, {}, { timeout: 200 });
     ada = await the().user("ada");
   });
   after(() => app.close());

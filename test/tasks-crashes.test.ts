@@ -13,7 +13,7 @@ import { type Answer, Client, type Person, world } from "./support/world.js";
 type Anything = any;
 
 const tasks = "/api/v2/tasks";
-const patience = 20_000;
+const timeout = 20_000;
 
 const steps = ["pending", "initializing", "queued", "delivering", "pausing", "resuming", "deleting"] as const;
 type Step = (typeof steps)[number];
@@ -81,7 +81,7 @@ describe("tasks at every step of their life", () => {
   const pathOf = ({ id }: Subject) => `${tasks}/me/${id}`;
   const statusOf = async (subject: Subject) => (await as().get(pathOf(subject))).body.status;
   const becomes = (subject: Subject, status: string) =>
-    eventually(async () => (await statusOf(subject)) === status, `${subject.name} is ${status}`, patience);
+    eventually(async () => (await statusOf(subject)) === status, `${subject.name} is ${status}`, timeout);
 
   /** Accepts the next job of a task. */
   async function accept(subject: Subject): Promise<void> {
@@ -94,7 +94,7 @@ describe("tasks at every step of their life", () => {
       daemon.assigned.find(
         ({ jobId, assignment }) => assignment.workspace?.id === subject.workspaceId && !taken.has(jobId),
       );
-    await eventually(() => next() !== undefined, `a job of ${subject.name}`, patience);
+    await eventually(() => next() !== undefined, `a job of ${subject.name}`, timeout);
     subject.job = next()!;
     taken.add(subject.job.jobId);
   }
@@ -205,7 +205,7 @@ describe("tasks at every step of their life", () => {
     await eventually(
       async () => !(await read()).some((state) => ["queued", "delivering"].includes(state)),
       `the input of ${subject.name} ends`,
-      patience,
+      timeout,
     );
     expect([states.includes((await read())[0]), await read()], subject.name).to.deep.equal([true, [(await read())[0]]]);
     expect(subject.program.count("POST /message"), subject.name).to.equal(1);

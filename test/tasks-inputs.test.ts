@@ -59,11 +59,11 @@ describe("inputs of tasks", () => {
       .inputs;
   const statesOf = async (id: string) => (await inputsOf(id)).map(({ content, state }) => `${content} ${state}`);
 
-  const becomes = (id: string, expected: string[], patience?: number) =>
+  const becomes = (id: string, expected: string[], timeout?: number) =>
     eventually(
       async () => (await statesOf(id)).join() === expected.join(),
       `the inputs are ${expected.join()}`,
-      patience,
+      timeout,
     );
 
   /** Lets the time until the next attempts, and all leases, pass. */

@@ -14,7 +14,7 @@ import { type Client, type Person, world } from "./support/world.js";
 const tasks = "/api/v2/tasks";
 
 /** Milliseconds for what processes do. */
-const patience = 30_000;
+const timeout = 30_000;
 
 interface Entry {
   type: string;
@@ -63,7 +63,7 @@ describe("the life of a task with a real program", () => {
           .as(the().owner)
           .graphql("query($id: UUID!) { templateVersion(id: $id) { job { status } } }", { id: versionId })
       ).templateVersion.job.status === "SUCCEEDED";
-    await eventually(isImported, "the import of the template", patience);
+    await eventually(isImported, "the import of the template", timeout);
   });
   after(async () => {
     daemon.child.kill("SIGTERM");
@@ -81,7 +81,7 @@ describe("the life of a task with a real program", () => {
     eventually(
       () => daemon.output().includes(`delete of ${ada.username}/${name}) succeeded`),
       "the deletion of the workspace",
-      patience,
+      timeout,
     );
 
   it("can be followed by REST only, from its creation to its end", async () => {
@@ -90,12 +90,12 @@ describe("the life of a task with a real program", () => {
     expect(made.body.status).to.equal("pending");
     const path = `${tasks}/me/by-rest`;
     const becomes = (status: string) =>
-      eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, patience);
+      eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, timeout);
     const says = (content: string) =>
       eventually(
         async () => (await as.get(`${path}/logs`)).body.logs?.some((each: Entry) => each.content === content),
         `the message ${content}`,
-        patience,
+        timeout,
       );
     await becomes("active");
     await says("small echo: Hello");
@@ -133,13 +133,13 @@ describe("the life of a task with a real program", () => {
     await as.post(`${tasks}/me`, { template_version_id: versionId, name: "long", input: "Hello" });
     const path = `${tasks}/me/long`;
     const becomes = (status: string) =>
-      eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, patience);
+      eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, timeout);
     const logs = async (): Promise<Entry[]> => (await as.get(`${path}/logs`)).body.logs ?? [];
     await becomes("active");
     for (const input of ["x".repeat(40_000), "y".repeat(40_000), "z".repeat(40_000)]) {
       expect((await as.post(`${path}/send`, { input })).status).to.equal(204);
       const isEchoed = async () => (await logs()).some(({ content }) => content === `small echo: ${input}`);
-      await eventually(isEchoed, "the response", patience);
+      await eventually(isEchoed, "the response", timeout);
     }
     await as.post(`${path}/pause`);
     await becomes("paused");
@@ -187,11 +187,11 @@ describe("the life of a task with a real program", () => {
         as.graphql(`mutation { ${mutation}(input: { task: "${id}"${more} }) { __typename } }`);
       const changes = collect("taskChanged", "subscription($id: UUID) { taskChanged(id: $id) { status } }", id);
       const becomes = (status: string) =>
-        eventually(() => changes.values.at(-1)?.status === status, `the status ${status}`, patience);
+        eventually(() => changes.values.at(-1)?.status === status, `the status ${status}`, timeout);
       const relay = () =>
         collect("taskMessages", "subscription($id: UUID!) { taskMessages(id: $id) { type content } }", id);
       const says = ({ values }: ReturnType<typeof relay>, content: string) =>
-        eventually(() => values.some((each) => each.content === content), `the message ${content}`, patience);
+        eventually(() => values.some((each) => each.content === content), `the message ${content}`, timeout);
 
       await becomes("ACTIVE");
       const first = relay();

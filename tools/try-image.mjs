@@ -16,7 +16,7 @@ chmodSync(temporary, 0o755);
 /** Stands for the user "node" of the image. */
 const user = { uid: 65534, gid: 65534 };
 /** Seconds that the server has to become healthy. */
-const patience = 60;
+const timeout = 60;
 
 /** The directory that stands for the root of each stage. */
 const roots = new Map();
@@ -87,7 +87,7 @@ async function start() {
   const server = spawn(program, words, { ...options, stdio: "inherit" });
   const ended = once(server, "exit");
   try {
-    for (const deadline = Date.now() + patience * 1000; !(await isHealthy(options)); await delay(500)) {
+    for (const deadline = Date.now() + timeout * 1000; !(await isHealthy(options)); await delay(500)) {
       if (server.exitCode !== null || Date.now() > deadline) throw new Error("The server did not become healthy.");
     }
     console.log(

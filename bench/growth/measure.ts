@@ -25,7 +25,7 @@ const settling = 5;
 const batches = { least: 5, leastLate: 3, most: 15 };
 
 /** Milliseconds for a case, both sizes together, after which it gets no batches beyond the minimum. */
-const patience = 1_500;
+const timeout = 1_500;
 
 /** A server on a database of one size. */
 export interface Site {
@@ -56,7 +56,7 @@ export async function measure(
   await large.warmUp();
   const result = { costs: { small: [] as Cost[], large: [] as Cost[] }, interval: ratioInterval([]) };
   for (let nr = 1; nr <= batches.most; nr++) {
-    const isLate = performance.now() - since > patience;
+    const isLate = performance.now() - since > timeout;
     if (nr > (isLate ? batches.leastLate : batches.least) && (isLate || isDecided(result.interval))) break;
     for (const asker of nr % 2 ? [small, large] : [large, small])
       result.costs[asker === small ? "small" : "large"].push(await asker.batch());
@@ -89,7 +89,7 @@ class Asker {
       const [body] = await generator.each();
       this.bytes = body!.length;
       times.push(performance.now() - begun);
-      if (times[0]! > patience) break;
+      if (times[0]! > timeout) break;
     }
     this.#batch = this.undo.length > 0 ? 1 : Math.min(largestBatch, Math.ceil(batchTime / median(times)));
   }

@@ -150,11 +150,11 @@ async function requireNames(owner: Client): Promise<void> {
 const named = (kind: string, name: string, field: string): [string, string] => [`${kind} ${name}`, field];
 
 /** Milliseconds within which a build must end. */
-const patience = 30_000;
+const timeout = 30_000;
 
 /** Runs a query until its result is as wanted. */
 async function until(client: Client, query: string, isWanted: (data: Data) => boolean): Promise<Data> {
-  for (const end = Date.now() + patience; ;) {
+  for (const end = Date.now() + timeout; ;) {
     const data = await client.run(query);
     if (isWanted(data)) return data;
     if (Date.now() > end)

@@ -25,7 +25,7 @@ interface Derived {
 /** Limits on data that clients have not read. */
 export interface UnreadLimits {
   /** Milliseconds in which a client must read buffered data, plus one second for each `bytesPerSecond` bytes. */
-  readonly patience: number;
+  readonly timeout: number;
   readonly bytesPerSecond: number;
   /** Maximum bytes buffered for a client that has more to receive. */
   readonly perConnection: number;
@@ -39,7 +39,7 @@ interface Fixed {
 }
 
 const fixed: Fixed = {
-  unread: { patience: 30_000, bytesPerSecond: 64 * 1024, perConnection: 16 * 1024 ** 2, inTotal: 64 * 1024 ** 2 },
+  unread: { timeout: 30_000, bytesPerSecond: 64 * 1024, perConnection: 16 * 1024 ** 2, inTotal: 64 * 1024 ** 2 },
 };
 
 /** The validated settings of a server. Durations are in milliseconds. */

@@ -28,7 +28,7 @@ export class Heartbeat {
 }
 
 /** Beats within which a peer must send a pong. */
-const patience = 2;
+const mostMissed = 2;
 
 /** Pings a WebSocket at each beat. A peer that sends no pong does not read: even messages that fit its buffers wait there. */
 export class Pings implements Beating {
@@ -45,7 +45,7 @@ export class Pings implements Beating {
   beat(): void {
     // A ping would wait behind what waits already, for which there is a time limit.
     if (this.peer.bufferedAmount > 0) return;
-    if (this.#missing === patience) return this.onStalled();
+    if (this.#missing === mostMissed) return this.onStalled();
     this.#missing++;
     this.peer.ping();
   }

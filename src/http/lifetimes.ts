@@ -9,7 +9,7 @@ export type End = "gone" | "session" | "restart" | "stalled";
 export type Connection = Duplex | ServerResponse;
 
 /** Milliseconds within which a peer must return the close frame of its socket (RFC 6455 §7.1.3). */
-const farewell = 2_000;
+const closeTimeout = 2_000;
 
 /** Milliseconds within which a request in progress must be received when the server stops. */
 const arrival = 1_000;
@@ -70,7 +70,7 @@ export class Lifetimes {
     const isBusy = () => awaited.some((connection) => this.#lives.has(connection));
     for (let spent = 0; spent < grace && isBusy(); spent = performance.now() - begun) {
       if (spent > arrival) this.rejectUnreceived();
-      if (spent > farewell) this.#cut((connection) => !(connection instanceof ServerResponse));
+      if (spent > closeTimeout) this.#cut((connection) => !(connection instanceof ServerResponse));
       await delay(10);
     }
     this.#cut(() => true);

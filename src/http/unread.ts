@@ -43,14 +43,14 @@ export class Unread {
       this.#waits.set(socket, (wait = this.#begin({ bytes: 0, given: 0, since: 0, deadline: 0, onStalled }, socket)));
     this.#count(socket, wait);
     if (this.#sum > this.limits.inTotal) this.#makeRoom();
-    if (!this.#timer) this.#timer = setTimeout(() => this.#look(), this.limits.patience / 10).unref();
+    if (!this.#timer) this.#timer = setTimeout(() => this.#look(), this.limits.timeout / 10).unref();
   }
 
   #begin(wait: Wait, socket: Socket): Wait {
-    const { patience, bytesPerSecond } = this.limits;
+    const { timeout, bytesPerSecond } = this.limits;
     wait.given = socket.bytesWritten;
     wait.since = performance.now();
-    wait.deadline = wait.since + patience + (socket.writableLength / bytesPerSecond) * 1000;
+    wait.deadline = wait.since + timeout + (socket.writableLength / bytesPerSecond) * 1000;
     return wait;
   }
 
@@ -84,7 +84,7 @@ export class Unread {
       if (taken >= wait.given) this.#begin(wait, socket);
       else if (now >= wait.deadline) this.#stalled(socket, wait);
     }
-    this.#timer = this.#waits.size > 0 ? setTimeout(() => this.#look(), this.limits.patience / 10).unref() : undefined;
+    this.#timer = this.#waits.size > 0 ? setTimeout(() => this.#look(), this.limits.timeout / 10).unref() : undefined;
   }
 
   #stalled(socket: Socket, wait: Wait): void {

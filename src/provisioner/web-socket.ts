@@ -26,7 +26,7 @@ export interface Introduction {
 }
 
 /** Milliseconds for the handshake of the WebSocket, and then for that of the protocol. */
-const patience = 15_000;
+const timeout = 15_000;
 /** Milliseconds without any message after which a connection is given up. The server pings every 20 seconds. */
 const silence = 60_000;
 /** Maximum bytes of a message, which leaves room for the envelope within the server's 4 MiB. */
@@ -53,14 +53,14 @@ export class WebSocketTransport implements Transport {
 
   constructor(
     private readonly introduction: Introduction,
-    private readonly limits = { silence, patience },
+    private readonly limits = { silence, timeout },
   ) {}
 
   async connect(): Promise<Connection> {
     const { promise: connected, resolve, reject } = Promise.withResolvers<void>();
     let socket: SocketWithHeaders | undefined;
     const { url, headers } = request(this.introduction);
-    const { silence: quiet, patience: handshake } = this.limits;
+    const { silence: quiet, timeout: handshake } = this.limits;
     const opened = (made: SocketWithHeaders) => (socket = made);
     const closed = Promise.withResolvers<Closing>();
     const client = createClient({

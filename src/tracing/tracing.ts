@@ -33,7 +33,7 @@ import { version } from "../program-files.js";
 import type { Exporter } from "./settings.js";
 
 /** Milliseconds to wait for the collector at the end. */
-const farewell = 2_000;
+const shutdownTimeout = 2_000;
 
 /** Characters of a statement's text that are exported. */
 const longestStatement = 4_096;
@@ -79,7 +79,7 @@ export class Tracing {
   async stop(): Promise<void> {
     for (const end of this.#ends) end();
     const stopping = this.provider.shutdown().catch((error: Error) => diag.warn(error.message));
-    await Promise.race([stopping, delay(farewell, undefined, { ref: false })]);
+    await Promise.race([stopping, delay(shutdownTimeout, undefined, { ref: false })]);
     diag.disable();
   }
 

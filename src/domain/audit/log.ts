@@ -1,5 +1,5 @@
 import type { InferResult } from "kysely";
-import { reach, requireAnyReach } from "../authorization/authorization.js";
+import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
@@ -14,7 +14,7 @@ import type { AuditAction } from "./audit.js";
 
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {
-  const { everywhere, organizations } = reach(ctx.actor, "audit_log:read");
+  const { everywhere, organizations } = permitted(ctx.actor, "audit_log:read");
   return ctx.db
     .selectFrom("auditEvents as e")
     .select([
@@ -82,7 +82,7 @@ export async function listAuditEvents(
   page: PageArguments,
   orderBy: OrderBy<AuditEventOrderField> | null | undefined,
 ): Promise<Page<AuditEventRow>> {
-  requireAnyReach(ctx.actor, "audit_log:read");
+  requireAnyPermitted(ctx.actor, "audit_log:read");
   requireFeature(ctx, "audit_log");
   const filter = {
     ...others,

@@ -1,12 +1,12 @@
 import type { Actor, MachineActor, UserActor } from "../kernel/actor.js";
-import { type Account, type Grant, gives, type MayAssign, type Reach, reachOf, type Target } from "./grants.js";
-import { keyMay, reachOfKey } from "./scim-keys.js";
+import { type Account, type Grant, gives, type MayAssign, type Permitted, permittedBy, type Target } from "./grants.js";
+import { keyMay, permittedToKey } from "./scim-keys.js";
 import { grants, isMachine, type MachineAction, machinePolicy, type ObjectOf, type Permission } from "./policy.js";
 import { isSiteRole, type OrganizationRole, organizationRoles, type SiteRole, siteRoles } from "./roles.js";
 import { covers, missingScopes, type Need } from "./scopes.js";
 import { forbidden } from "../kernel/errors.js";
 
-export type { Account, Reach, Target } from "./grants.js";
+export type { Account, Permitted, Target } from "./grants.js";
 export { type Action, isMachine, isPermission, type ObjectOf, type Permission, type Resource } from "./policy.js";
 export {
   isOrganizationRole,
@@ -72,17 +72,17 @@ type MachineFor<A, Machine = MachineActor> = Machine extends MachineActor
   : never;
 
 /** The objects for which `sees` holds, for statements that look up the object of an operation. */
-export const sight = (actor: Actor, permission: Permission): Reach =>
-  actor.kind === "scim_key" ? reachOfKey(actor, permission) : reachOf(grants.get(permission) ?? [], actor);
+export const visible = (actor: Actor, permission: Permission): Permitted =>
+  actor.kind === "scim_key" ? permittedToKey(actor, permission) : permittedBy(grants.get(permission) ?? [], actor);
 
 /** The objects for which `may` holds, for statements that list objects. */
-export const reach = (actor: Actor, permission: Permission): Reach =>
-  actor.kind === "scim_key" ? reachOfKey(actor, permission) : reachOf(usable(actor, permission), actor);
+export const permitted = (actor: Actor, permission: Permission): Permitted =>
+  actor.kind === "scim_key" ? permittedToKey(actor, permission) : permittedBy(usable(actor, permission), actor);
 
-/** `reach` for lists that reject actors without the permission instead of returning no rows. Throws FORBIDDEN. */
-export function requireAnyReach(actor: Actor, permission: Permission): Reach {
+/** `permitted` for lists that reject actors without the permission instead of returning no rows. Throws FORBIDDEN. */
+export function requireAnyPermitted(actor: Actor, permission: Permission): Permitted {
   requireScope(actor, permission);
-  const found = reach(actor, permission);
+  const found = permitted(actor, permission);
   const { organizations, ...rest } = found;
   if (organizations.length === 0 && !Object.values(rest).includes(true)) throw forbidden();
   return found;

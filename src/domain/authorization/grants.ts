@@ -131,29 +131,29 @@ export function gives(grant: Grant, actor: UserActor, target: Target, mayAssign:
  * The objects on which an actor has a permission, for the conditions of statements: all objects, those of some
  * organizations, and those that satisfy a condition, which the statement must check for each row.
  */
-export type Reach = { everywhere: boolean; organizations: string[] } & Record<Condition, boolean>;
+export type Permitted = { everywhere: boolean; organizations: string[] } & Record<Condition, boolean>;
 
 const noCondition = Object.fromEntries(Object.keys(conditions).map((name) => [name, false])) as Record<
   Condition,
   false
 >;
 
-export const noReach: Readonly<Reach> = { everywhere: false, organizations: [], ...noCondition };
+export const nonePermitted: Readonly<Permitted> = { everywhere: false, organizations: [], ...noCondition };
 
 /** The union of the objects of several grants; empty for machines. */
-export function reachOf(grants: readonly Grant[], actor: Actor): Reach {
-  const reach: Reach = { ...noReach, organizations: [] };
-  if (actor.kind !== "user") return reach;
+export function permittedBy(grants: readonly Grant[], actor: Actor): Permitted {
+  const found: Permitted = { ...nonePermitted, organizations: [] };
+  if (actor.kind !== "user") return found;
   const organizationRoles: Role[] = [];
   for (const grant of grants) {
     if (!isHeld(grant, actor)) continue;
-    if (grant.when) reach[grant.when] = true;
-    else if (isSiteWide(grant.role) || grant.beyond) reach.everywhere = true;
+    if (grant.when) found[grant.when] = true;
+    else if (isSiteWide(grant.role) || grant.beyond) found.everywhere = true;
     else organizationRoles.push(grant.role);
   }
   for (const [id, held] of actor.organizations)
-    if (organizationRoles.some((role) => holdsIn(held, role))) reach.organizations.push(id);
-  return reach;
+    if (organizationRoles.some((role) => holdsIn(held, role))) found.organizations.push(id);
+  return found;
 }
 
 const isSiteWide = (role: Role) => role === "member" || isSiteRole(role);

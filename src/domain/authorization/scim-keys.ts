@@ -1,5 +1,5 @@
 import type { ScimKeyActor } from "../kernel/actor.js";
-import { noReach, type Reach, type Target } from "./grants.js";
+import { nonePermitted, type Permitted, type Target } from "./grants.js";
 import { type Permission, scimKeyPolicy } from "./policy.js";
 
 const { everyAccount, accountsOfNoOtherOrganization, thoseWithoutSiteRoles, itsOrganizations } = scimKeyPolicy;
@@ -17,8 +17,8 @@ export function keyMay({ organizationIds }: ScimKeyActor, permission: Permission
 }
 
 /** The objects on which a SCIM key has the permission, whatever the object holds. */
-export const reachOfKey = ({ organizationIds }: ScimKeyActor, permission: Permission): Reach => ({
-  ...noReach,
+export const permittedToKey = ({ organizationIds }: ScimKeyActor, permission: Permission): Permitted => ({
+  ...nonePermitted,
   everywhere: isIn(everyAccount, permission),
   organizations: isIn(itsOrganizations, permission) ? [...organizationIds] : [],
 });

@@ -1,5 +1,5 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
-import { reach, requireAnyReach } from "../authorization/authorization.js";
+import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser, type UserActor } from "../kernel/actor.js";
 import { anyOf, isAmong } from "../kernel/any-of.js";
@@ -32,7 +32,7 @@ export const webTypes: readonly ConnectionType[] = ["workspace_app", "port_forwa
 
 /** The connections that the caller may read: all, or those of organizations. */
 function readableConnections(ctx: Context) {
-  const { everywhere, organizations } = reach(ctx.actor, "connection_log:read");
+  const { everywhere, organizations } = permitted(ctx.actor, "connection_log:read");
   return ctx.db
     .selectFrom("connectionLogs as l")
     .select([
@@ -123,7 +123,7 @@ const keys = {
 
 /**
  * Lists connections that match a search, by default newest first: all of them for auditors, else those of organizations
- * within the caller's reach. All keys of the search must match, each by any of its values.
+ * that the caller may read. All keys of the search must match, each by any of its values.
  */
 export async function listConnectionLogs(
   ctx: Context,
@@ -132,7 +132,7 @@ export async function listConnectionLogs(
   orderBy: OrderBy<ConnectionLogOrderField> | null | undefined,
 ): Promise<Page<ConnectionLogRow>> {
   const actor = requireUser(ctx.actor);
-  requireAnyReach(actor, "connection_log:read");
+  requireAnyPermitted(actor, "connection_log:read");
   requireFeature(ctx, "connection_log");
   const { terms } = parseSearch(q ?? "", keys, "Invalid connection search query.", { isKeyed: true });
   const [status] = terms.status;

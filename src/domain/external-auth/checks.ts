@@ -99,7 +99,9 @@ async function validate(
   const { id, version, isExpired } = link;
   if (isExpired) return { ...lastKnown(link), isValid: false };
   if (provider.validateUrl === "" || isKnown(services, link)) return lastKnown(link);
-  return services.externalAuth.flights.share(`validate ${id} ${version}`, () => call(services, provider, link, isNew));
+  return services.externalAuth.singleFlight.share(`validate ${id} ${version}`, () =>
+    call(services, provider, link, isNew),
+  );
 }
 
 /** Whether the stored result is recent enough, or the provider must not be called. */

@@ -89,10 +89,10 @@ export async function installationsOf(
   { services }: Context,
   { provider, link, authenticated }: ExternalAuth,
 ): Promise<Installation[]> {
-  const { flights, calls } = services.externalAuth;
+  const { singleFlight, calls } = services.externalAuth;
   const url = provider.appInstallationsUrl;
   if (!link || !authenticated || url === "") return [];
-  return flights.share(`installations ${link.id} ${link.version}`, async () => {
+  return singleFlight.share(`installations ${link.id} ${link.version}`, async () => {
     const tokens = await readTokens(services, link.id);
     if (!tokens) return [];
     try {

@@ -104,7 +104,7 @@ export async function storeLink(
 
 function revokeOrphan({ services }: Context, provider: ExternalAuthProvider, tokens: TokenSet): void {
   if (provider.revokeUrl === "") return;
-  services.errands.run("revoke a token that was not stored", (signal) =>
+  services.backgroundTasks.run("revoke a token that was not stored", (signal) =>
     services.externalAuth.calls.revoke(provider, tokens, signal),
   );
 }

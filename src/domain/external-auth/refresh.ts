@@ -59,7 +59,9 @@ export const refreshOnce = (
   provider: ExternalAuthProvider,
   { userId }: LinkRow,
 ): Promise<Refreshed> =>
-  services.externalAuth.flights.share(`refresh ${provider.id} ${userId}`, () => refresh(services, provider, userId));
+  services.externalAuth.singleFlight.share(`refresh ${provider.id} ${userId}`, () =>
+    refresh(services, provider, userId),
+  );
 
 /** Claims the refresh of a token that is due, unless a replica has done so. */
 const claimRefresh = ({ database }: Services, { id: providerId }: ExternalAuthProvider, userId: string) =>
@@ -197,7 +199,7 @@ async function dropUnlinked(
   tokens: TokenSet,
 ): Promise<void> {
   if (provider.revokeUrl === "" || (await readLink(services, provider.id, userId))) return;
-  services.errands.run("revoke the token of a deleted link", (signal) =>
+  services.backgroundTasks.run("revoke the token of a deleted link", (signal) =>
     services.externalAuth.calls.revoke(provider, tokens, signal),
   );
 }

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.js";
-import { Flights } from "../kernel/flights.js";
+import { SingleFlight } from "../kernel/single-flight.js";
 import { ExternalProviders } from "../outside/external-providers/external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 
@@ -11,7 +11,7 @@ export class ExternalAuthRegistry {
   readonly providers: readonly ExternalAuthProvider[];
   readonly calls: ExternalProviders;
   /** Refreshes and validations in progress. They continue when their callers disconnect. */
-  readonly flights = new Flights();
+  readonly singleFlight = new SingleFlight();
   readonly #byId: ReadonlyMap<string, ExternalAuthProvider>;
 
   constructor(settings: Settings) {
@@ -27,6 +27,6 @@ export class ExternalAuthRegistry {
 
   /** Waits for work in progress, so that no refreshed token is lost. */
   close(): Promise<void> {
-    return this.flights.close();
+    return this.singleFlight.close();
   }
 }

@@ -1,6 +1,6 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { authorize, reach, sight } from "../authorization/authorization.js";
+import { authorize, permitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
@@ -49,7 +49,7 @@ export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organi
 
 /** The groups that the caller may read. */
 function readableGroups(ctx: Context) {
-  const { everywhere, organizations, inGroup } = sight(ctx.actor, "group:read");
+  const { everywhere, organizations, inGroup } = visible(ctx.actor, "group:read");
   if (everywhere) return groups(ctx.db);
   const isTheirs = sql<SqlBool>`g.organization_id = any(${organizations}::uuid[])`;
   const own = userIdOf(ctx.actor) ?? null;
@@ -62,7 +62,7 @@ export const hasMember = (user: string | null | Expression<string>) =>
 
 /** The condition that the caller may read the membership of a user in the group `g`. */
 function isReadableMembership({ actor }: Context, user: string | Expression<string>) {
-  const { everywhere, organizations } = reach(actor, "group_member:read");
+  const { everywhere, organizations } = permitted(actor, "group_member:read");
   const own = userIdOf(actor) ?? null;
   if (everywhere || user === own) return sql<SqlBool>`true`;
   return sql<SqlBool>`(g.organization_id = any(${organizations}::uuid[]) or ${user} = ${own})`;

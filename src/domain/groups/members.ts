@@ -1,5 +1,5 @@
 import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
-import { may, reach, siteRoles } from "../authorization/authorization.js";
+import { may, permitted, siteRoles } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { folded } from "../kernel/folding.js";
@@ -63,7 +63,7 @@ type Row = UserRow & { addedAt: string | null };
 
 /** The condition that the caller may read the membership `m`: those of its organizations, and its own. */
 function isReadableMember({ actor }: Context) {
-  const { everywhere, organizations } = reach(actor, "group_member:read");
+  const { everywhere, organizations } = permitted(actor, "group_member:read");
   const own = userIdOf(actor) ?? null;
   return everywhere
     ? sql<SqlBool>`true`

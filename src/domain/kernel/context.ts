@@ -9,11 +9,11 @@ import { type Database, type Db, kyselyOf } from "../../infrastructure/database/
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
 import type { ExternalAuthRegistry } from "../external-auth/registry.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
-import type { Errands } from "./errands.js";
+import type { BackgroundTasks } from "./background-tasks.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
-import type { Tally } from "./tally.js";
+import type { LabeledCounter } from "./labeled-counter.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../outside/agent-api.js";
 import type { IssuedTokens } from "../oauth2/issued.js";
@@ -47,9 +47,9 @@ export interface Services {
   identityProviders: IdentityProviders;
   externalAuth: ExternalAuthRegistry;
   transports: Transports;
-  errands: Errands;
+  backgroundTasks: BackgroundTasks;
   /** Attempts to sign in. */
-  signIns: Tally<"method" | "result">;
+  signIns: LabeledCounter<"method" | "result">;
   /** Counts the secrets that were left out of deliveries to agents. */
   deliveries: { undelivered: number };
   proxyHealth: ProxyHealth;

@@ -53,7 +53,7 @@ export interface Watching<Subject, Event> extends Conditional<Subject> {
   onFailure?: (error: unknown) => void;
   period?: Period;
   /** Milliseconds for which changes are collected, except before the first read. */
-  gathering?: number;
+  batchDelay?: number;
 }
 
 /**
@@ -188,8 +188,8 @@ class Reading<Subject, Event> extends Watch<Event> {
   }
 
   async #look(): Promise<void> {
-    const { gathering, read, onUnsent, onFailure } = this.options;
-    if (gathering !== undefined && !this.#isFirst) await delay(gathering, undefined, { ref: false });
+    const { batchDelay, read, onUnsent, onFailure } = this.options;
+    if (batchDelay !== undefined && !this.#isFirst) await delay(batchDelay, undefined, { ref: false });
     this.#isFirst = false;
     this.#isMore = false;
     try {

@@ -27,11 +27,11 @@ export function mailOf({ title, body, actions }: NotificationPayload, occasion: 
   const links = actions.map(({ label, url }) => `${label}: ${url}`);
   const subject = plainText(title);
   const plain = plainText(body);
-  const farewell = ["-- ", `Steward · ${accessUrl}`, reason(occasion)];
-  if (unsubscribeUrl) farewell.push(`Unsubscribe: ${unsubscribeUrl}`);
+  const lastLines = ["-- ", `Steward · ${accessUrl}`, reason(occasion)];
+  if (unsubscribeUrl) lastLines.push(`Unsubscribe: ${unsubscribeUrl}`);
   return {
     subject,
-    text: [greeting, plain, ...links, farewell.join("\n")].filter(Boolean).join("\n\n") + "\n",
+    text: [greeting, plain, ...links, lastLines.join("\n")].filter(Boolean).join("\n\n") + "\n",
     html: documentOf(
       subject,
       plain.split("\n", 1)[0]!,

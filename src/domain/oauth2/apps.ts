@@ -1,6 +1,6 @@
 import { type Expression, sql, type SqlBool } from "kysely";
 import type { Config } from "../../config/config.js";
-import { authorize, may, type Reach, reach, sight } from "../authorization/authorization.js";
+import { authorize, may, type Permitted, permitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
@@ -17,7 +17,7 @@ import { ClientKind, type ClientRow, clients, GrantType } from "./clients.js";
 import { isLive } from "./grants.js";
 
 /** The applications that the caller may read: all, or those of administrators and those with a grant of the caller. */
-const readableApps = ({ actor, db }: Context, { everywhere, adminMade, granted }: Reach) =>
+const readableApps = ({ actor, db }: Context, { everywhere, adminMade, granted }: Permitted) =>
   clients(db).$if(!everywhere, (apps) =>
     apps.where((eb) =>
       eb.or([
@@ -33,7 +33,7 @@ const isGrantedBy = (user: string | null | Expression<string>) => sql<SqlBool>`o
 
 /** Finds an application. Throws NOT_FOUND if the caller may not read it. */
 export async function findApp(ctx: Context, id: string): Promise<ClientRow> {
-  const apps = readableApps(ctx, sight(ctx.actor, "oauth2_app:read"));
+  const apps = readableApps(ctx, visible(ctx.actor, "oauth2_app:read"));
   const app = await apps.where("oauth2Clients.id", "=", id).executeTakeFirst();
   if (!app) throw notFound();
   return app;
@@ -110,7 +110,7 @@ const definition = {
   planned: ["kinds", "words"] as const,
 };
 const lists = {
-  readable: defineList((ctx) => readableApps(ctx, reach(ctx.actor, "oauth2_app:read")), definition),
+  readable: defineList((ctx) => readableApps(ctx, permitted(ctx.actor, "oauth2_app:read")), definition),
   ofUsers: defineListOfEach(({ db }, user) => clients(db).where(isGrantedBy(user)), definition),
 };
 

@@ -68,9 +68,9 @@ export function requireGrantType({ grantTypes }: ClientRow, grantType: GrantType
 }
 
 /** Stores when an application and its secret were last used. The response does not wait for it. */
-function noteUse({ services: { database, errands } }: Context, client: KnownClient): void {
+function noteUse({ services: { database, backgroundTasks } }: Context, client: KnownClient): void {
   client.isUseStale = false;
-  errands.run("last use of an application", async () => {
+  backgroundTasks.run("last use of an application", async () => {
     await writeUse(database.db, "oauth2Clients", client.id);
     if (client.secretId !== null) await writeUse(database.db, "oauth2ClientSecrets", client.secretId);
   });

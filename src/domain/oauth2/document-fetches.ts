@@ -3,7 +3,7 @@ import { databaseTime } from "../../clock.js";
 import type { Config } from "../../config/config.js";
 import { boundedPool } from "../kernel/bounded-pool.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
-import { Flights } from "../kernel/flights.js";
+import { SingleFlight } from "../kernel/single-flight.js";
 import { isObject } from "../kernel/json.js";
 import { hour, minute } from "../kernel/purge.js";
 import { addressesOf, type Fetch, mayCall, outsideFetch } from "../outside/http.js";
@@ -31,7 +31,7 @@ const [concurrency, waiting] = [20, 200];
 export class DocumentFetches {
   readonly #fetch: Fetch;
   /** The documents that are being fetched and stored, by URL. */
-  readonly renewals = new Flights();
+  readonly renewals = new SingleFlight();
   readonly #failures = new LRUCache<string, DomainError>({ max: 1000, ttl: minute });
   readonly #turns = boundedPool(concurrency, waiting, () => unavailable("Too many metadata documents are fetched."));
 

@@ -5,7 +5,7 @@ import {
   mayAssign,
   organizationRoles,
   type OrganizationRole,
-  reach,
+  permitted,
   sees,
 } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
@@ -73,7 +73,7 @@ export type OrganizationMemberOrderField =
 
 /** The condition that the caller may read the user who is the member `m`: filters must not disclose what is not shown. */
 function isReadable({ actor }: Context) {
-  const { everywhere, organizations } = reach(actor, "user:read");
+  const { everywhere, organizations } = permitted(actor, "user:read");
   if (everywhere) return sql<SqlBool>`true`;
   return sql<SqlBool>`(m.user_id = ${userIdOf(actor) ?? null} or m.organization_id = ${anyOf(organizations)})`;
 }
@@ -147,7 +147,7 @@ async function countMembers({ db }: Context, ids: readonly string[]): Promise<nu
 
 /** Whether the caller may read every user who is a member of the organization. */
 function readsAll({ actor }: Context, organizationId: string): boolean {
-  const { everywhere, organizations } = reach(actor, "user:read");
+  const { everywhere, organizations } = permitted(actor, "user:read");
   return everywhere || organizations.includes(organizationId);
 }
 
@@ -268,7 +268,7 @@ async function lockMember(
   permission: "organization_member:update" | "organization_member:delete",
 ): Promise<MemberWithRoles> {
   const named = memberNamed(ctx, ref);
-  if (!reach(ctx.actor, permission).everywhere)
+  if (!permitted(ctx.actor, permission).everywhere)
     authorize(ctx.actor, permission, memberTarget(await findMember(ctx, named)));
   const member = await findMember(ctx, named.forNoKeyUpdate("u").forUpdate("m"));
   authorize(ctx.actor, permission, memberTarget(member));

@@ -4,7 +4,7 @@ import { Organization } from "../../entities/organizations.js";
 import type { Schema } from "../../entities/schema.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf } from "../audit/changes.js";
-import { authorize, may, reach, sees } from "../authorization/authorization.js";
+import { authorize, may, permitted, sees } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
@@ -63,7 +63,7 @@ export async function lockOrganization(
   ref: string,
   permission: "organization:update" | "organization:delete" | "group:create",
 ): Promise<OrganizationRow> {
-  const { everywhere, organizations } = reach(ctx.actor, permission);
+  const { everywhere, organizations } = permitted(ctx.actor, permission);
   if (everywhere || organizations.length > 0) {
     // Not `for update`, which would block inserts of rows that refer to the organization.
     const organization = await allOrganizations(ctx.db)
@@ -88,7 +88,7 @@ export async function organizationsById(
 
 /** Lists the organizations that the caller may read, by name. */
 export function listOrganizations(ctx: Context): Promise<OrganizationRow[]> {
-  const { everywhere, organizations } = reach(ctx.actor, "organization:read");
+  const { everywhere, organizations } = permitted(ctx.actor, "organization:read");
   return allOrganizations(ctx.db)
     .where("o.deletedAt", "is", null)
     .$if(!everywhere, (among) => among.where("o.id", "=", anyOf(organizations)))

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { programFile } from "../../program-files.js";
 import { unavailable } from "../kernel/errors.js";
-import { type Lane, passwordLanes } from "./lanes.js";
+import { type PasswordQueue, passwordQueues } from "./password-queues.js";
 
 /** A password to estimate, and texts that an attacker is assumed to know. */
 export interface GuessedPassword {
@@ -26,11 +26,12 @@ const room = { signedIn: 250, stranger: 250 };
 const timeout = 10_000;
 
 const program = programFile(`domain/outside/password-strength-worker${extname(import.meta.url)}`);
-const lanes = passwordLanes(1, room);
+const queues = passwordQueues(1, room);
 let worker: Worker | undefined;
 
 /** Estimates strength in a worker thread, one password at a time, so that other requests are not delayed. */
-export const strengthOf = (guessed: GuessedPassword, lane: Lane): Promise<Strength> => lanes[lane](() => ask(guessed));
+export const strengthOf = (guessed: GuessedPassword, queue: PasswordQueue): Promise<Strength> =>
+  queues[queue](() => ask(guessed));
 
 async function ask(guessed: GuessedPassword): Promise<Strength> {
   // Started lazily: the dictionaries take several megabytes.

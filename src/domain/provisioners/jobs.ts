@@ -1,6 +1,6 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { reach, sees } from "../authorization/authorization.js";
+import { permitted, sees } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
@@ -166,7 +166,7 @@ const jobsOfOrganization = (ctx: Context, organization: Expression<string>) =>
 function ownJobsOfOrganization(ctx: Context, organization: Expression<string>) {
   const user = userIdOf(ctx.actor) ?? null;
   return jobsOfOrganization(ctx, organization).where(
-    reach(ctx.actor, "provisioner_job:read").own
+    permitted(ctx.actor, "provisioner_job:read").own
       ? sql<SqlBool>`j.id = any(array(
           select o.id from provisioner_jobs o
           where o.organization_id = ${organization} and o.initiator_id = ${user} and o.workspace_build_id is null
@@ -217,7 +217,7 @@ export async function listProvisionerJobs(ctx: Context, query: JobsQuery): Promi
   );
   tagProblems(filter?.tags ?? {}, problems);
   const initiator = filter?.initiator ? (await findUser(ctx, filter.initiator)).id : undefined;
-  const { everywhere, organizations } = reach(ctx.actor, "provisioner_job:read");
+  const { everywhere, organizations } = permitted(ctx.actor, "provisioner_job:read");
   const list = everywhere || organizations.includes(organizationId) ? lists.all : lists.own;
   const orderBy = { field: "createdAt", direction: OrderDirection.DESC } as const;
   return list.pageOf(ctx, organizationId, { filter: { ...filter, initiator }, orderBy, page }, problems);

@@ -4,7 +4,7 @@ import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import { rateLimited } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
-import { Tally } from "../kernel/tally.js";
+import { LabeledCounter } from "../kernel/labeled-counter.js";
 import { LocalCounters } from "./local.js";
 import { SharedCounters } from "./shared.js";
 import type { Policy, Quota } from "./window.js";
@@ -42,7 +42,7 @@ export class RateLimits {
   readonly #provisioning: Policy;
   readonly #provisioners: LocalCounters;
   /** Rejected uses, by the name of the limit. */
-  readonly rejections = new Tally("limit");
+  readonly rejections = new LabeledCounter("limit");
   /** Failed authentication, by address. */
   readonly #rejected = new LocalCounters({ name: "rejections", limit: mostRejections, window: minute });
   readonly #addresses: Limit;

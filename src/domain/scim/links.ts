@@ -1,6 +1,6 @@
 import type { InferResult } from "kysely";
 import { rowsByKey } from "../kernel/batches.js";
-import { may, reach } from "../authorization/authorization.js";
+import { may, permitted } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/any-of.js";
 import type { GroupRow } from "../groups/groups.js";
@@ -27,7 +27,7 @@ async function linksByUser(ctx: Context, ids: readonly string[]): Promise<ScimUs
 
 /** What identity providers know about a user; none if the caller may not read the personal details of the user. */
 export async function scimLinksOfUser(ctx: Context, user: UserRow): Promise<ScimUserLink[]> {
-  const { everywhere } = reach(ctx.actor, "user:read_personal");
+  const { everywhere } = permitted(ctx.actor, "user:read_personal");
   const mayRead =
     everywhere ||
     may(ctx.actor, "user:read_personal", userTarget({ ...user, memberships: await membershipsOf(ctx, user) }));

@@ -1,6 +1,6 @@
 import { sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
-import { authorize, authorizeMachine, may, reach } from "../authorization/authorization.js";
+import { authorize, authorizeMachine, may, permitted } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { requireFeature } from "../entitlements/requirements.js";
@@ -43,7 +43,7 @@ export const isBeyond = ({ actor }: Context, user: FoundUser): boolean =>
 
 /** The condition that the group `g` is visible: it is in an organization of the caller, and it is not Everyone. */
 export function isVisibleGroup({ actor }: Context) {
-  const { everywhere, organizations } = reach(actor, "group:read");
+  const { everywhere, organizations } = permitted(actor, "group:read");
   if (everywhere) return sql<SqlBool>`g.id <> g.organization_id`;
   return sql<SqlBool>`(g.organization_id = any(${organizations}::uuid[]) and g.id <> g.organization_id)`;
 }
@@ -60,7 +60,7 @@ function noteUse({ services, request }: Context, key: ScimKeyActor): void {
   if (noted.has(key)) return;
   noted.add(key);
   if (lastUsedAt !== null && databaseTime() - Date.parse(lastUsedAt) < tolerated) return;
-  services.errands.run("record the use of a SCIM key", async () => {
+  services.backgroundTasks.run("record the use of a SCIM key", async () => {
     await services.database.db
       .updateTable("scimKeys")
       .set({ lastUsedAt: now, lastUsedIp: request.ip ?? null })

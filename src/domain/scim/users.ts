@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { lostRace, throwLostRace } from "../../infrastructure/database/availability.js";
 import { type Diff, diffOf } from "../audit/audit.js";
-import { authorize, reach } from "../authorization/authorization.js";
+import { authorize, permitted } from "../authorization/authorization.js";
 import { leaveGroups } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
@@ -168,7 +168,7 @@ async function changeUser(
 ): Promise<ScimUser> {
   const differenceOf = (row: ScimUserRow) => difference(writable(ctx, row), apply(writable(ctx, row)));
   const permission = permissionToLink(ctx);
-  if (!permission || reach(ctx.actor, permission).everywhere) {
+  if (!permission || permitted(ctx.actor, permission).everywhere) {
     const row = await readUserRow(ctx, provisioner, id);
     requireVersion(row, ifMatch);
     if (!differenceOf(row)) return { row };

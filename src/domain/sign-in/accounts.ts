@@ -4,7 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { auditAtOnce, auditedAs } from "../audit/audit.js";
 import { DomainError } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/folding.js";
-import type { Lane } from "../outside/lanes.js";
+import type { PasswordQueue } from "../outside/password-queues.js";
 import { isTooLong, longestPassword } from "./passwords.js";
 
 /** The columns of an `Account`. */
@@ -47,9 +47,9 @@ export async function verify(
   ctx: Context,
   account: Account | undefined,
   password: string,
-  { lane = "signedIn", refusal = wrongPassword }: { lane?: Lane; refusal?: () => DomainError } = {},
+  { queue = "signedIn", refusal = wrongPassword }: { queue?: PasswordQueue; refusal?: () => DomainError } = {},
 ): Promise<Account> {
-  const isRight = await ctx.services.passwords.verify(account?.passwordHash ?? undefined, password, lane);
+  const isRight = await ctx.services.passwords.verify(account?.passwordHash ?? undefined, password, queue);
   if (account && isRight) return account;
   throw account ? refused(ctx, account, refusal()) : refusal();
 }

@@ -47,7 +47,7 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
   problems.throwIfAny();
 
   const found = await accountWithEmail(ctx, email);
-  const account = await limitFailures(ctx, email, found?.id, () => verify(ctx, found, password, { lane: "stranger" }));
+  const account = await limitFailures(ctx, email, found?.id, () => verify(ctx, found, password, { queue: "stranger" }));
   if (account.loginType !== "password") {
     throw refused(ctx, account, forbidden("Incorrect login type.", { detail: `Sign in by ${account.loginType}.` }));
   }

@@ -53,7 +53,9 @@ export async function requestOneTimePasscode(ctx: Context, { email }: RequestOne
   problems.add("email", emailProblem(email));
   problems.throwIfAny();
   const asSystem = new Context(ctx.services, systemActor, ctx.request, () => new AbortController());
-  ctx.services.errands.run("one-time passcode", () => asSystem.transactional(() => sendPasscode(asSystem, email)));
+  ctx.services.backgroundTasks.run("one-time passcode", () =>
+    asSystem.transactional(() => sendPasscode(asSystem, email)),
+  );
   return true;
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from "../kernel/context.js";
-import type { Lane } from "../outside/lanes.js";
+import type { PasswordQueue } from "../outside/password-queues.js";
 import { strengthOf } from "../outside/password-strength.js";
 import { findUser } from "../users/users.js";
 
@@ -29,11 +29,11 @@ export const isTooLong = (password: string) => Buffer.byteLength(password) > lon
 export async function checkPassword(
   password: string,
   owner: PasswordOwner = {},
-  lane: Lane = "signedIn",
+  queue: PasswordQueue = "signedIn",
 ): Promise<PasswordCheck> {
   if (isTooLong(password)) return { valid: false, details: `Must be at most ${longestPassword} bytes long.` };
   const known = [owner.email, owner.email?.split("@")[0], owner.username, owner.name].filter((text) => !!text);
-  const { score, advice } = await strengthOf({ password, known: known as string[] }, lane);
+  const { score, advice } = await strengthOf({ password, known: known as string[] }, queue);
   const valid = score >= requiredScore;
   return { valid, details: valid ? "" : advice.join(" ") || "Must be harder to guess." };
 }
@@ -42,9 +42,9 @@ export async function checkPassword(
 export async function passwordProblem(
   password: string,
   owner?: PasswordOwner,
-  lane?: Lane,
+  queue?: PasswordQueue,
 ): Promise<string | undefined> {
-  const { valid, details } = await checkPassword(password, owner, lane);
+  const { valid, details } = await checkPassword(password, owner, queue);
   return valid ? undefined : details;
 }
 

@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
-import { sight } from "../authorization/authorization.js";
+import { visible } from "../authorization/authorization.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, Problems } from "../kernel/errors.js";
@@ -52,7 +52,7 @@ const readableTasks = (ctx: Context) =>
 
 /** The condition that the caller may read the task `t`: all, or those of organizations, own ones and shared ones. */
 function isReadable({ actor }: Context): Expression<SqlBool> {
-  const { everywhere, organizations } = sight(actor, "task:read");
+  const { everywhere, organizations } = visible(actor, "task:read");
   if (everywhere) return sql`true`;
   const { userId, organizations: memberships } = requireUser(actor);
   // Owners lose their tasks with their membership, as their workspaces.

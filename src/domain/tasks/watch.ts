@@ -8,7 +8,7 @@ import { ownerHint, taskHint } from "./status.js";
 import { currentState, findTask, isVisible, liveTasks, type TaskRow, tasksById } from "./tasks.js";
 
 /** Milliseconds for which changes are collected. */
-const gathering = 250;
+const batchDelay = 250;
 
 /** Maximum number of tasks of a user that are watched: the newest, as in lists. */
 const mostWatched = 1000;
@@ -39,7 +39,7 @@ export async function watchTasks(ctx: Context, { id, user }: WatchTasks): Promis
           .orderBy("t.id", "desc");
         return changes.among(visibleTo(fresh, await newest.limit(mostWatched).execute()));
       },
-      gathering,
+      batchDelay,
     });
   }
   const task = await findTask(ctx, { task: id! });
@@ -48,7 +48,7 @@ export async function watchTasks(ctx: Context, { id, user }: WatchTasks): Promis
     while: async (fresh) => visibleTo(fresh, await tasksById(fresh, [task.id]))[0],
     hints: () => [...changes.hints(taskHint(task.id).id), ...accessHints(ctx, task.workspaceId)],
     read: async (_, now) => changes.among([now]),
-    gathering,
+    batchDelay,
   });
 }
 

@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { Template } from "../../entities/templates.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf } from "../audit/changes.js";
-import { authorize, reach, sees } from "../authorization/authorization.js";
+import { authorize, permitted, sees } from "../authorization/authorization.js";
 import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -137,7 +137,7 @@ export interface TemplatesQuery extends PageArguments {
 
 /** The templates that the caller may read. */
 function readableTemplates(ctx: Context) {
-  const { everywhere, organizations, sharedForUse } = reach(ctx.actor, "template:read");
+  const { everywhere, organizations, sharedForUse } = permitted(ctx.actor, "template:read");
   if (everywhere) return liveTemplates(ctx);
   const isTheirs = inOrganizations("t.organizationId", organizations);
   const user = userIdOf(ctx.actor) ?? null;

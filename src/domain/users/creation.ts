@@ -133,7 +133,7 @@ const growth = { created: 0, counted: 100 };
 function noteGrowth({ services }: Context): void {
   if (++growth.created < growth.counted) return;
   growth.counted *= 10;
-  services.errands.run("count the tables of users", async () => {
+  services.backgroundTasks.run("count the tables of users", async () => {
     await sql`analyze users, organization_members, scim_user_links`.execute(services.database.db);
   });
 }

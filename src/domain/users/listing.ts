@@ -1,6 +1,6 @@
 import { type Expression, expressionBuilder, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
-import { reach } from "../authorization/authorization.js";
+import { permitted } from "../authorization/authorization.js";
 import { isSiteRole, type Role } from "../authorization/roles.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
@@ -156,7 +156,7 @@ export async function listUsers(
   const problems = new Problems();
   problems.add("filter.search", searchProblem(others.search));
   const organization = ref ? (await findOrganization(ctx, ref)).id : undefined;
-  const { everywhere, organizations } = reach(ctx.actor, "user:read");
+  const { everywhere, organizations } = permitted(ctx.actor, "user:read");
   const [first, ...further] = everywhere ? [] : organizations;
   const within = organization ?? (further.length === 0 ? first : undefined);
   const held = role && role !== "member" ? { role, organization } : null;

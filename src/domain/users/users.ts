@@ -11,7 +11,7 @@ import {
   authorize,
   may,
   type OrganizationRole,
-  reach,
+  permitted,
   sees,
   type SiteRole,
 } from "../authorization/authorization.js";
@@ -136,7 +136,7 @@ type OnAccount =
 
 /** Whether the actor holds the permission on the user, whatever its roles and memberships. */
 function holdsOn(actor: Actor, permission: OnAccount, ref: string): boolean {
-  const { everywhere, own } = reach(actor, permission);
+  const { everywhere, own } = permitted(actor, permission);
   return everywhere || (own && (ref === "me" || ref === userIdOf(actor)));
 }
 
@@ -215,7 +215,7 @@ async function membershipsByUser(ctx: Context, ids: readonly string[]): Promise<
  * themselves, so one part suffices for all callers.
  */
 export function isReadableUser({ actor }: Context) {
-  const { everywhere, own, organizations } = reach(actor, "user:read");
+  const { everywhere, own, organizations } = permitted(actor, "user:read");
   const [organization, ...others] = organizations;
   if (everywhere) return sql<SqlBool>`true`;
   if (!organization) return own ? sql<SqlBool>`u.id = ${userIdOf(actor)}` : sql<SqlBool>`false`;

@@ -31,8 +31,8 @@ export interface Attendance<Client> {
 }
 
 /** Pings clients twice in the time that they have to read. */
-export const pinging = (patience: number): Attendance<unknown> => ({
-  interval: patience / 2,
+export const pinging = (timeout: number): Attendance<unknown> => ({
+  interval: timeout / 2,
   beatingOf: (peer, _client, connection) => new Pings(peer, () => connection.end(...notReading)),
 });
 

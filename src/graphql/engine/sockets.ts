@@ -65,7 +65,7 @@ export class GraphqlOverSockets {
   ) {
     const rules = [...specifiedRules, ...rulesFor(services.config)];
     this.#serving = { services, schema, documents, rules, observers };
-    this.#transport = new Transport(unread, pinging(services.config.unread.patience));
+    this.#transport = new Transport(unread, pinging(services.config.unread.timeout));
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -26,7 +26,7 @@ const largestMessage = 4 * 1024 * 1024;
 
 /** Milliseconds between pings, and how many of them a daemon may miss. */
 const interval = 20_000;
-const patience = 3;
+const mostMissed = 3;
 
 /** Milliseconds for which a message counts as the last one. */
 const recently = 10_000;
@@ -183,7 +183,7 @@ class DaemonPings implements Beating {
   }
 
   beat(): void {
-    if (this.#missing === patience) return this.connection.end(4411, "Silent for too long");
+    if (this.#missing === mostMissed) return this.connection.end(4411, "Silent for too long");
     this.#missing++;
     if (this.peer.bufferedAmount === 0) this.peer.ping();
   }

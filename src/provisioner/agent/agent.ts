@@ -55,7 +55,7 @@ export interface AgentOptions {
 }
 
 /** Milliseconds for the last reports of an agent. */
-const farewell = 5_000;
+const shutdownTimeout = 5_000;
 
 export class Agent {
   readonly #client: AgentClient;
@@ -181,7 +181,7 @@ export class Agent {
   async #fallSilent(): Promise<void> {
     this.#silent.abort();
     await this.#output.finish();
-    await Promise.all([this.#logs.close(farewell), this.#reports.finish(farewell)]);
+    await Promise.all([this.#logs.close(shutdownTimeout), this.#reports.finish(shutdownTimeout)]);
   }
 
   #changed(): void {

@@ -3,7 +3,7 @@ import { delay } from "../pace.js";
 import { type AgentClient, type AppHealth, type ManifestApp, OperationFailed } from "./client.js";
 
 /** Maximum milliseconds that a check waits for a response. */
-const patience = 10_000;
+const timeout = 10_000;
 
 interface Watched {
   slug: string;
@@ -95,7 +95,7 @@ export class AppChecks {
 
 async function responds({ url, interval }: Watched, signal: AbortSignal): Promise<boolean> {
   try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(interval, patience))]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(interval, timeout))]);
     const response = await fetch(url, { redirect: "manual", signal: limit });
     await response.body?.cancel();
     return response.status < 400;

@@ -3,7 +3,7 @@ import { clipped } from "../text.js";
 import type { AgentClient, Manifest } from "./client.js";
 
 /** Milliseconds to read the conversation. */
-const patience = 5_000;
+const timeout = 5_000;
 /** Bytes that a program may respond with, and bytes of JSON that the server stores. */
 const [mostRead, mostStored] = [8 * 1024 ** 2, 60 * 1024];
 /** Bytes of a message that is cut because it is too long. */
@@ -25,7 +25,7 @@ export async function storeConversation({ task, apps }: Manifest, client: AgentC
   if (!task || !app?.url) return;
   const response = await fetch(`${app.url.replace(/\/+$/, "")}/messages`, {
     redirect: "error",
-    signal: AbortSignal.timeout(patience),
+    signal: AbortSignal.timeout(timeout),
   });
   const { messages = [] } = JSON.parse(await textOf(response)) as { messages?: Message[] };
   const known = messages.filter(({ role }) => role === "user" || role === "agent");

@@ -33,10 +33,10 @@ export class AgentLog {
     this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
   }
 
-  /** Sends what waits, and stops. Gives up after `patience` milliseconds. */
-  async close(patience: number): Promise<void> {
+  /** Sends what waits, and stops. Gives up after `timeout` milliseconds. */
+  async close(timeout: number): Promise<void> {
     this.#closing.abort();
-    await Promise.race([this.#sending, delay(patience)]);
+    await Promise.race([this.#sending, delay(timeout)]);
     this.#waiting.clear();
   }
 

@@ -17,9 +17,9 @@ export class Reports {
   }
 
   /** Waits until all reports have been delivered, without repetitions from now on. */
-  async finish(patience: number): Promise<void> {
+  async finish(timeout: number): Promise<void> {
     this.#hurry.abort();
-    await Promise.race([this.#last, delay(patience)]);
+    await Promise.race([this.#last, delay(timeout)]);
   }
 
   async #deliver(report: () => Promise<void>): Promise<void> {

@@ -22,7 +22,7 @@ export interface Site {
 }
 
 /** Milliseconds for which a stop waits until the agents that an earlier daemon started can run their stop scripts. */
-const adoptionPatience = 10_000;
+const adoptionTimeout = 10_000;
 
 const isRun = ({ command, external }: DocumentAgent) => command !== undefined && command.length > 0 && !external;
 
@@ -63,7 +63,7 @@ export class Workspace {
 
   /** Stops all agents and ends all their processes. Throws if a process does not end. */
   async stop(): Promise<void> {
-    await Promise.race([this.#adopted, delay(adoptionPatience)]);
+    await Promise.race([this.#adopted, delay(adoptionTimeout)]);
     this.#adopting.abort();
     await this.#adopted;
     await Promise.all([...this.#agents.values()].map((agent) => agent.stop()));

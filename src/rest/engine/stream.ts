@@ -38,7 +38,7 @@ export function streamWith(endpoint: Endpoint): Middleware {
   const { services, route } = endpoint;
   const options = route.options.stream ?? {};
   const spell = spellerOf(endpoint, options);
-  const heartbeat = new Heartbeat(services.config.unread.patience / 2);
+  const heartbeat = new Heartbeat(services.config.unread.timeout / 2);
 
   return async (http) => {
     const { ctx, operation, variables } = await endpoint.admit(http);

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import { unavailable } from "./errors.js";
 
-/** Maximum number of running errands. */
+/** Maximum number of running background tasks. */
 const limit = 1_000;
 
 /** Fire-and-forget work of requests. Responses do not wait for it, so that their timing is no side channel. */
-export class Errands {
+export class BackgroundTasks {
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
@@ -17,13 +17,13 @@ export class Errands {
     const running = Promise.resolve(this.#stopping.signal)
       .then(work)
       .catch((error: unknown) => {
-        if (!this.#stopping.signal.aborted) this.log.error({ err: error, errand: name }, "An errand failed.");
+        if (!this.#stopping.signal.aborted) this.log.error({ err: error, task: name }, "A background task failed.");
       })
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  /** Aborts all errands and waits for their end. */
+  /** Aborts all background tasks and waits for their end. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);

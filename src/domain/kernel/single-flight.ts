@@ -1,5 +1,5 @@
 /** Shares work that is in progress: callers with the same key get the same result. */
-export class Flights {
+export class SingleFlight {
   readonly #running = new Map<string, Promise<unknown>>();
 
   /** Returns the result of the work in progress under a key, or starts it. All calls with a key return the same type. */

@@ -1,5 +1,5 @@
 /** Counts events by the values of labels. Cheaper to count than a metric, which reads the counts when it is scraped. */
-export class Tally<Label extends string = string> {
+export class LabeledCounter<Label extends string = string> {
   readonly labels: readonly Label[];
   readonly #counts = new Map<string, { values: readonly string[]; count: number }>();
 
