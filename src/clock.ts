@@ -1,4 +1,6 @@
-/** What the clock of the database showed at time 0 of the monotonic clock of this process; `undefined` until it is read. */
+/**
+ * The time on the clock of the database when the monotonic clock of this process was 0; `undefined` until it is read.
+ */
 let origin: number | undefined;
 
 /**

@@ -114,7 +114,7 @@ export const WorkspaceAppSchema = defineEntity({
     icon: p.string().length(2048).default(""),
     /** URL at which the agent reaches the application; empty if none. */
     url: p.string().length(2048).default(""),
-    /** What terminals run; empty if it has a URL. */
+    /** The command that terminals run; empty if the app has a URL. */
     command: p.string().length(4096).default(""),
     /** Whether clients open the URL by themselves. */
     isExternal: p.boolean().default(false),
@@ -136,7 +136,7 @@ export const WorkspaceAppSchema = defineEntity({
 export class WorkspaceApp extends WorkspaceAppSchema.class {}
 WorkspaceAppSchema.setClass(WorkspaceApp);
 
-/** What programs report about their work in an app: the newest 100 per app. */
+/** Reports of programs about their work in an app: the newest 100 per app. */
 export const WorkspaceAppStatusSchema = defineEntity({
   name: "WorkspaceAppStatus",
   tableName: "workspace_app_statuses",

@@ -71,7 +71,9 @@ export const InboxNotificationSchema = defineEntity({
     createdAt: moment(),
     /** When it was marked as read by itself. */
     readAt: moment().nullable(),
-    /** The epoch of the inbox in which it arrived or was last marked. It counts as read from the end of that epoch on. */
+    /**
+     * The epoch of the inbox in which it arrived or was last marked. It counts as read from the end of that epoch on.
+     */
     epoch: p.integer().default(0),
   },
 });
@@ -93,7 +95,7 @@ export const IdempotencyKeySchema = defineEntity({
 export class IdempotencyKey extends IdempotencyKeySchema.class {}
 IdempotencyKeySchema.setClass(IdempotencyKey);
 
-/** What a message says, as Markdown, and from what its texts were rendered. */
+/** A message as Markdown, and the values from which it was rendered. */
 export interface NotificationPayload {
   title: string;
   body: string;
@@ -186,7 +188,7 @@ export const NotificationAttemptSchema = defineEntity({
 export class NotificationAttempt extends NotificationAttemptSchema.class {}
 NotificationAttemptSchema.setClass(NotificationAttempt);
 
-/** What users decided about a template and method. */
+/** The choices of users about a template and method. */
 export const NotificationPreferenceSchema = defineEntity({
   name: "NotificationPreference",
   tableName: "notification_preferences",

@@ -93,7 +93,7 @@ export const OAuth2ClientSecretSchema = defineEntity({
 export class OAuth2ClientSecret extends OAuth2ClientSecretSchema.class {}
 OAuth2ClientSecretSchema.setClass(OAuth2ClientSecret);
 
-/** What users granted to applications. Codes and tokens belong to a grant and end with it. */
+/** The access that users granted to applications. Codes and tokens belong to a grant and end with it. */
 export const OAuth2GrantSchema = defineEntity({
   name: "OAuth2Grant",
   tableName: "oauth2_grants",

@@ -29,7 +29,7 @@ export const ScimKeySchema = defineEntity({
 export class ScimKey extends ScimKeySchema.class {}
 ScimKeySchema.setClass(ScimKey);
 
-/** What a source knows about a user. Triggers copy changes of the account to `attributes`. */
+/** The attributes of a user at a source. Triggers copy changes of the account to `attributes`. */
 export const ScimUserLinkSchema = defineEntity({
   name: "ScimUserLink",
   tableName: "scim_user_links",
@@ -89,7 +89,7 @@ export const ScimUserLinkSchema = defineEntity({
 export class ScimUserLink extends ScimUserLinkSchema.class {}
 ScimUserLinkSchema.setClass(ScimUserLink);
 
-/** What a source knows about a group. */
+/** The attributes of a group at a source. */
 export const ScimGroupLinkSchema = defineEntity({
   name: "ScimGroupLink",
   tableName: "scim_group_links",

@@ -145,14 +145,14 @@ export const WorkspaceBuildSchema = defineEntity({
     maxDeadline: moment().nullable(),
     /** Values by name. */
     parameters: p.json<Record<string, string>>(),
-    /** What the daemon handed over for the next build; null if nothing. */
+    /** The state that the daemon left for the next build; null if none. */
     state: p.json<unknown>().nullable(),
   },
 });
 export class WorkspaceBuild extends WorkspaceBuildSchema.class {}
 WorkspaceBuildSchema.setClass(WorkspaceBuild);
 
-/** What a job created or keeps. */
+/** A resource that a job created or keeps. */
 export const WorkspaceResourceSchema = defineEntity({
   name: "WorkspaceResource",
   tableName: "workspace_resources",

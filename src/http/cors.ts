@@ -13,8 +13,8 @@ const readable =
   "Deprecation, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Total-Count";
 
 /**
- * What scripts of any origin may use, without cookies: discovery, and requests of applications for themselves. Not the
- * pages, and not what sessions of users do.
+ * The paths that scripts of any origin may use, without cookies: discovery, and requests of applications for
+ * themselves. Not the pages, and not what sessions of users do.
  */
 const forAll: ReadonlyArray<readonly [path: RegExp, methods: string]> = [
   [/^\/\.well-known\//, "GET, HEAD"],

@@ -20,7 +20,7 @@ export interface State extends RequestState {
   variables?: Record<string, unknown>;
 }
 
-/** What the router adds to Koa's context. */
+/** The properties that the router adds to Koa's context. */
 export interface Routed {
   params: Record<string, string>;
   /** The pattern of the path. */

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 /** Why a request ends before its response does. `stalled`: the client does not read. */
 export type End = "gone" | "session" | "restart" | "stalled";
 
-/** What carries a response: the response object, or the socket of an upgrade. */
+/** The carrier of a response: the response object, or the socket of an upgrade. */
 export type Connection = Duplex | ServerResponse;
 
 /** Milliseconds within which a peer must return the close frame of its socket (RFC 6455 §7.1.3). */
@@ -59,8 +59,8 @@ export class Lifetimes {
 
   /**
    * Ends streams now, rejects requests that are not received soon, waits up to `grace` milliseconds for everything else
-   * that has begun, and closes what is left. Later requests are rejected immediately: they would keep a busy server from
-   * ending.
+   * that has begun, and closes what is left. Later requests are rejected immediately: they would keep a busy server
+   * from ending.
    */
   async drain(grace: number): Promise<void> {
     this.#isDraining = true;

@@ -2,7 +2,10 @@ import { Router } from "@koa/router";
 import { methodNotAllowed, TransportError } from "./errors.js";
 import type { Middleware, Routed, State } from "./exchange.js";
 
-/** What tells routers apart: `/api/v2/groups` of `/api/v2/groups/:group`, `/login` of `/login/:provider`. */
+/**
+ * The leading segments of a path, by which its router is found: `/api/v2/groups` of `/api/v2/groups/:group`, `/login`
+ * of `/login/:provider`.
+ */
 const startOf = (path: string): string => /^(\/(api|scim)\/v2)?\/[^/]*/.exec(path)?.[0] ?? "";
 
 /** Routers by the starts of their paths: one router for all would try the patterns of all rows for each request. */
@@ -17,7 +20,9 @@ export class Routes {
     return router;
   }
 
-  /** Middleware that dispatches to the routers. Throws 405 for a known path without the method, and 404 for any other. */
+  /**
+   * Middleware that dispatches to the routers. Throws 405 for a known path without the method, and 404 for any other.
+   */
   middleware(): Middleware {
     const routers = new Map([...this.#routers].map(([start, router]) => [start, router.routes() as Middleware]));
     return (http) => {

@@ -23,9 +23,9 @@ export interface Field {
 /** Why a form was rejected. */
 export interface Rejection {
   status: number;
-  /** What concerns the whole form. */
+  /** Faults of the whole form. */
   message?: string;
-  /** What is wrong with fields, by their names. */
+  /** Faults of fields, by their names. */
   faults: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +41,10 @@ export function rejectionOf({ http }: Visit, thrown: unknown): Rejection {
   return { status: statusOf(failure), faults, ...(validations.length === 0 && { message }) };
 }
 
-/** The fields of a form, below what concerns all of it. The first one with a fault has the focus, or else the first empty one. */
+/**
+ * The fields of a form, below what concerns all of it. The first one with a fault has the focus, or else the first
+ * empty one.
+ */
 export function fieldsOf(fields: readonly Field[], { message, faults = {} }: Partial<Rejection> = {}): Part[] {
   const focused = fields.find(({ name }) => Object.hasOwn(faults, name)) ?? fields.find(({ value }) => !value);
   return [alarm(message), ...fields.map((field) => labeled(field, faults[field.name], field === focused))];

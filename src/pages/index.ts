@@ -100,7 +100,7 @@ export function routePages(
   routes.of(stylePath).get(stylePath, sendStyle);
 }
 
-/** What browsers get for rows of the REST contract, and where there is no route. */
+/** The pages that browsers get for rows of the REST contract, and where there is no route. */
 export function browserPages(services: Services, schema: GraphQLSchema) {
   const operations = storedOperations(schema, "pages/oauth2/authorization");
   const pages = authorizationPages((name) => operations.get(name)!);

@@ -1,7 +1,7 @@
 /** Items that are kept while the server does not take them. */
 const most = 2000;
 
-/** What was left out of the middle of a backlog. */
+/** The lines that were left out of the middle of a backlog. */
 interface Gap<Item> {
   /** The index of the first item after the gap. */
   at: number;
@@ -32,7 +32,10 @@ export class Backlog<Item> {
     this.#items.push(item);
   }
 
-  /** Leaves out an item of the stream that grows, so that others lose nothing by its burst, if it has one behind the gap. */
+  /**
+   * Leaves out an item of the stream that grows, so that others lose nothing by its burst, if it has one behind the
+   * gap.
+   */
   #leaveOut(growing: string): void {
     const gap = (this.#gap ??= { at: most / 2, left: new Map() });
     const own = this.#items.findIndex((each, at) => at >= gap.at && this.streamOf(each) === growing);

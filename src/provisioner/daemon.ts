@@ -45,7 +45,9 @@ export class Daemon {
     this.#pace = options.pace ?? usual;
   }
 
-  /** Executes a mutation; if the connection ends meanwhile, again on the next one. Throws when the signal is aborted. */
+  /**
+   * Executes a mutation; if the connection ends meanwhile, again on the next one. Throws when the signal is aborted.
+   */
   readonly execute: Execute = async <Data>(document: string, variables: object, signal: AbortSignal): Promise<Data> => {
     const aborted = Promise.withResolvers<never>();
     const onAbort = () => aborted.reject(signal.reason as Error);
@@ -69,8 +71,8 @@ export class Daemon {
   };
 
   /**
-   * Serves jobs until the signal is aborted and the jobs in progress have ended. Throws `Refused` if the server does not
-   * accept the daemon; jobs in progress are abandoned then.
+   * Serves jobs until the signal is aborted and the jobs in progress have ended. Throws `Refused` if the server does
+   * not accept the daemon; jobs in progress are abandoned then.
    */
   async run(stopping: AbortSignal): Promise<void> {
     const { log, transport, finalClosing } = this.#options;
@@ -212,7 +214,7 @@ export class Daemon {
   }
 }
 
-/** What the user reads. Defects of this program are for its operator only. */
+/** The message of a failure for the user. Defects of this program are for its operator only. */
 const messageOf = (error: Error): string =>
   [JobFailed, OperationError, UnknownReference].some((kind) => error instanceof kind)
     ? error.message

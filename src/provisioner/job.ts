@@ -34,7 +34,7 @@ export class Canceled extends Error {
   }
 }
 
-/** What a successful build leaves. */
+/** The result of a successful build. */
 export interface Outcome {
   /** Handed to the next build of the workspace. */
   state?: Json;

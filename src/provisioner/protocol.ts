@@ -102,7 +102,7 @@ export const failMutation = /* GraphQL */ `
 /** A JSON object. */
 export type Json = Record<string, unknown>;
 
-/** What the daemon reads of a template document. The server has validated it. */
+/** The part of a template document that the daemon reads. The server has validated it. */
 export interface Document {
   provisioner: string;
   parameters?: Array<{ name: string; default?: unknown }>;
@@ -146,7 +146,7 @@ export interface Assignment {
   transition: "START" | "STOP" | "DELETE" | null;
   buildNumber: number | null;
   claim: boolean;
-  /** What the previous build of the workspace passed to `completeProvisionerJob`. */
+  /** The state that the previous build of the workspace passed to `completeProvisionerJob`. */
   state: unknown;
   accessUrl: string;
   workspace: Workspace | null;

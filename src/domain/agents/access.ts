@@ -4,7 +4,10 @@ import { notFound } from "../kernel/errors.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
 import { type AgentRow, agents } from "./agents.js";
 
-/** What the rules of the policy read of an agent: those of its workspace `w`, with the role of the caller in its access list. */
+/**
+ * The columns by which the policy decides about an agent: those of its workspace `w`, with the role of the caller in
+ * its access list.
+ */
 export const factsOf = (ctx: Context) => ["w.ownerId", "w.organizationId", workspaceAcl(ctx)] as const;
 
 /** Reads an agent. Throws NOT_FOUND if the caller may not see it. */

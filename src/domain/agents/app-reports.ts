@@ -62,7 +62,7 @@ const appsOfCaller = ({ db }: Context, { id }: AgentActor) =>
 
 const slugRule = "Must be the slug of an app of the agent.";
 
-/** What a program reports about its work in an app. */
+/** A report of a program about its work in an app. */
 export interface AppStatusReport {
   appSlug: string;
   state: AppState;
@@ -74,7 +74,10 @@ export interface AppStatusReport {
 /** Number of statuses that are kept of each app. */
 const mostStatuses = 100;
 
-/** Records a status of an app of the calling agent, and returns the id of the agent. Work moves the deadline of the workspace. */
+/**
+ * Records a status of an app of the calling agent, and returns the id of the agent. Work moves the deadline of the
+ * workspace.
+ */
 export async function reportAppStatus(ctx: Context, report: AppStatusReport): Promise<string> {
   const agent = callingAgent(ctx);
   const { appSlug, state, message } = report;

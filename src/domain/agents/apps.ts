@@ -27,7 +27,7 @@ export type AppSharingLevel = (typeof AppSharingLevel)[keyof typeof AppSharingLe
 export const AppOpenIn = { SLIM_WINDOW: "slim-window", TAB: "tab" } as const;
 export type AppOpenIn = (typeof AppOpenIn)[keyof typeof AppOpenIn];
 
-/** What a program in an app does. */
+/** The state of the work of a program in an app. */
 export const AppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILED: "failed" } as const;
 export type AppState = (typeof AppState)[keyof typeof AppState];
 
@@ -94,7 +94,7 @@ const statuses = (db: Db) =>
     .orderBy("createdAt", "desc")
     .orderBy("id", "desc");
 
-/** What a program reported about its work in an app. */
+/** A stored report of a program about its work in an app. */
 export type AppStatusRow = InferResult<ReturnType<typeof statuses>>[number];
 
 /** Whether a program waits for its user. */

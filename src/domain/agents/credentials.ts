@@ -7,7 +7,7 @@ import { conflict, notFound } from "../kernel/errors.js";
 import { SealBroken } from "../outside/vault.js";
 import { factsOf } from "./access.js";
 
-/** What starts an external agent. */
+/** The command that starts an external agent, and its token. */
 export interface ExternalAgentCredentials {
   agentToken: string;
   /** A command that fetches and runs the agent on its machine. */

@@ -1,4 +1,4 @@
-/** What the script needs to know of the server. */
+/** The facts about the server that the script contains. */
 export interface InitScriptServer {
   accessUrl: string;
   /** The SHA-256 of the program of the agent, hexadecimal. */

@@ -51,7 +51,10 @@ const startOf = (db: Db, agentId: string) =>
 
 type Start = InferResult<ReturnType<typeof startOf>>[number];
 
-/** What an agent needs to start: what the document says, rendered, and the secrets of the owner of the workspace. */
+/**
+ * Everything an agent needs to start: its part of the document, rendered, and the secrets of the owner of the
+ * workspace.
+ */
 export interface AgentManifest extends Start {
   accessUrl: string;
   apps: AppRow[];

@@ -136,7 +136,7 @@ export async function reportAgentResources(ctx: Context, resources: AgentResourc
   return existing(await updateCaller(ctx, agent).set({ usage }).returning("a.id").executeTakeFirst()).id;
 }
 
-/** What an agent must do. */
+/** The instructions for an agent. */
 export interface AgentEvent {
   /** Whether it must end: a stop or a deletion of the workspace has begun. */
   shutdown: boolean;

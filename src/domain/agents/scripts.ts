@@ -50,7 +50,7 @@ export async function scriptsByAgent({ db }: Context, ids: readonly string[]): P
   return rowsByKey(found, ids, ({ agentId }) => agentId);
 }
 
-/** What writes to the log of an agent: the agent itself, or one of its scripts. */
+/** A writer to the log of an agent: the agent itself, or one of its scripts. */
 export interface LogSource {
   id: string;
   createdAt: string;

@@ -18,7 +18,7 @@ export interface ApplicationReference {
   apiKey?: string | null;
 }
 
-/** What a proxy needs to admit or reject a visitor. */
+/** The facts by which a proxy admits or rejects a visitor. */
 export interface ApplicationTarget {
   workspaceId: string;
   agentId: string;

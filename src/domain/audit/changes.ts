@@ -25,7 +25,10 @@ interface Audited<Entity> {
   fields: ReadonlyArray<Field<Entity>>;
   /** Names in the log that differ from those of properties. */
   names?: { readonly [Name in Field<Entity>]?: string };
-  /** What is recorded as `"***"` unless it is empty: by its name in the log, the property that changes with it. */
+  /**
+   * Secrets, recorded as `"***"` unless they are empty: by the name in the log, the property that changes with the
+   * secret.
+   */
   secrets?: Readonly<Record<string, Field<Entity>>>;
   /** How deletions are recorded, if not as `delete` with all fields and secrets. Setting `deletedAt` counts as one. */
   deletion?: { action?: AuditAction; fields: ReadonlyArray<Field<Entity>> };

@@ -58,7 +58,7 @@ export const scopeCatalog: readonly string[] = [
 
 export const isScope = (text: string): boolean => scopeCatalog.includes(text);
 
-/** What a credential's scopes must cover: a permission, or everything. */
+/** A need that the scopes of a credential must cover: a permission, or everything. */
 export type Need = Permission | "all";
 
 /** The scopes that cover a permission, from the widest to the narrowest. */

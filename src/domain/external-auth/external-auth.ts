@@ -6,7 +6,7 @@ import { type CheckedLink, checkLink, checkLinks, unchecked } from "./checks.js"
 import { linksOfUsers, readLink, readTokens } from "./links.js";
 import { callerWho, type ExternalAuthProvider, findProvider } from "./providers.js";
 
-/** What the caller has at a provider. */
+/** The account of the caller at a provider, and its installations. */
 export interface ExternalAuth {
   provider: ExternalAuthProvider;
   /** Null if the caller has linked no account. */

@@ -27,7 +27,7 @@ export interface Endpoints {
   appInstallationsUrl: string;
 }
 
-/** What differs between types: defaults of the configuration, and deviations from the standards. */
+/** The differences between types: defaults of the configuration, and deviations from the standards. */
 export interface TypeTraits {
   name: string;
   icon: string;

@@ -31,7 +31,7 @@ export interface Credential {
   readonly oauth?: OAuthAccess;
 }
 
-/** What an OAuth2 access token is issued for. */
+/** The audience of an OAuth2 access token. */
 export interface OAuthAccess {
   readonly clientId: string;
   readonly grantId: string;
@@ -63,7 +63,7 @@ export interface ProvisionerActor extends Machine {
   readonly keyId: string | null;
   /** The user with whose session it connected. Null for daemons with a key and the built-in one. */
   readonly user: UserActor | null;
-  /** What it can run, such as `echo`. */
+  /** The provisioner types that it runs, such as `echo`. */
   readonly provisioners: readonly string[];
   readonly tags: Readonly<Record<string, string>>;
   /** Names the connection, which ends when a newer one of the daemon begins. */

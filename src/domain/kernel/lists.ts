@@ -77,7 +77,9 @@ type Filters<DB, TB extends keyof DB, Values> = {
 };
 
 interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string> {
-  /** The column of the id, which ends each order, its value in a row, and the form of ids in cursors. Default: UUIDs. */
+  /**
+   * The column of the id, which ends each order, its value in a row, and the form of ids in cursors. Default: UUIDs.
+   */
   id: { column: string; of: (row: Row) => string; isId?: (text: string) => boolean };
   /** The first one is the default. Each needs an index of its columns and the id. */
   orders: Record<Order, Record<string, Key<Row>>>;
@@ -85,15 +87,15 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
   /** Filters whose best index depends on their value, such as searches: their statements are planned for the values. */
   planned?: ReadonlyArray<keyof Values>;
   /**
-   * Further rows at which a page may begin, such as members who have left: an item of a FROM clause with the columns of the
-   * orders and the id. A page may always begin at a row of the list.
+   * Further rows at which a page may begin, such as members who have left: an item of a FROM clause with the columns of
+   * the orders and the id. A page may always begin at a row of the list.
    */
   otherPlaces?: (ctx: Context) => RawBuilder<unknown>;
   /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
   mostCounted?: number;
 }
 
-/** What to read of a list. */
+/** The arguments of a list: filters, order, and page. */
 export interface ListQuery<Values, Order extends string> {
   filter?: { readonly [Name in keyof Values]?: Values[Name] | null } | null;
   orderBy?: OrderBy<Order> | null;
@@ -290,7 +292,9 @@ export const defineList = <DB, TB extends keyof DB, Row, Values, Order extends s
   definition: Definition<DB, TB, Row, Values, Order>,
 ): Pick<List<DB, TB, Row, Values, Order>, "page"> => new List(rows, definition);
 
-/** Declares a list that each object of a kind has, such as the members of a group. `rows` selects those of the owner. */
+/**
+ * Declares a list that each object of a kind has, such as the members of a group. `rows` selects those of the owner.
+ */
 export const defineListOfEach = <DB, TB extends keyof DB, Row, Values, Order extends string>(
   rows: (ctx: Context, owner: Expression<string>) => Query<DB, TB, Row>,
   definition: Definition<DB, TB, Row, Values, Order>,

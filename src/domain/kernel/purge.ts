@@ -15,7 +15,7 @@ export interface PurgeOptions {
   keptFor?: number | ((config: Config) => number);
   /** A condition on the rows. Default: all. */
   where?: string;
-  /** What the log calls the job. Default: by the table. */
+  /** The name of the job in the log. Default: by the table. */
   name?: string;
   /** Milliseconds from the end of a run to the start of the next. Default: an hour. */
   every?: number;

@@ -5,9 +5,9 @@ import type { Hint } from "./events.js";
 import { type Period, type Waiting, type Wake, Wakeups } from "./wakeups.js";
 
 /**
- * The condition under which something stays open. It is asked before it opens and again on each wake-up, with the caller
- * as it is then. Resolves to the object that is watched, or to `undefined` if there is nothing to watch any more. Throws
- * for a caller who may not watch it.
+ * The condition under which something stays open. It is asked before it opens and again on each wake-up, with the
+ * caller as it is then. Resolves to the object that is watched, or to `undefined` if there is nothing to watch any
+ * more. Throws for a caller who may not watch it.
  */
 export type Condition<Subject> = (ctx: Context) => Subject | undefined | Promise<Subject | undefined>;
 
@@ -34,10 +34,10 @@ export interface Batch<Event> {
   isLast?: boolean;
 }
 
-/** What every stream declares: the condition under which it stays open, and when to ask it again. */
+/** The declaration of a stream: the condition under which it stays open, and when to ask it again. */
 export interface Conditional<Subject> {
   while: Condition<Subject>;
-  /** What wakes the watcher, besides time and hints that the roles of the caller changed. */
+  /** The hints that wake the watcher, besides time and changes of the roles of the caller. */
   hints: (subject: Subject) => readonly Wake[];
 }
 
@@ -57,9 +57,10 @@ export interface Watching<Subject, Event> extends Conditional<Subject> {
 }
 
 /**
- * Streams what `read` returns: immediately, and again after each wake-up. Before each read the condition is asked; before
- * that, the caller is read again after a hint that its roles changed, and in each period. Once the condition does not hold,
- * the stream ends with its error, or completes if there is nothing to watch any more. A rejected stream throws before this resolves; it is NOT_FOUND if there is nothing to watch.
+ * Streams what `read` returns: immediately, and again after each wake-up. Before each read the condition is asked;
+ * before that, the caller is read again after a hint that its roles changed, and in each period. Once the condition
+ * does not hold, the stream ends with its error, or completes if there is nothing to watch any more. A rejected stream
+ * throws before this resolves; it is NOT_FOUND if there is nothing to watch.
  */
 export async function watching<Subject, Event>(ctx: Context, options: Watching<Subject, Event>): Promise<Watch<Event>> {
   const subject = await ask(options.while, ctx);
@@ -101,8 +102,9 @@ export async function relaying<Subject, Event>(
 }
 
 /**
- * Asks a condition on each wake-up while something is open, such as a socket. Calls `onEnd` once when it no longer holds,
- * with the error if it threw one. Failures are logged, and it is asked again. Returns the function that stops asking.
+ * Asks a condition on each wake-up while something is open, such as a socket. Calls `onEnd` once when it no longer
+ * holds, with the error if it threw one. Failures are logged, and it is asked again. Returns the function that stops
+ * asking.
  */
 export function whileHolds(
   waiting: Waiting & Pick<Context, "log">,

@@ -30,7 +30,9 @@ type AttemptResult =
   /** The message must not be delivered any more. */
   | { outcome: "skipped"; detail: string };
 
-/** The open messages by a method that are due, unless delivery is paused. Leased ones are due when the lease expires. */
+/**
+ * The open messages by a method that are due, unless delivery is paused. Leased ones are due when the lease expires.
+ */
 const dueMessages = (db: Db, method: Transport) =>
   db
     .selectFrom("notificationMessages as m")
@@ -302,7 +304,7 @@ function reasonToSkip({ templateId, deletedAt, status, isDisabled }: Item): stri
   return isDisabled && !template.isMandatory ? "disabled by the user" : undefined;
 }
 
-/** What an error of a transport means. Messages of errors may contain addresses of mail servers, but no secrets. */
+/** Interprets an error of a transport. Messages of errors may contain addresses of mail servers, but no secrets. */
 function resultOf(error: unknown, signal: AbortSignal): AttemptResult {
   if (error instanceof SealBroken) return { outcome: "fatal", detail: "The message cannot be decrypted." };
   const detail = signal.aborted ? "The attempt took too long." : (error as Error).message;

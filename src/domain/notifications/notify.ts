@@ -94,10 +94,10 @@ export const dispatchHint = { topic: "notifications", id: "dispatch" } as const;
 type Arrival = Omit<Insertable<Schema["inboxNotifications"]>, "seq" | "epoch" | "readAt">;
 
 /**
- * Adds notifications to inboxes. The row of the cursor is the lock of an inbox. Inboxes are locked in the order of their
- * users, and until the commit, which follows, so that `seq` follows the order of commits. `seq` is at least the time in
- * milliseconds, so that no value is reused after the restore of a backup, and clients can resume after a value from before
- * the restore.
+ * Adds notifications to inboxes. The row of the cursor is the lock of an inbox. Inboxes are locked in the order of
+ * their users, and until the commit, which follows, so that `seq` follows the order of commits. `seq` is at least the
+ * time in milliseconds, so that no value is reused after the restore of a backup, and clients can resume after a value
+ * from before the restore.
  */
 async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Promise<void> {
   const byUser = Map.groupBy(arrivals, ({ userId }) => userId);
@@ -170,7 +170,7 @@ type Recipient = Awaited<ReturnType<ReturnType<typeof recipientsOf>["execute"]>>
 /** A message to insert. */
 interface Planned {
   row: Insertable<Schema["notificationMessages"]>;
-  /** What arrives in the inbox. */
+  /** The message in the inbox. */
   arrival?: Arrival;
 }
 

@@ -11,7 +11,7 @@ import { DeliveryMethod } from "./methods.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templates, templateWithId } from "./templates/templates.js";
 
-/** What a user decided about a template. */
+/** The choice of a user about a template. */
 export interface PreferenceRow {
   templateId: string;
   /** Whether it is off by every method. */

@@ -2,7 +2,7 @@ import { Liquid, type Template } from "liquidjs";
 import type { InboxAction } from "./inbox.js";
 import type { NotificationTemplate } from "./templates/template.js";
 
-/** What a notification is about. Values are inserted as text and never evaluated. */
+/** The values that a notification shows. They are inserted as text and never evaluated. */
 export interface Subject {
   labels: Readonly<Record<string, string>>;
   /** Further values, such as lists. */
@@ -24,7 +24,7 @@ export interface Rendered {
 /** Characters that have a meaning within a line of CommonMark. */
 const inlineMarks = /[\\`*_[\]<>&~!]/g;
 
-/** What begins a block at the start of a line. */
+/** Matches the characters that begin a block of Markdown at the start of a line. */
 const blockMarks = /^(?:[-+=#]|\d+(?=[.)]))/;
 
 /** Escapes text so that Markdown shows it as it is, on one line. */

@@ -10,7 +10,7 @@ import { workspaceNotifications } from "./templates/workspaces.js";
 export const AgentResource = { MEMORY: "memory", DISK: "disk" } as const;
 export type AgentResource = (typeof AgentResource)[keyof typeof AgentResource];
 
-/** What an agent reports: the threshold in percent of the memory, or of each volume that is above it. */
+/** A report of an agent: the threshold in percent of the memory, or of each volume that is above it. */
 export interface ResourceAlert {
   resource: AgentResource;
   threshold?: number | null;

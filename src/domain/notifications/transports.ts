@@ -25,7 +25,7 @@ export const transportSettings = {
 
 export type TransportName = keyof typeof transportSettings;
 
-/** What owners set, by field. Absent fields have the values of the configuration. */
+/** The settings that owners made, by field. Absent fields have the values of the configuration. */
 export interface StoredTransport {
   settings: Readonly<Record<string, unknown>>;
   /** The fields that are secret, encrypted at rest. */
@@ -78,7 +78,7 @@ export function withStored(config: Config, stored: Record<TransportName, StoredT
 }
 
 /**
- * What delivers notifications, as the environment and the owners configured it. Absent if not configured. Follows
+ * The transports of notifications, as the environment and the owners configured them. Absent if not configured. Follows
  * changes on all replicas.
  */
 export class Transports {

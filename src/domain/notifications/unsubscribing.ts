@@ -12,7 +12,7 @@ import { templateWithId } from "./templates/templates.js";
 /** The path of the page on which recipients of mail unsubscribe. */
 const path = "/notifications/unsubscribe";
 
-/** What the tokens in links are sealed for. */
+/** The purpose of the tokens in links. */
 const purpose = "unsubscribe";
 
 /** How long links work, in milliseconds: longer than anyone keeps an unread mail. */

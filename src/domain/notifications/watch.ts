@@ -48,7 +48,7 @@ export interface WatchInbox {
   since?: string | null;
 }
 
-/** What a watcher wants to see. */
+/** The notifications that a watcher asks for. */
 interface Wanted {
   userId: string;
   filter: InboxFilter;
@@ -187,7 +187,10 @@ const pageSize = 100;
 /** Maximum number of watchers in one statement. */
 const batchSize = 100;
 
-/** What a watcher reads in one snapshot: notifications up to `lastSeq` that are not in `items` do not match. */
+/**
+ * The result of one read of a watcher, in one snapshot: notifications up to `lastSeq` that are not in `items` do not
+ * match.
+ */
 interface Above {
   items: readonly NotificationAdded[];
   lastSeq: number;

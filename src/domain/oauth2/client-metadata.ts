@@ -10,7 +10,7 @@ import { type RedirectKind, redirectTarget, redirectUrisProblems } from "./redir
 import { scopeProblem, splitScope } from "./scopes.js";
 
 /**
- * What an application states about itself (RFC 7591 §2), in a registration or a metadata document. Null and empty values
+ * The metadata of an application (RFC 7591 §2), from a registration or a metadata document. Null and empty values
  * count as absent.
  */
 export interface ClientMetadata {
@@ -29,7 +29,10 @@ export interface ClientMetadata {
   jwks?: Record<string, unknown> | null;
   softwareId?: string | null;
   softwareVersion?: string | null;
-  /** What its redirect URIs lead to: websites, or programs on the device of the user. Without it, both are possible. */
+  /**
+   * The kind of application that the redirect URIs lead to: websites, or programs on the device of the user. Absent:
+   * both.
+   */
   applicationType?: string | null;
   /** Ignored: no issuer of statements is trusted. */
   softwareStatement?: string | null;
@@ -62,8 +65,9 @@ const targetsByType = new Map<string, readonly RedirectKind[]>([
 ]);
 
 /**
- * Checks the metadata of an application, and adds defaults. Without an authentication method, it is that of `otherwise`.
- * Throws `invalid_redirect_uri` or `invalid_client_metadata` with every fault (RFC 7591 §3.2.2), after those in `faults`.
+ * Checks the metadata of an application, and adds defaults. Without an authentication method, it is that of
+ * `otherwise`. Throws `invalid_redirect_uri` or `invalid_client_metadata` with every fault (RFC 7591 §3.2.2), after
+ * those in `faults`.
  */
 export function profileOf(
   given: ClientMetadata,

@@ -7,7 +7,7 @@ import { oauthFailure } from "./failures.js";
 import { createGrant, type NewGrant } from "./grants.js";
 import { type DescribedScope, describe } from "./scopes.js";
 
-/** What an application requests of a user. */
+/** A request of an application for access, as the user sees it. */
 export interface AccessRequest {
   client: ClientRow;
   scopes: string[];

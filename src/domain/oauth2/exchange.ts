@@ -38,7 +38,7 @@ export interface IssuedTokens {
 /** A request for tokens in progress. Its steps fill in the rest, in their order. */
 export class Exchange<Credential> {
   client!: AuthenticatedClient;
-  /** What the application presents. */
+  /** The credential that the application presents. */
   presented!: Credential;
   scopes: readonly string[] = [];
   /** In canonical form. */
@@ -78,8 +78,8 @@ const codes = (db: Db, id: string) =>
 const mostRepeats = 3;
 
 /**
- * The condition that a refresh token `p` may be used, for the first time or again within the grace period. For a request
- * that read it as unused, `wasUnused`, the first use became visible only now, however long ago it began.
+ * The condition that a refresh token `p` may be used, for the first time or again within the grace period. For a
+ * request that read it as unused, `wasUnused`, the first use became visible only now, however long ago it began.
  */
 function isUsable(grace: number, wasUnused = false): RawBuilder<SqlBool> {
   if (grace === 0) return sql`p.spent_at is null`;
@@ -120,7 +120,9 @@ type PresentedCode = InferResult<ReturnType<typeof codes>>[number];
 type PresentedRefreshToken = InferResult<ReturnType<typeof refreshTokens>>[number];
 type PresentedDeviceCode = InferResult<ReturnType<typeof deviceCodes>>[number];
 
-/** Finds what has the text; `undefined` for texts that are not valid. Reads outside of the transaction of the request. */
+/**
+ * Finds what has the text; `undefined` for texts that are not valid. Reads outside of the transaction of the request.
+ */
 async function find<Row extends { secretHash: Buffer }>(
   kind: SecretKind,
   text: string | null | undefined,
@@ -180,9 +182,9 @@ const lockingGrant = (id: string | null) => sql`
   )`;
 
 /**
- * Spends the refresh token of an exchange, and issues its successor with an access token. Several successors may be live:
- * of repeats within the grace period. That begins when others see the first use: if the commit took a considerable part of
- * it, the time is stored once more.
+ * Spends the refresh token of an exchange, and issues its successor with an access token. Several successors may be
+ * live: of repeats within the grace period. That begins when others see the first use: if the commit took a
+ * considerable part of it, the time is stored once more.
  */
 export async function rotateRefreshToken(exchange: RefreshExchange): Promise<void> {
   const { ctx, client, presented } = exchange;
@@ -243,9 +245,9 @@ const onDeletion = onViolation({
 });
 
 /**
- * Decides and issues in one statement: with one snapshot, and at the cost of one, since applications do this all the time.
- * `redeeming` are common table expressions; the last one, `redeemed`, has the `id`, `user_id` and `expires_at` of the grant
- * only for the one request that may have tokens.
+ * Decides and issues in one statement: with one snapshot, and at the cost of one, since applications do this all the
+ * time. `redeeming` are common table expressions; the last one, `redeemed`, has the `id`, `user_id` and `expires_at` of
+ * the grant only for the one request that may have tokens.
  */
 async function issue(
   exchange: Exchange<unknown>,

@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { AuthMethod, GrantType } from "./clients.js";
 import { mayRegister, requireOAuth2 } from "./settings.js";
 
-/** What an authorization server offers, and where (RFC 8414 §2). */
+/** The metadata of an authorization server (RFC 8414 §2). */
 export interface ServerMetadata {
   issuer: string;
   authorizationEndpoint: string;

@@ -62,7 +62,7 @@ export interface Registered {
   clientSecret: string | undefined;
 }
 
-/** What identifies an application that manages its registration (RFC 7592 §1.2). */
+/** The credentials with which an application manages its registration (RFC 7592 §1.2). */
 export interface RegistrationReference {
   clientId: string;
   registrationAccessToken?: string | null;
@@ -101,7 +101,9 @@ const registered = (db: Db, id: string) =>
 
 type Held = InferResult<ReturnType<typeof registered>>[number];
 
-/** An application whose registration access token the caller has, and whether it is the successor of the current one. */
+/**
+ * An application whose registration access token the caller has, and whether it is the successor of the current one.
+ */
 interface Holding {
   client: Held;
   token: string;

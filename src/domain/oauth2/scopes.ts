@@ -49,7 +49,7 @@ export function requireWithin({ scopeCeiling }: ClientRow, scopes: readonly stri
     throw oauthFailure("invalid_scope", `The application may not get the scopes ${beyond.join(" ")}.`);
 }
 
-/** What an application gets that names no scope. */
+/** Scopes granted when a request names none. */
 function initialScopes({ kind, scopeCeiling, metadata }: ClientRow, { oauth2DynamicScopes }: Configured): string[] {
   if (kind === "admin") return scopeCeiling ?? ["all"];
   return typeof metadata.scope === "string" ? splitScope(metadata.scope) : oauth2DynamicScopes;
@@ -61,7 +61,7 @@ export interface DescribedScope {
   description: string;
 }
 
-/** What each scope lets an application do, for the user who is asked to allow it. The roles of the user limit it further. */
+/** Describes each scope to the user who is asked to allow it. The roles of the user limit it further. */
 const sentences: Readonly<Record<string, string>> = {
   all: "Do everything that you can do: full access to your account.",
   application_connect: "Open the applications in your workspaces.",

@@ -3,7 +3,7 @@ import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 
-/** What owners decide about OAuth2. Null: the configuration of the server decides. */
+/** The settings of OAuth2 that owners make. Null: the configuration of the server holds. */
 export interface OAuth2Settings {
   dynamicRegistration: boolean | null;
 }
@@ -32,7 +32,9 @@ export async function updateOAuth2Settings(
   return settings;
 }
 
-/** Throws NOT_FOUND if the deployment is no authorization server. Administration of applications is always available. */
+/**
+ * Throws NOT_FOUND if the deployment is no authorization server. Administration of applications is always available.
+ */
 export function requireOAuth2({ config }: Context): void {
   if (!config.oauth2Enabled) throw notFound();
 }

@@ -42,7 +42,7 @@ const kinds = { json: 0x4a, bytes: 0x44 };
 /** The path cannot be written, or the file is not a backup that this program can restore. */
 export class BackupRefused extends StartRefused {}
 
-/** What a backup is written from. */
+/** The sources of a backup. */
 export interface BackupSource {
   header: Omit<BackupHeader, "format" | "formatVersion">;
   records: AsyncIterable<BackupRecord>;
@@ -141,8 +141,8 @@ export class BackupFile {
   ) {}
 
   /**
-   * Opens a backup and reads it once to compare its checksum. Throws `BackupRefused` if it is not a complete, unmodified
-   * backup. `onProgress` gets the number of bytes read.
+   * Opens a backup and reads it once to compare its checksum. Throws `BackupRefused` if it is not a complete,
+   * unmodified backup. `onProgress` gets the number of bytes read.
    */
   static async open(path: string, onProgress: (done: number, total: number) => void): Promise<BackupFile> {
     const file = await open(path).catch(cannotBe("read", path));

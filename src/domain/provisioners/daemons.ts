@@ -15,7 +15,7 @@ import type { ProvisionerKeyRow } from "./keys.js";
 import { isOnline } from "./matching.js";
 import { reservedKeys } from "./tokens.js";
 
-/** What a daemon does at the moment. */
+/** The current activity of a daemon. */
 export const ProvisionerDaemonStatus = { OFFLINE: "offline", IDLE: "idle", BUSY: "busy" } as const;
 export type ProvisionerDaemonStatus = (typeof ProvisionerDaemonStatus)[keyof typeof ProvisionerDaemonStatus];
 
@@ -115,7 +115,10 @@ export async function jobsOfDaemons(ctx: Context, ids: readonly string[]): Promi
   return ids.map((id) => ({ current: current.get(id)?.[0] ?? null, previous: previous.get(id)?.[0] ?? null }));
 }
 
-/** Deletes a daemon: its socket is closed, its jobs fail. Returns it before the deletion. It is new when it connects again. */
+/**
+ * Deletes a daemon: its socket is closed, its jobs fail. Returns it before the deletion. It is new when it connects
+ * again.
+ */
 export async function deleteProvisionerDaemon(ctx: Context, id: string): Promise<ProvisionerDaemonRow> {
   const daemon = await daemons(ctx.db).where("d.id", "=", id).executeTakeFirst();
   if (!daemon || !sees(ctx.actor, "provisioner_daemon:read", daemon)) throw notFound();

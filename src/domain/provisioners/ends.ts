@@ -27,7 +27,7 @@ import { isWaiting } from "./matching.js";
 
 // How jobs end, whether or not their daemons say so. `leases.ts` has the ends that daemons report.
 
-/** What follows the end of a job, in its transaction. `job` has the final status. */
+/** Runs in the transaction that ends a job, after the end. `job` has the final status. */
 type Ended = (ctx: Context, job: JobRow, outcome: JobOutcome, result: BuildResult) => Promise<void>;
 
 const ended: Record<ProvisionerJobType, Ended> = {
@@ -65,10 +65,10 @@ const auditStatus = (ctx: Context, { id, type, organizationId, status, error }: 
     diff: { status: { old: before, new: status }, ...(error !== "" && { error: { old: "", new: error } }) },
   });
 
-/** What an end changes, after which the daemon of the job cannot report any more. */
+/** The changes that end a job. Its daemon cannot report any more. */
 const withoutLease = { completedAt: now, leaseHash: null, leaseExpiresAt: null, refusedBy: null };
 
-/** What makes a job wait again that was handed out to a daemon. */
+/** The changes that return a job from a daemon to the queue. */
 export const handedBack = { workerId: null, workerName: "", leaseHash: null, leaseExpiresAt: null };
 
 /**

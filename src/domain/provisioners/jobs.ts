@@ -15,7 +15,7 @@ import { findUser } from "../users/users.js";
 import { type Tags, tagProblems } from "./tags.js";
 import { rowById } from "../kernel/batches.js";
 
-/** What jobs do. */
+/** The kinds of jobs. */
 export const ProvisionerJobType = {
   TEMPLATE_VERSION_IMPORT: "template_version_import",
   WORKSPACE_BUILD: "workspace_build",
@@ -75,7 +75,8 @@ const jobs = (db: Db) => db.selectFrom("provisionerJobs as j").select(jobFields)
 export type JobRow = InferResult<ReturnType<typeof jobs>>[number];
 
 /**
- * Jobs `j` and what they are about: the build `b` of the workspace `w`, or nothing, and the version `v` of the template `t`.
+ * Jobs `j` and what they are about: the build `b` of the workspace `w`, or nothing, and the version `v` of the template
+ * `t`.
  */
 export const jobsWithSubjects = (db: Db) =>
   db
@@ -111,7 +112,7 @@ export const templateNames = [
   sql<string>`coalesce(t.icon, '')`.as("templateIcon"),
 ] as const;
 
-/** What a job is about, by name. */
+/** The names of the objects that a job is about. */
 export interface JobMetadata {
   templateId: string | null;
   templateName: string;

@@ -19,7 +19,7 @@ export const ProvisionerLogLevel = {
 } as const;
 export type ProvisionerLogLevel = (typeof ProvisionerLogLevel)[keyof typeof ProvisionerLogLevel];
 
-/** What wrote a line: the daemon itself, or what it runs. */
+/** The writer of a line: the daemon itself, or the program that it runs. */
 export const ProvisionerLogSource = { PROVISIONER_DAEMON: "provisioner_daemon", PROVISIONER: "provisioner" } as const;
 export type ProvisionerLogSource = (typeof ProvisionerLogSource)[keyof typeof ProvisionerLogSource];
 
@@ -49,7 +49,7 @@ const longestStage = 128;
 const longestOutput = 4096;
 const largestLog = 1024 * 1024;
 
-/** What a daemon learns from a report on its progress. */
+/** The response to a report of a daemon on its progress. */
 export interface JobProgress {
   id: string;
   expiresAt: string;

@@ -11,7 +11,7 @@ import { protocolVersion, registerDaemon } from "./registration.js";
 import { scoped, tagProblem } from "./tags.js";
 import { daemonNameProblem, isReservedKey, type ProvisionerKeyHolder } from "./tokens.js";
 
-/** What a daemon sends in order to connect. */
+/** The parameters with which a daemon connects. */
 export interface ServeRequest {
   /** An id, a name, or `default`. */
   organization: string;

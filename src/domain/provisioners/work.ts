@@ -14,7 +14,7 @@ import { daemonHint, type JobRow, workHint } from "./jobs.js";
 import { daemonMatches, isOnline, isWaiting, tagsMatch } from "./matching.js";
 import { authorizeServing } from "./serving.js";
 
-/** What a daemon needs for a job. */
+/** Everything a daemon needs for a job. */
 export interface Assignment {
   document: unknown;
   /** Secret, in the order of the document. */
@@ -26,7 +26,7 @@ export interface Assignment {
   buildNumber: number | null;
   /** Whether the build hands a prebuilt workspace to its owner. */
   claim: boolean;
-  /** What the latest build left that left something; null if none did. */
+  /** The state that the latest build with a state left; null if no build left one. */
   state: unknown;
   accessUrl: string;
   workspace: { id: string; name: string; owner: { id: string; username: string } } | null;
@@ -183,8 +183,8 @@ function assignJobs({ services }: Context, daemon: ProvisionerActor, leases: rea
 }
 
 /**
- * Hands out jobs to a daemon that holds less than `slots`: those of people first, then by age. No other daemon gets them
- * within 15 seconds. Also returns all jobs that the daemon must cancel.
+ * Hands out jobs to a daemon that holds less than `slots`: those of people first, then by age. No other daemon gets
+ * them within 15 seconds. Also returns all jobs that the daemon must cancel.
  */
 async function assignWork(ctx: Context, daemon: ProvisionerActor, slots: number): Promise<Work> {
   const held = await heldJobs(ctx, daemon);
@@ -259,8 +259,8 @@ const mostSlots = 64;
 const receiving = new WeakSet<ProvisionerActor>();
 
 /**
- * Streams work to the calling daemon, which runs at most `slots` jobs at a time: jobs, requests to cancel one, and before
- * the server stops the request to connect again. A rejected call throws before this resolves.
+ * Streams work to the calling daemon, which runs at most `slots` jobs at a time: jobs, requests to cancel one, and
+ * before the server stops the request to connect again. A rejected call throws before this resolves.
  */
 export async function receiveWork(ctx: Context, { slots }: { slots: number }): Promise<Watch<WorkEvent>> {
   const daemon = callingDaemon(ctx);

@@ -131,7 +131,7 @@ async function attempt(ctx: Context, operation: BulkOperation, created: Map<stri
   }
 }
 
-/** What a path names: an endpoint, and there a resource. */
+/** The target of a path: an endpoint, and a resource there. */
 function targetOf(path: string): { endpoint: string; given?: string; verb?: Verbs } {
   const [, endpoint = "", given] = /^(\/[^/]+)(?:\/([^/]+))?\/?$/.exec(path) ?? [];
   const verb = Object.hasOwn(verbs, endpoint) ? verbs[endpoint] : undefined;

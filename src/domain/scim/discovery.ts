@@ -10,7 +10,7 @@ const urnOf = (name: string) => `urn:ietf:params:scim:schemas:core:2.0:${name}`;
 
 const baseUrl = ({ config }: Configured): string => `${config.accessUrl}/scim/v2`;
 
-/** What the service supports (RFC 7643 §5, RFC 9865 §4). */
+/** The features that the service supports (RFC 7643 §5, RFC 9865 §4). */
 export const readServiceProviderConfig = (ctx: Configured): Values => ({
   schemas: [urnOf("ServiceProviderConfig")],
   patch: { supported: true },

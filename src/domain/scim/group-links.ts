@@ -12,7 +12,7 @@ import { groupDisplay } from "./user-rows.js";
 import type { Provisioner } from "./provisioner.js";
 import { numbered, slug } from "./user-mapping.js";
 
-/** What an identity provider calls a group. */
+/** The names that an identity provider has for a group. */
 interface Called {
   externalId: string | null;
   displayName: string;
@@ -68,8 +68,8 @@ const throwNotUnique = onViolation({
 const longest = { shown: 64, name: 36 } as const;
 
 /**
- * The names that a group `id`, null for a new one, gets for a displayName in a locked organization or as a locked group.
- * Throws CONFLICT if another visible group has the displayName.
+ * The names that a group `id`, null for a new one, gets for a displayName in a locked organization or as a locked
+ * group. Throws CONFLICT if another visible group has the displayName.
  */
 export async function namesFor(ctx: Context, organizationId: string, displayName: string, id: string | null) {
   const named = await ctx.db

@@ -12,20 +12,23 @@ const userLinks = ({ db }: Context) =>
     .select(["userId", "source", "externalId", "userName", "attributes", "deprovisionedAt"])
     .orderBy("source");
 
-/** What an identity provider knows about a user. */
+/** The attributes of a user at an identity provider. */
 export type ScimUserLink = InferResult<ReturnType<typeof userLinks>>[number];
 
 const groupLinks = ({ db }: Context) =>
   db.selectFrom("scimGroupLinks").select(["groupId", "source", "externalId", "displayName"]).orderBy("source");
 
-/** What an identity provider knows about a group. */
+/** The attributes of a group at an identity provider. */
 export type ScimGroupLink = InferResult<ReturnType<typeof groupLinks>>[number];
 
 async function linksByUser(ctx: Context, ids: readonly string[]): Promise<ScimUserLink[][]> {
   return rowsByKey(await userLinks(ctx).where("userId", "=", anyOf(ids)).execute(), ids, ({ userId }) => userId);
 }
 
-/** What identity providers know about a user; none if the caller may not read the personal details of the user. */
+/**
+ * Returns the attributes of a user at all identity providers; none if the caller may not read the personal details of
+ * the user.
+ */
 export async function scimLinksOfUser(ctx: Context, user: UserRow): Promise<ScimUserLink[]> {
   const { everywhere } = permitted(ctx.actor, "user:read_personal");
   const mayRead =
@@ -38,6 +41,6 @@ async function linksByGroup(ctx: Context, ids: readonly string[]): Promise<ScimG
   return rowsByKey(await groupLinks(ctx).where("groupId", "=", anyOf(ids)).execute(), ids, ({ groupId }) => groupId);
 }
 
-/** What identity providers know about a group that the caller may read. */
+/** Returns the attributes of a group, which the caller may read, at all identity providers. */
 export const scimLinksOfGroup = (ctx: Context, { id }: Pick<GroupRow, "id">): Promise<ScimGroupLink[]> =>
   ctx.load(linksByGroup, id);

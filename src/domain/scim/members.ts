@@ -84,7 +84,9 @@ export function memberValues(ctx: Context, members: readonly MemberRow[]): Value
   }));
 }
 
-/** Reads the ids of members, each once. Throws `invalidValue` for other types than users, and for other texts than ids. */
+/**
+ * Reads the ids of members, each once. Throws `invalidValue` for other types than users, and for other texts than ids.
+ */
 export function memberIds(entries: unknown): string[] {
   const problems = new Problems();
   const ids = ((entries ?? []) as Entry[]).map(({ value = "", type }, index) => {
@@ -110,7 +112,7 @@ export function addedBy({ op, target: { sub, where }, value }: Operation): strin
 /** Reads the members of a group, and others whom operations have added so far. */
 export type LoadMembers = (added: readonly string[]) => Promise<{ stored: Values[]; added: Values[] }>;
 
-/** What operations do to the members of a group, of which only the difference is read and written. */
+/** The effect of operations on the members of a group. Only the difference is read and written. */
 export class MemberChange {
   /** Whether the former members leave. */
   isReplaced = false;

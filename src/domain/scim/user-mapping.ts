@@ -19,7 +19,7 @@ export interface WantedUser {
   active: boolean | undefined;
   /** The other attributes, which are kept. */
   kept: Values;
-  /** What they stand for in the account, except the username. */
+  /** The fields of the account that they set, except the username. */
   account: Required<Pick<AccountChange, "email" | "name" | "avatarUrl">> & { email: string };
 }
 

@@ -2,9 +2,11 @@ import { hash } from "node:crypto";
 import { type Expression, sql } from "kysely";
 import { versionMismatch } from "./faults.js";
 
-/** What the ETag of a resource depends on. */
+/** The values that the ETag of a resource depends on. */
 export interface Versioned {
-  /** Raised with each change of the resource itself; of a group, with each change of its members or their names, too. */
+  /**
+   * Raised with each change of the resource itself; of a group, with each change of its members or their names, too.
+   */
   version: number;
   /** The groups of a user, which change without the user. */
   groups?: ReadonlyArray<{ value: string; display: string }>;

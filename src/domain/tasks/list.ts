@@ -37,7 +37,7 @@ export interface TasksQuery extends PageArguments {
   orderBy?: OrderBy<TaskOrderField> | null;
 }
 
-/** What identifies a task in a list, whose rows are read by their ids: tasks have many tables. */
+/** The keys of a task in a list. The rows are read by their ids afterwards, since tasks join many tables. */
 interface Listed {
   id: string;
   createdAt: string;
@@ -64,7 +64,9 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
 
 type Filters = ExpressionBuilder<Schema & { t: Schema["tasks"] }, "t">;
 
-/** A filter by lists of values, each of which must have the value of the column. A single value is what indexes have. */
+/**
+ * A filter by lists of values, each of which must have the value of the column. A single value is what indexes have.
+ */
 const inAll =
   (column: "t.ownerId" | "t.organizationId" | "t.status", type: "uuid" | "text") =>
   (eb: Filters, lists: ReadonlyArray<readonly string[]>) =>

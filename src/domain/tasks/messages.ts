@@ -6,7 +6,7 @@ import { anyOf } from "../kernel/any-of.js";
 import { readEach } from "../kernel/lists.js";
 import { day, purge } from "../kernel/purge.js";
 
-/** What became of an input. */
+/** The state of an input. */
 export const TaskInputState = {
   QUEUED: "queued",
   DELIVERING: "delivering",

@@ -12,7 +12,7 @@ import { workspaceAcl } from "../workspaces/workspaces.js";
 import { tasksWithState } from "./status.js";
 import { rowById } from "../kernel/batches.js";
 
-/** What the program of a task reports, or, while the task is initializing, what it waits for. */
+/** The report of the program of a task, or, while the task is initializing, the step that it waits for. */
 export interface TaskState {
   state: TaskStateKind;
   message: string;
@@ -20,7 +20,7 @@ export interface TaskState {
   uri: string;
 }
 
-/** What the program of a task does. */
+/** The state of the program of a task. */
 export const TaskStateKind = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILED: "failed" } as const;
 export type TaskStateKind = (typeof TaskStateKind)[keyof typeof TaskStateKind];
 
@@ -125,7 +125,10 @@ export async function tasksById(ctx: Context, ids: readonly string[]): Promise<A
   return rowById(rows, ids);
 }
 
-/** What the task does now: the report of its program, or what an initializing task waits for; null if neither. */
+/**
+ * The current state of a task: the report of its program, or the step that an initializing task waits for; null if
+ * neither.
+ */
 export function currentState(task: TaskRow): TaskState | null {
   const { status, reported, buildCreatedAt } = task;
   if (reported) return { ...reported, timestamp: rfc3339(reported.timestamp) };

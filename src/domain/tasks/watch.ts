@@ -55,7 +55,7 @@ export async function watchTasks(ctx: Context, { id, user }: WatchTasks): Promis
 const visibleTo = (ctx: Context, tasks: ReadonlyArray<TaskRow | undefined>): TaskRow[] =>
   tasks.filter((task) => task !== undefined).filter((task) => isVisible(ctx, task));
 
-/** What of a task watchers see. */
+/** The part of a task that watchers see. */
 const printOf = (task: TaskRow): string => {
   const { status, workspaceStatus, name, displayName, workspaceAgentLifecycle, agentHealthReason } = task;
   return JSON.stringify([

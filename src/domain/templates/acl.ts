@@ -39,7 +39,7 @@ export async function updateTemplateAcl(ctx: Context, input: UpdateTemplateAcl):
   return template.id;
 }
 
-/** What can hold an entry of the access list of a template. */
+/** The users and groups that can hold an entry of the access list of a template. */
 export interface TemplateAclAvailable {
   /** Members of the organization, by username. */
   users: Page<UserRow>;

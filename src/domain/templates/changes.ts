@@ -26,7 +26,7 @@ type Settings = Omit<
   "id" | "createdAt" | "updatedAt" | "organizationId" | "creatorId" | "activeVersionId"
 >;
 
-/** What users set of a template. Absent and null values keep what is stored, or take the default. */
+/** The settings of a template. Absent and null values keep what is stored, or take the default. */
 export type TemplateFields = { [Name in keyof Settings]?: Settings[Name] | null };
 
 /** Seconds: ten years. */
@@ -132,8 +132,8 @@ export interface UpdateTemplate extends TemplateFields {
 }
 
 /**
- * Changes the names and settings of a template. Tells the owners of its workspaces when it becomes deprecated. Returns its
- * id.
+ * Changes the names and settings of a template. Tells the owners of its workspaces when it becomes deprecated. Returns
+ * its id.
  */
 export async function updateTemplate(ctx: Context, { templateId, ...fields }: UpdateTemplate): Promise<string> {
   const template = await lockTemplate(ctx, templateId, "template:update");
@@ -158,7 +158,9 @@ const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationM
     data: {},
   });
 
-/** Deletes a template, which frees its name. Throws CONFLICT while it has workspaces. Returns it before the deletion. */
+/**
+ * Deletes a template, which frees its name. Throws CONFLICT while it has workspaces. Returns it before the deletion.
+ */
 export async function deleteTemplate(ctx: Context, templateId: string): Promise<FoundTemplate> {
   const template = await lockTemplate(ctx, templateId, "template:delete");
   const workspace = await ctx.db

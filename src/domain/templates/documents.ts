@@ -375,7 +375,7 @@ const document = converted(
     ),
     /** The app at which tasks talk to their agent program. */
     ai_task: z.optional(z.strictObject({ agent: storable, app: storable })),
-    /** What the provisioner makes resources of, in a form of its own. */
+    /** The source from which the provisioner makes resources, in a format of its own. */
     source: z.optional(json),
   }),
   (payload) => {

@@ -4,7 +4,7 @@ import { monotonicProblem, valueProblem } from "./values.js";
 
 /** The values from which those of a build are chosen. Values are text: numbers, truths, and lists in JSON. */
 export interface ParameterSources {
-  /** What the caller entered. */
+  /** The values that the caller entered. */
   given?: ReadonlyArray<{ name: string; value: string }> | null;
   /** The preset that the caller chose. */
   preset?: { parameters: Readonly<Record<string, string>> } | null;
@@ -16,9 +16,9 @@ const valueIn = (values: Readonly<Record<string, string>> | null | undefined, na
   values && Object.hasOwn(values, name) ? values[name] : undefined;
 
 /**
- * Returns the value of each parameter of a document: the given one, else that of the previous build unless the parameter
- * is ephemeral, of the preset, or the default. Adds a fault `<path>.<name>` for each value that is unknown, given twice,
- * missing, invalid, or must not change.
+ * Returns the value of each parameter of a document: the given one, else that of the previous build unless the
+ * parameter is ephemeral, of the preset, or the default. Adds a fault `<path>.<name>` for each value that is unknown,
+ * given twice, missing, invalid, or must not change.
  */
 export function resolveParameters(
   { parameters }: Pick<TemplateDocument, "parameters">,

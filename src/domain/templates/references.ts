@@ -1,7 +1,7 @@
 import { quote } from "../kernel/errors.js";
 import { isObject } from "../kernel/json.js";
 
-/** What the texts of a document may refer to. */
+/** The names to which texts of a document may refer. */
 export interface Referable {
   provisioner: unknown;
   parameters: ReadonlySet<unknown>;

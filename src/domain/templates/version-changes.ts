@@ -17,7 +17,7 @@ import { lockTemplate, type TemplateRow } from "./templates.js";
 import { type ResolvedVariables, resolveVariables, sealVariables, type VariableValue } from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./versions.js";
 
-/** What a version is made of. */
+/** The contents of a version. */
 export interface VersionContent {
   document: unknown;
   variables?: VariableValue[] | null;
@@ -68,7 +68,10 @@ interface VersionOptions {
   activates: boolean;
 }
 
-/** The default name of a version with a number: the next one that the template does not have yet, since users may have given it. */
+/**
+ * The default name of a version with a number: the next one that the template does not have yet, since users may have
+ * given it.
+ */
 const defaultName = (templateId: string, number: number) => sql<string>`(
   select 'v' || n from generate_series(${number}::int, ${number}::int + 1000) n
   where not exists (select from template_versions where template_id = ${templateId} and name = 'v' || n)

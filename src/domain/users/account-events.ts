@@ -4,7 +4,7 @@ import { type Notification, notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/accounts.js";
 import type { UserRow } from "./users.js";
 
-/** What happened to an account. */
+/** The events of an account. */
 type AccountEvent = "created" | "deleted" | "suspended" | "activated";
 
 type Affected = Pick<UserRow, "id" | "username" | "name">;

@@ -12,7 +12,7 @@ import { deadlinesAt } from "./deadlines.js";
 import { buildStatus } from "./status.js";
 import { workspaceHint } from "./workspaces.js";
 
-/** What the daemon that ended a build reported. */
+/** The final report of the daemon that ended a build. */
 export interface BuildResult {
   /** JSON for the next build. Absent: the state does not change. */
   state?: unknown;

@@ -155,7 +155,9 @@ const resources = (db: Db) =>
       "w.ownerId",
     ]);
 
-/** What a build created or kept, with the owner of its workspace: null for the resources of template imports. */
+/**
+ * A resource that a build created or kept, with the owner of its workspace: null for the resources of template imports.
+ */
 export type ResourceRow = InferResult<ReturnType<typeof resources>>[number];
 
 /** Batch read of the resources of jobs, for `ctx.load`. Checks no permission: the build does. */
@@ -195,8 +197,8 @@ export interface NewBuild {
 }
 
 /**
- * Creates a build of a workspace that the transaction has locked, with its job. Checks no permission. Throws CONFLICT if
- * another build has not ended.
+ * Creates a build of a workspace that the transaction has locked, with its job. Checks no permission. Throws CONFLICT
+ * if another build has not ended.
  */
 export async function createBuild(ctx: Context, workspace: WorkspaceRow, build: NewBuild): Promise<BuildRow> {
   requireNoOpenBuild(workspace);

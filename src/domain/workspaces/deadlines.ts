@@ -11,7 +11,7 @@ import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
 import { offsetAt } from "../quiet-hours/time-zones.js";
 import { lockWorkspace, workspaceHint } from "./workspaces.js";
 
-/** What the deadlines of a workspace follow from. */
+/** The values from which the deadlines of a workspace are computed. */
 export interface Limits {
   /** Seconds after the start; 0 sets no limit. */
   ttl: number;
@@ -54,9 +54,9 @@ function firstOn(days: readonly number[], schedule: DailySchedule, earliest: num
 const bumped = sql<string>`least(now() + make_interval(secs => t.activity_bump), b.max_deadline)`;
 
 /**
- * Notes that people or programs use workspaces: moves their deadlines to now plus the activity bump of the template, not
- * past the maximum, and never back. Activity within a minute of the previous one writes nothing. Never waits for locks:
- * workspaces that are being changed are left alone.
+ * Notes that people or programs use workspaces: moves their deadlines to now plus the activity bump of the template,
+ * not past the maximum, and never back. Activity within a minute of the previous one writes nothing. Never waits for
+ * locks: workspaces that are being changed are left alone.
  */
 export async function noteActivity(ctx: Context, workspaceIds: readonly string[]): Promise<void> {
   const used = await ctx.db

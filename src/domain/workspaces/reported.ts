@@ -11,7 +11,7 @@ import { announceReplacement } from "./build-events.js";
 import type { WorkspaceTransition } from "./status.js";
 import { workspaceHint } from "./workspaces.js";
 
-/** What a daemon needs to know after it has reported the resources of a job. */
+/** The response to a daemon that has reported the resources of a job. */
 export interface StoredResources {
   /** Credits. */
   dailyCost: number;
@@ -86,7 +86,7 @@ export async function storeResources(
   return resources.map(({ agents }, position) => ({ id: rows[position]!.id, agents }));
 }
 
-/** What a daemon reported for a build, of which the resources are stored. */
+/** The report of a daemon for a build whose resources are stored. */
 interface Reported {
   dailyCost: number;
   made: Array<{ id: string; agents: DocumentResource["agents"] }>;
@@ -95,8 +95,9 @@ interface Reported {
 }
 
 /**
- * Stores the cost of a build, whose job is locked, and creates the agents of a start. A repeated report returns new tokens.
- * Throws CONFLICT with the reason `QUOTA_EXCEEDED` if the build exceeds the quota of the owner: the caller then fails the job.
+ * Stores the cost of a build, whose job is locked, and creates the agents of a start. A repeated report returns new
+ * tokens. Throws CONFLICT with the reason `QUOTA_EXCEEDED` if the build exceeds the quota of the owner: the caller then
+ * fails the job.
  */
 export async function storeBuild(
   ctx: Context,

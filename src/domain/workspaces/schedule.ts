@@ -28,7 +28,7 @@ const idle = (db: Db) =>
     .where("w.latestStatus", "not in", openStatuses)
     .where((eb) => eb.or([eb("w.autobuildAfter", "is", null), eb("w.autobuildAfter", "<=", now)]));
 
-/** What is due for which reason, the earliest first. */
+/** Queries of the workspaces that are due, by reason, the earliest first. */
 const due = {
   stop: (db: Db) => idle(db).where("w.deadline", "<=", now).orderBy("w.deadline"),
   dormancy: (db: Db) =>
@@ -137,7 +137,7 @@ const scheduled = (select: (db: Db) => DueQuery, act: Act) => async (services: S
   if (hasFeature({ services }, "advanced_template_scheduling")) await sweep(services, select, act);
 };
 
-/** What the server does with workspaces by itself. */
+/** The background jobs of workspaces. */
 export const workspaceJobs = [
   {
     name: "stop workspaces at their deadline",

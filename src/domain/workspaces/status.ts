@@ -15,7 +15,7 @@ export const WorkspaceStatus = {
 } as const;
 export type WorkspaceStatus = (typeof WorkspaceStatus)[keyof typeof WorkspaceStatus];
 
-/** What builds do. */
+/** The transitions of builds. */
 export const WorkspaceTransition = { START: "start", STOP: "stop", DELETE: "delete" } as const;
 export type WorkspaceTransition = (typeof WorkspaceTransition)[keyof typeof WorkspaceTransition];
 

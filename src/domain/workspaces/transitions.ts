@@ -25,7 +25,7 @@ export interface ParameterValue {
   value: string;
 }
 
-/** What a start uses. Absent values are those of the previous build. */
+/** The inputs of a start. Absent values are those of the previous build. */
 export interface StartOptions {
   templateVersionId?: string | null;
   presetId?: string | null;
@@ -106,8 +106,8 @@ export interface DeleteWorkspace {
 }
 
 /**
- * Deletes a workspace when a daemon has deleted what it consists of; orphans immediately. Throws CONFLICT while a build has
- * not ended, FORBIDDEN for orphans unless the caller may update the template.
+ * Deletes a workspace when a daemon has deleted what it consists of; orphans immediately. Throws CONFLICT while a build
+ * has not ended, FORBIDDEN for orphans unless the caller may update the template.
  */
 export async function deleteWorkspace(ctx: Context, { workspace: ref, orphan }: DeleteWorkspace): Promise<Built> {
   const workspace = await lockWorkspace(ctx, ref, "delete");

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** What is set for the whole deployment; workspaces with their agents and apps. */
+/** Settings of the whole deployment; workspaces with their agents and apps. */
 export class SiteSettings extends Migration {
   override up(): void {
     this.addSql(`

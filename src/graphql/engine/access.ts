@@ -9,31 +9,34 @@ import type { Watch } from "../../domain/kernel/watching.js";
 /** A kind of credential: any of a user, one kind of a user's, or the token of a kind of machine. */
 type Caller = "user" | Credential["kind"] | MachineActor["kind"];
 
-/** What a type, a field, or an argument declares. */
+/** The declarations of a type, a field, or an argument. */
 export interface AccessOptions {
   /**
-   * What a credential's scopes must cover before an operation that selects the field runs. Scopes only narrow: whether
-   * the caller holds the permission is decided by the domain. Every root field declares its needs, or one of the next
-   * three, or takes only machines: the program does not start otherwise.
+   * The needs that a credential's scopes must cover before an operation that selects the field runs. Scopes only
+   * narrow: whether the caller holds the permission is decided by the domain. Every root field declares its needs, or
+   * one of the next three, or takes only machines: the program does not start otherwise.
    */
   needs?: readonly Need[];
   /** Whether every credential of a user may use the root field, however narrow its scopes. */
   anyScope?: true;
   /** Whether the root field takes no credential. */
   open?: true;
-  /** What the root field needs by its arguments. It is checked before the field resolves and its transaction begins. */
+  /**
+   * The needs of the root field that depend on its arguments. They are checked before the field resolves and its
+   * transaction begins.
+   */
   byArguments?: DemandOf<never>;
   /**
    * Which kinds of credentials the root field takes. Default: all of users, and none of machines. What would outlive or
-   * outgrow a key (passwords, email addresses, ways to sign in) takes a session, and no keys and sessions take an OAuth2
-   * access token. Machines have no scopes: what they may do, the domain verb decides by their kind and id.
+   * outgrow a key (passwords, email addresses, ways to sign in) takes a session, and no keys and sessions take an
+   * OAuth2 access token. Machines have no scopes: what they may do, the domain verb decides by their kind and id.
    */
   openTo?: readonly Caller[];
   /** Whether the credential of a user counts as no credential, not as a wrong one: for root fields of machines. */
   noUsers?: true;
   /**
-   * What a credential's scopes must cover to select fields of the object type, whichever field leads to it. `references`
-   * need no scope: they only identify the object.
+   * The needs that a credential's scopes must cover to select fields of the object type, whichever field leads to it.
+   * `references` need no scope: they only identify the object.
    */
   readWith?: Permission;
   references?: readonly string[];
@@ -57,13 +60,15 @@ export interface AccessOptions {
    * the same event object share its result.
    */
   sharesEvents?: true;
-  /** The message for a number that the type of an input rejects: the domain's rule in place of the range of the type. */
+  /**
+   * The message for a number that the type of an input rejects: the domain's rule in place of the range of the type.
+   */
   rule?: string;
   /** The field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
   entryKey?: string;
 }
 
-/** What a root field needs by its arguments: more scopes, or a certain kind of credential. */
+/** The needs that depend on the arguments of a root field: more scopes, or a certain kind of credential. */
 type DemandOf<Args> = (args: Args) => { needs?: readonly Need[]; openTo?: readonly Caller[] };
 
 interface Tries<Args> {
@@ -78,7 +83,7 @@ export const Access = (options: AccessOptions) => Extensions({ ...options });
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** What a part of the schema declares. */
+/** Returns the declarations of a part of the schema. */
 export const accessOf = ({ extensions }: { readonly extensions: object }): AccessOptions => extensions;
 
 /** The `subscribe` option of a subscription: the domain returns a stream that states its condition. */
@@ -93,10 +98,10 @@ export function entryKeyOf(type: GraphQLType | undefined): string | undefined {
   return named && accessOf(named).entryKey;
 }
 
-/** What a field itself needs, whatever is selected of the object behind it. */
+/** Returns the needs of a field itself, whatever is selected of the object behind it. */
 export const neededBy = (field: Field): readonly Need[] => accessOf(field).needs ?? [];
 
-/** What a field needs as a part of its type, where `leading` leads to the object. */
+/** Returns the needs of a field as a part of its type, where `leading` leads to the object. */
 export function neededToRead(type: GraphQLNamedType, field: Field, leading: Field | undefined): readonly Need[] {
   const { readWith } = accessOf(type);
   if (readWith === undefined || referencesOf(type).includes(field.name)) return [];

@@ -5,7 +5,9 @@ import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js
 import { badInput, DomainError, unavailable } from "../../domain/kernel/errors.js";
 import { noteError } from "../../domain/kernel/request.js";
 
-/** SQLSTATEs that mean "not now": no resources, statement or lock time-out, serialization failure, deadlock, read-only. */
+/**
+ * SQLSTATEs that mean "not now": no resources, statement or lock time-out, serialization failure, deadlock, read-only.
+ */
 const passing = /^(53...|57014|55P03|40001|40P01|25006)$/;
 
 /** SQLSTATEs for text that Postgres cannot hold, such as NUL. */
@@ -39,8 +41,8 @@ export const asGraphqlError = (error: unknown): GraphQLError =>
   error instanceof GraphQLError ? error : new GraphQLError((error as Error).message, { originalError: error as Error });
 
 /**
- * What is wrong with a document, without the literals in it: one of them may be a secret. The parser quotes the token it
- * stops at, and the checks quote the literal behind `value:` or `found`.
+ * Returns the message about an invalid document without the literals in it: one of them may be a secret. The parser
+ * quotes the token it stops at, and the checks quote the literal behind `value:` or `found`.
  */
 export const withoutLiterals = (message: string): string =>
   message
@@ -48,7 +50,9 @@ export const withoutLiterals = (message: string): string =>
     .replace(/( cannot represent [\w -]*value): .*/s, "$1.")
     .replace(/^(Expected value of type ".*?"), found .*/s, "$1.");
 
-/** Messages of graphql-js about a value that does not fit its field: a defect of the server, unlike its other errors. */
+/**
+ * Messages of graphql-js about a value that does not fit its field: a defect of the server, unlike its other errors.
+ */
 const misfit =
   /^Cannot return null for non-nullable field|^\w+ cannot represent|^Enum "\w+" cannot represent|^Expected Iterable|^Abstract type/;
 
@@ -74,7 +78,10 @@ export function report(ctx: Pick<Context, "log" | "request">, failure: DomainErr
   else if (code === "UNAVAILABLE") ctx.log.warn({ err: cause, requestId }, "unavailable");
 }
 
-/** The path of a field from the argument, such as `input.addUsers[2]`: the domain does not know that mutations have an input. */
+/**
+ * The path of a field from the argument, such as `input.addUsers[2]`: the domain does not know that mutations have an
+ * input.
+ */
 function argumentPath({ nodes }: GraphQLError, field: string): string {
   const isMutation = nodes?.some(
     (node) => node.kind === Kind.FIELD && node.arguments?.some(({ name }) => name.value === "input"),

@@ -29,7 +29,7 @@ const operationsPerSocket = 100;
 /** Queries and mutations of a socket that run, or whose results wait for the client, at a time. Others are queued. */
 const running = 10;
 
-/** What the sockets of one path share. */
+/** Everything that the sockets of one path share. */
 export interface Serving {
   services: Services;
   schema: GraphQLSchema;
@@ -86,7 +86,10 @@ export class SocketClient {
     }
   }
 
-  /** Admits one operation, with the checks of HTTP in the same order. `open` is the number of operations on the socket, with this one. */
+  /**
+   * Admits one operation, with the checks of HTTP in the same order. `open` is the number of operations on the socket,
+   * with this one.
+   */
   async begin(payload: SubscribePayload, open: number): Promise<ExecutionArgs> {
     const life = new AbortController();
     const begun = performance.now();
@@ -209,7 +212,10 @@ export class SocketOperation {
     this.life.abort("restart" satisfies End);
   }
 
-  /** The events of a subscription. Ending them aborts it immediately: a waiting generator would only notice at the next event. */
+  /**
+   * The events of a subscription. Ending them aborts it immediately: a waiting generator would only notice at the next
+   * event.
+   */
   async start(): Promise<AsyncGenerator<Result> | Result> {
     const events = await this.admitted.start(this.variables);
     if (!(Symbol.asyncIterator in events)) return events;

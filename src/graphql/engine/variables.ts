@@ -61,13 +61,13 @@ export function variablesOf(
 
 type Target = GraphQLArgument | GraphQLInputField;
 
-/** What a variable fills. */
+/** The argument or input field that a variable fills. */
 type Place = Pick<Variable, "path" | "rule" | "description">;
 
 /** The place of a variable that only a directive uses. */
 const nowhere = (name: string): Place => ({ path: name, rule: undefined, description: undefined });
 
-/** What the variables of a document fill: arguments, input fields, and items of lists. */
+/** Finds what the variables of a document fill: arguments, input fields, and items of lists. */
 function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Place> {
   const filled = new Map<string, Place>();
   const types = new TypeInfo(schema);
@@ -128,7 +128,9 @@ export const asDeclared: Spelling = {
   loneItems: true,
 };
 
-/** Reads a value as the caller wrote it as the value that GraphQL expects, and adds every fault of form to `problems`. */
+/**
+ * Reads a value as the caller wrote it as the value that GraphQL expects, and adds every fault of form to `problems`.
+ */
 export type Reader = (value: unknown, path: string, problems: Problems) => unknown;
 
 /** The reader of a variable. One with a default may be absent. Rules beyond form belong to the domain. */

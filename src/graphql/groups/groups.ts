@@ -38,7 +38,7 @@ import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 /** Description of arguments that name a group. */
 export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
-/** What giving a role to a group implies: stated wherever a group gets one. */
+/** The warning about giving a role to a group, stated wherever a group gets one. */
 export const groupRoleNotice =
   "A role of a group is the role of all its members, present and future. Those who manage the members of the group decide who they are and can add themselves: owners, user administrators, administrators and user administrators of the organization, and identity providers with a SCIM key.";
 

@@ -5,7 +5,7 @@ import type { Pool, PoolClient } from "pg";
 const interval = 100;
 const longestWait = 400;
 
-/** What a session waits for, and who waits for it. */
+/** The wait of a session for a lock, and the sessions that wait for it. */
 export interface LockState {
   /** Descriptions of the sessions that it waits for. */
   heldBy: string[];
@@ -28,8 +28,8 @@ const look = `
     ), false) as "isCanceled"`;
 
 /**
- * Runs `work`, which uses a connection, and passes on what its session waits for. With `givesWay`, cancels its statement as
- * soon as statements of other sessions have waited for it for `longestWait`.
+ * Runs `work`, which uses a connection, and passes on what its session waits for. With `givesWay`, cancels its
+ * statement as soon as statements of other sessions have waited for it for `longestWait`.
  */
 export async function watchLocks<Result>(
   pool: Pool,

@@ -23,7 +23,7 @@ export interface SessionOptions {
   settings?: Readonly<Record<string, string>>;
 }
 
-/** What a `SessionClient` needs. */
+/** The configuration of a `SessionClient`. */
 export interface SessionConfig extends ClientConfig {
   route: Route;
   initialize: string;

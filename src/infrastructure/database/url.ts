@@ -13,7 +13,7 @@ export interface Endpoint {
   readonly ssl: ConnectionOptions | false;
 }
 
-/** What a connection URL says. */
+/** The parts of a connection URL. */
 export interface DatabaseUrl {
   /** To be tried in this order. */
   readonly endpoints: readonly Endpoint[];
@@ -143,7 +143,10 @@ export function readDatabaseUrl(text: string, env = process.env): { faults: stri
   };
 }
 
-/** Returns the ways to speak to a host in the order in which they are tried: by TLS with these options, or in clear text. */
+/**
+ * Returns the ways to speak to a host in the order in which they are tried: by TLS with these options, or in clear
+ * text.
+ */
 function readTls(
   parameter: (name: string) => string | undefined,
   file: (name: string) => string | undefined,

@@ -8,7 +8,7 @@ export interface Me {
   username: string;
 }
 
-/** What an application requests. */
+/** The access that an application requests. */
 export interface AccessRequest {
   app: { name: string; isVerified: boolean; host: string | null };
   scopes: Array<{ name: string; description: string }>;
@@ -29,7 +29,7 @@ export function applicant({ app }: AccessRequest): Part {
   </p>`;
 }
 
-/** What the application could do. */
+/** Shows the access that the application would get. */
 export const access = ({ scopes, isUnrestricted }: AccessRequest): Html =>
   isUnrestricted
     ? html`<p class="alarm">
@@ -64,6 +64,8 @@ export function decision(visit: Visit, action: string, fields?: Part): Html {
   </form>`;
 }
 
-/** Whether the request is denied, in the form or in the query. Requests of other clients need not say how they decide. */
+/**
+ * Whether the request is denied, in the form or in the query. Requests of other clients need not say how they decide.
+ */
 export const isDenial = ({ form, query }: Visit): boolean =>
   [...form.getAll("decision"), ...query.getAll("decision")].some((each) => each !== "" && each !== "allow");

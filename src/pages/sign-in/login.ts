@@ -8,7 +8,7 @@ import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
 const path = "/login";
 
-/** What a page says above the form, by the parameter of the redirect that led to it. */
+/** The notice above the form, by the parameter of the redirect that led to the page. */
 const news: Record<string, string> = {
   signed_out: "You are signed out.",
   password_changed: "Your password is changed. Sign in with it.",
@@ -78,8 +78,8 @@ const credentials = (email: string): Field[] => [
 const leadsAway = /^\/(login\/|oauth2\/authorize(\?|$))/;
 
 /**
- * Goes on by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects after it, which
- * would block other servers.
+ * Goes on by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects after it,
+ * which would block other servers.
  */
 function onward({ http }: Visit, to: string): Outcome {
   http.set("Refresh", `0;url=${to}`);

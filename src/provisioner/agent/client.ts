@@ -29,7 +29,7 @@ export interface ManifestScript {
   logSourceId: string;
 }
 
-/** What an agent has to do, and the secrets of the workspace's owner. */
+/** The instructions for an agent, and the secrets of the workspace's owner. */
 export interface Manifest {
   agentId: string;
   agentName: string;

@@ -6,7 +6,7 @@ import { Lines } from "./output.js";
 import type { Running } from "./processes.js";
 import { ScriptFile, type ScriptPlace } from "./script-files.js";
 
-/** What scripts use of their agent. */
+/** The part of an agent that its scripts use. */
 export interface ScriptHost {
   groups: Groups;
   log(source: string, line: string, level?: "ERROR"): void;

@@ -15,7 +15,7 @@ export interface AgentState {
   processes: AgentProcesses;
 }
 
-/** What is kept about a workspace. It has tokens of agents, but no secrets of users. */
+/** The state that is kept of a workspace. It has tokens of agents, but no secrets of users. */
 export interface WorkspaceState {
   workspaceId: string;
   /** Ports by the names in the template. */

@@ -8,7 +8,7 @@ import { delay, type Pace } from "../pace.js";
 import type { DocumentAgent, DocumentResource, ReportedAgent } from "../protocol.js";
 import type { AgentState, Folder, WorkspaceState } from "./folder.js";
 
-/** What all workspaces of a daemon share. */
+/** The settings and the folder that all workspaces of a daemon share. */
 export interface Site {
   /** Origin of the server. */
   url: string;

@@ -31,7 +31,9 @@ export interface RowOptions {
   stream?: StreamOptions;
   /** For the API description: the schema of the document that the body is. */
   takes?: Json;
-  /** For the API description: the schemas of the successful responses by status, where the operation returns documents. */
+  /**
+   * For the API description: the schemas of the successful responses by status, where the operation returns documents.
+   */
   returns?: Readonly<Record<number, NamedSchema>>;
   /** For the API description: a body that is accepted, for rows that read one. */
   example?: Record<string, unknown>;
@@ -64,7 +66,7 @@ export type Row = readonly [
 /** The rows of one area; the operations are in the `.graphql` file of the same name. */
 export interface Area {
   readonly name: string;
-  /** What the rows are about, for the API description. */
+  /** The subject of the rows, for the API description. */
   readonly description: string;
   readonly rows: readonly Row[];
   readonly dialect: Dialect;

@@ -8,7 +8,7 @@ import { sentCredential, type Surface } from "../../http/credentials.js";
 import { type ChallengeDetails, failureHeaders, statusOf, TransportError } from "../../http/errors.js";
 import type { Http, Middleware } from "../../http/exchange.js";
 
-/** What a dialect needs to know about a failed request. */
+/** The facts about a failed request that a dialect uses. */
 export interface FailureDetails extends ChallengeDetails {
   /** Spells a field as the caller wrote it. */
   wireField: (field: string) => string;
@@ -16,7 +16,7 @@ export interface FailureDetails extends ChallengeDetails {
 
 /** How the rows of an area read requests and spell responses. */
 export interface Dialect {
-  /** What the API description calls the body of a failure. */
+  /** The name of the body of a failure in the API description. */
   failureName: "Failure" | "OAuth2Failure" | "ScimFailure" | "ProvisioningFailure";
   /** The media types of bodies, in descriptions. Default: `application/json`. */
   mediaTypes?: readonly string[];
@@ -26,7 +26,9 @@ export interface Dialect {
   cached?: true;
   /** Whether paths may end in a slash. */
   trailingSlash?: true;
-  /** The requests that are in this dialect. Default: all. Requests in another one are left to the rows of other areas. */
+  /**
+   * The requests that are in this dialect. Default: all. Requests in another one are left to the rows of other areas.
+   */
   serves?: (request: IncomingMessage) => boolean;
   /** Where requests have their credential. Default: as for the API. */
   surface?: Surface;
@@ -69,13 +71,13 @@ export const apiDialect: Dialect = {
   },
 };
 
-/** What a failure says besides its message. Of a defect, it is the id under which it was logged. */
+/** The detail of a failure besides its message. For a defect, the id under which it was logged. */
 export function detailOf({ state }: Http, failure: DomainError | TransportError): string | undefined {
   if (failure instanceof TransportError) return failure.detail;
   return failure.code === "INTERNAL_SERVER_ERROR" ? `Request id ${state.details.id}` : failure.details.detail;
 }
 
-/** What the error middleware of a route knows about it. */
+/** The facts about a route that its error middleware uses. */
 interface Failing {
   scopes?: readonly string[];
   isChallenged?: (request: IncomingMessage) => boolean;

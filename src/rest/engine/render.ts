@@ -34,7 +34,7 @@ const itemsOf = ({ nodes }: ListShape, value: unknown) => (nodes ? step(value, "
 
 type Entry = Record<string, string>;
 
-/** What an entry has besides its key: several fields, or one value. */
+/** The contents of an entry besides its key: several fields, or one value. */
 function contentOf({ key, item }: Shape & { kind: "map" }, entry: Entry): unknown {
   if (item.kind === "object") return spelled(item, entry);
   const { [key]: _, ...other } = entry;
@@ -56,6 +56,9 @@ const empty: Partial<Record<Shape["kind"], unknown>> = {
   nullableId: { uuid: "00000000-0000-0000-0000-000000000000", valid: false },
 };
 
-/** What is sent where there is no value. A list is never missing, unless it is sparse: what was not selected is `[]`, a map `{}`. */
+/**
+ * The JSON that is sent where there is no value. A list is never missing, unless it is sparse: what was not selected is
+ * `[]`, a map `{}`.
+ */
 const missing = ({ otherwise, isSparse, shape }: Field): unknown =>
   otherwise ?? (isSparse ? undefined : empty[shape.kind]);

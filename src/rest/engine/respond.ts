@@ -32,8 +32,8 @@ export function respondWith(endpoint: Endpoint): Middleware {
 }
 
 /**
- * Lets clients keep a response, and sends none to those that have it already (RFC 9110 §13.1.2). Koa's `fresh` ignores the
- * condition of requests with `Cache-Control: no-cache`, which `fetch` adds to those with a condition.
+ * Lets clients keep a response, and sends none to those that have it already (RFC 9110 §13.1.2). Koa's `fresh` ignores
+ * the condition of requests with `Cache-Control: no-cache`, which `fetch` adds to those with a condition.
  */
 function keep(http: Http, body: string): void {
   const tag = `"${hash("sha256", body, "base64url").slice(0, 22)}"`;
@@ -57,7 +57,7 @@ export interface PageRequest {
   variables: () => Variables;
 }
 
-/** What browsers get for rows that they request. */
+/** The pages and errors that browsers get for rows that they request. */
 export interface BrowserPages {
   /** Error middleware that responds to browsers, and leaves the errors of other clients to the dialect of the row. */
   errors: Middleware;

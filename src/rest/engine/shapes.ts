@@ -37,7 +37,7 @@ export type Shape =
 export interface ObjectShape {
   kind: "object";
   fields: readonly Field[];
-  /** What the API description calls it; nothing for what a row puts around the body. */
+  /** Its name in the API description; absent for an object that a row puts around the body. */
   label?: Label;
 }
 
@@ -76,7 +76,7 @@ export interface Body {
   shape: Shape;
 }
 
-/** What the results of an operation consist of. */
+/** The structure of the results of an operation. */
 export interface ResultShape {
   /** The part of the operation aliased `body`, with what the row's options put around it. */
   body: Body | undefined;

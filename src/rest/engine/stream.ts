@@ -84,7 +84,9 @@ async function pass(
   }
 }
 
-/** The variable that resumes a stream after the last event a client received. A malformed `Last-Event-ID` is ignored. */
+/**
+ * The variable that resumes a stream after the last event a client received. A malformed `Last-Event-ID` is ignored.
+ */
 function resumption(http: Http, { resume }: StreamOptions): Record<string, string> {
   const id = http.get("last-event-id");
   return resume && /^\d{1,15}$/.test(id) ? { [resume]: id } : {};
@@ -108,7 +110,7 @@ function open(http: Http): Promise<Channel> | Channel {
   });
 }
 
-/** What is common to writing to a client, whatever the form. */
+/** Writes to a client, in whatever format. */
 class Outlet {
   constructor(
     readonly socket: Socket,

@@ -9,7 +9,7 @@ import { apiDialect, type Dialect } from "../engine/dialects.js";
 
 const scimJson = "application/scim+json";
 
-/** What both dialects of `/scim/v2` have in common. The operations check the keys and the depth of documents. */
+/** The common part of both dialects of `/scim/v2`. The operations check the keys and the depth of documents. */
 const common = {
   mediaTypes: ["application/json", scimJson],
   bodyLimit: ({ scimMaxBody }) => scimMaxBody,

@@ -1,7 +1,7 @@
 import { area } from "../engine/area.js";
 import { scimDialect } from "./dialect.js";
 
-/** What the service says about itself (RFC 7644 §4). */
+/** The discovery documents of the service (RFC 7644 §4). */
 // oxfmt-ignore
 export default area("scim/discovery", "What the SCIM service supports: its features, schemas and types of resources.", [
   ["GET", "/scim/v2/ServiceProviderConfig", "GetServiceProviderConfig", 200],

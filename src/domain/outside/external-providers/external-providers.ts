@@ -23,7 +23,7 @@ const mostWaiting = 1_000;
 /** The tokens to revoke. */
 export type Revocable = Pick<TokenSet, "accessToken" | "refreshToken">;
 
-/** What the browser takes to a provider. */
+/** The parameters of a redirect to a provider. */
 export interface AuthorizationRequest {
   redirectUri: string;
   state: string;
