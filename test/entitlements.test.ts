@@ -313,22 +313,6 @@ describe("entitlements", () => {
       .and.not.include("multiple_organizations is in use, but not licensed.");
   });
 
-  it("warn about no use by users who were deleted", async () => {
-    const w = the();
-    const owner = w.as(w.owner);
-    const [ada] = await w.users("ada");
-    const warnings = async () => (await entitlementsAt(w.url, w.owner)).warnings as string[];
-    const warning = "advanced_template_scheduling is in use, but not licensed.";
-    await add(w, await vendor.license());
-    await w.as(ada!).put("/api/v2/users/me/quiet-hours", { schedule: "0 3 * * *" });
-    await removeAll(w);
-    await add(w, await vendor.license({ feature_set: "", features: { audit_log: 1 } }));
-    expect(await warnings()).to.include(warning);
-    await owner.graphql("mutation($id: String!) { deleteUser(input: { user: $id }) { __typename } }", { id: ada!.id });
-    await owner.post(`${path}/refresh-entitlements`);
-    expect(await warnings()).to.not.include(warning);
-  });
-
   it("begin, enter grace, and end with the clock, without a restart", async () => {
     const w = the();
     const t = now();
@@ -357,6 +341,27 @@ describe("entitlements", () => {
     expect(warned.get("grace_period")!.join("\n")).to.match(/grace period ends at .*template_rbac/);
     expect((await w.as(w.owner).get(path)).body, "the license is still listed").to.have.length(1);
   }).timeout(20_000);
+});
+
+describe("entitlements after deletions", () => {
+  const vendor = new Vendor();
+  const the = world(trusting(vendor));
+
+  it("warn about no use by users who were deleted", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const [ada] = await w.users("ada");
+    const warnings = async () => (await entitlementsAt(w.url, w.owner)).warnings as string[];
+    const warning = "advanced_template_scheduling is in use, but not licensed.";
+    await add(w, await vendor.license());
+    await w.as(ada!).put("/api/v2/users/me/quiet-hours", { schedule: "0 3 * * *" });
+    await removeAll(w);
+    await add(w, await vendor.license({ feature_set: "", features: { audit_log: 1 } }));
+    expect(await warnings()).to.include(warning);
+    await owner.graphql("mutation($id: String!) { deleteUser(input: { user: $id }) { __typename } }", { id: ada!.id });
+    await owner.post(`${path}/refresh-entitlements`);
+    expect(await warnings()).to.not.include(warning);
+  });
 });
 
 describe("entitlements of two replicas", () => {
