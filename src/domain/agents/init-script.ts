@@ -1,4 +1,4 @@
-/** The facts about the server that the script contains. */
+/** The details of the server that the script contains. */
 export interface InitScriptServer {
   accessUrl: string;
   /** The SHA-256 of the program of the agent, hexadecimal. */

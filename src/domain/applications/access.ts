@@ -18,7 +18,7 @@ export interface ApplicationReference {
   apiKey?: string | null;
 }
 
-/** The facts by which a proxy admits or rejects a visitor. */
+/** The details by which a proxy admits or rejects a visitor. */
 export interface ApplicationTarget {
   workspaceId: string;
   agentId: string;

@@ -17,7 +17,7 @@ import { Reports } from "./reports.js";
 import { schedule } from "./schedules.js";
 import { runScripts, type ScriptHost, type ScriptStatus } from "./scripts.js";
 
-/** The facts by which a later process of this program takes over the processes of an agent. */
+/** The details by which a later process of this program takes over the processes of an agent. */
 export interface AgentProcesses {
   /** The command; absent while it is not running. */
   command?: Leader;

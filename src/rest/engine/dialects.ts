@@ -8,7 +8,7 @@ import { sentCredential, type Surface } from "../../http/credentials.js";
 import { type ChallengeDetails, failureHeaders, statusOf, TransportError } from "../../http/errors.js";
 import type { Http, Middleware } from "../../http/exchange.js";
 
-/** The facts about a failed request that a dialect uses. */
+/** The details of a failed request that a dialect uses. */
 export interface FailureDetails extends ChallengeDetails {
   /** Spells a field as the caller wrote it. */
   wireField: (field: string) => string;
@@ -77,7 +77,7 @@ export function detailOf({ state }: Http, failure: DomainError | TransportError)
   return failure.code === "INTERNAL_SERVER_ERROR" ? `Request id ${state.details.id}` : failure.details.detail;
 }
 
-/** The facts about a route that its error middleware uses. */
+/** The details of a route that its error middleware uses. */
 interface Failing {
   scopes?: readonly string[];
   isChallenged?: (request: IncomingMessage) => boolean;
