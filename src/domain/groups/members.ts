@@ -81,7 +81,7 @@ const definition = {
   filters: { search: (_: unknown, search: string) => matches(search) },
   planned: ["search"] as const,
   // A member may have left the group since its page was read.
-  otherPlaces: (ctx: Context) => sql`(
+  formerRows: (ctx: Context) => sql`(
     select lower(u.username collate "C") as username, u.id as user_id from users u where ${isReadableUser(ctx)}) m`,
 };
 const lists = {

@@ -87,10 +87,10 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
   /** Filters whose best index depends on their value, such as searches: their statements are planned for the values. */
   planned?: ReadonlyArray<keyof Values>;
   /**
-   * Further rows at which a page may begin, such as members who have left: an item of a FROM clause with the columns of
-   * the orders and the id. A page may always begin at a row of the list.
+   * Rows that may have left the list since a client read their id, such as former members, after which a page may still
+   * begin: an item of a FROM clause with the columns of the orders and the id.
    */
-  otherPlaces?: (ctx: Context) => RawBuilder<unknown>;
+  formerRows?: (ctx: Context) => RawBuilder<unknown>;
   /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
   mostCounted?: number;
 }
@@ -184,9 +184,9 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
       .clearSelect()
       .where(isIt)
       .select(sql`${refs}`.as("place"));
-    const others = this.definition.otherPlaces?.(ctx);
-    if (!others) return own;
-    return sql`select * from (${own} union all select ${refs} from ${others} where ${isIt}) place limit 1`;
+    const former = this.definition.formerRows?.(ctx);
+    if (!former) return own;
+    return sql`select * from (${own} union all select ${refs} from ${former} where ${isIt}) place limit 1`;
   }
 
   /** The number of rows that match: all of them, or up to `mostCounted`. */

@@ -98,7 +98,7 @@ const memberList = defineListOfEach(membersOf, {
   },
   planned: ["search", "role"],
   // Of users who are no members, only the place by username is known.
-  otherPlaces: (ctx) => sql`(
+  formerRows: (ctx) => sql`(
     select ${foldedUsername} as username, null::timestamptz as created_at, u.id as user_id
     from users u where ${isReadableUser(ctx)}) m`,
 });

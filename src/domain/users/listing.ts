@@ -119,7 +119,7 @@ const userList = defineList((ctx) => allUsers(ctx.db).where(isListed).where(isRe
   },
   filters: filtersBy(sql.ref("u.createdAt")),
   planned,
-  otherPlaces: (ctx) => sql`(select * from users u where ${isReadableUser(ctx)}) u`,
+  formerRows: (ctx) => sql`(select * from users u where ${isReadableUser(ctx)}) u`,
 });
 
 const usersOfOrganization = (ctx: Context, organization: Expression<string>) =>
@@ -140,7 +140,7 @@ const organizationList = defineListOfEach(usersOfOrganization, {
   },
   filters: filtersBy(sql.ref("m.userCreatedAt")),
   planned,
-  otherPlaces: (ctx) => sql`(
+  formerRows: (ctx) => sql`(
     select ${foldedUsername} as username, u.created_at as user_created_at, u.id as user_id
     from users u where ${isReadableUser(ctx)}) m`,
 });
