@@ -1,7 +1,8 @@
 import { isLostRace } from "../../infrastructure/database/availability.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, quote } from "../kernel/errors.js";
-import { checkDocument, isObject, type Json, member } from "./documents.js";
+import { isObject } from "../kernel/json.js";
+import { checkDocument, type Json, member } from "./documents.js";
 import { fault } from "./faults.js";
 import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "./groups.js";
 import { provisionerOf } from "./provisioner.js";

@@ -1,4 +1,5 @@
 import { DomainError, Problems } from "../kernel/errors.js";
+import { isObject } from "../kernel/json.js";
 import { textProblem, truthOf } from "../kernel/text.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
@@ -9,9 +10,6 @@ import { type Attribute, commonAttributes, type ResourceType } from "./schema.js
 export type Json = Readonly<Record<string, unknown>>;
 
 const limits = { depth: 32, text: 8 * 1024, values: 100, bytes: 64 * 1024 } as const;
-
-export const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Throws for a document that is nested too deeply, has a name that could reach a prototype (`invalidPath`), or has text

@@ -1,4 +1,5 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from "graphql";
+import { isObject } from "../../domain/kernel/json.js";
 import { isUuid, utcMoment } from "../../domain/kernel/text.js";
 
 /** Builds a scalar. `standard` is the RFC that specifies it, with the section if it is a part of one. */
@@ -30,8 +31,6 @@ const literal = (node: ValueNode, variables?: Record<string, unknown> | null) =>
 
 const whenText = (read: (text: string) => unknown) => (value: unknown) =>
   typeof value === "string" ? read(value) : undefined;
-
-const isPlainObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const UUID = form(
   "UUID",
@@ -70,7 +69,7 @@ export const JSONObject = form(
   "rfc8259#section-4",
   "A JSON object with any fields.",
   "Must be an object.",
-  (value) => (isPlainObject(value) ? value : undefined),
+  (value) => (isObject(value) ? value : undefined),
 );
 
 export const BigInt = form(

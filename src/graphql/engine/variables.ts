@@ -26,6 +26,7 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 import type { Problems } from "../../domain/kernel/errors.js";
+import { isObject } from "../../domain/kernel/json.js";
 import { textProblem } from "../../domain/kernel/text.js";
 import { accessOf, entryKeyOf } from "./access.js";
 
@@ -231,9 +232,6 @@ function enumReader(type: GraphQLEnumType, spelling: Spelling): Reader {
 }
 
 const join = (path: string, name: string) => (path ? `${path}.${name}` : name);
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const builtIn: Record<string, [string, (value: unknown) => boolean]> = {
   String: ["Must be a string.", (value) => typeof value === "string"],
