@@ -160,12 +160,16 @@ describe("one-time passcodes", () => {
   it("work for exactly one of 200 concurrent uses", async () => {
     const ada = await w.user("ada");
     const code = await codeFor(ada);
-    const uses = await Promise.all(Array.from({ length: 200 }, (_, n) => change(ada.email, code, `${good}-${n}`)));
+    /** A use that waited too long for its turn to hash was none, and is repeated. */
+    const use = async (n: number): Promise<Answer> => {
+      const answer = await change(ada.email, code, `${good}-${n}`);
+      return answer.status === 503 ? use(n) : answer;
+    };
+    const uses = await Promise.all(Array.from({ length: 200 }, (_, n) => use(n)));
     const winners = uses.flatMap(({ status }, n) => (status === 204 ? [n] : []));
     expect(winners).to.have.length(1);
-    // Where hashing takes long, some wait for their turn until they time out.
     for (const answer of uses)
-      if (![204, 503].includes(answer.status)) expect(answer).to.deep.include({ status: 400, body: wrongCode });
+      if (answer.status !== 204) expect(answer).to.deep.include({ status: 400, body: wrongCode });
     await w.login(ada.email, `${good}-${winners[0]}`);
   });
 
