@@ -162,11 +162,10 @@ class LazyConnection implements DatabaseConnection {
     const { reads, transactions } = this.options;
     if (!this.#begin) return reads.connect();
     const client = await transactions.connect();
-    // Sent together with the first statement, which fails if one of these does.
-    client.query(this.#begin).catch(() => {});
-    this.#transactionId = client
-      .query<{ id: string }>({ name: "transaction_id", text: "select pg_current_xact_id()::text as id" })
-      .then(({ rows }) => rows[0]!.id);
+    // Sent together with the first statement, which fails if this does.
+    const begin = `${this.#begin}; select pg_current_xact_id()::text as id`;
+    const begun = client.query(begin) as unknown as Promise<[PgResult, PgResult<{ id: string }>]>;
+    this.#transactionId = begun.then(([, { rows }]) => rows[0]!.id);
     this.#transactionId.catch(() => {});
     return client;
   }
