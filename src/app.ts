@@ -22,7 +22,6 @@ import { BackgroundTasks } from "./domain/kernel/background-tasks.js";
 import { LabeledCounter } from "./domain/kernel/labeled-counter.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
-import { IssuedTokens } from "./domain/oauth2/issued.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
 import { createIdentityProviders } from "./domain/outside/identity-providers.js";
 import { outsideFetch } from "./domain/outside/http.js";
@@ -189,7 +188,6 @@ export async function openServices(
     events,
     credentials,
     clients,
-    issuedTokens: new IssuedTokens(database),
     limits,
     entitlements,
     backgroundTasks,

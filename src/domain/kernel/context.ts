@@ -16,7 +16,6 @@ import type { RequestDetails } from "./request.js";
 import type { LabeledCounter } from "./labeled-counter.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../outside/agent-api.js";
-import type { IssuedTokens } from "../oauth2/issued.js";
 import type { RecentClients } from "../oauth2/recent-clients.js";
 import type { IdentityProviders } from "../outside/identity-providers.js";
 import type { Fetch } from "../outside/http.js";
@@ -40,8 +39,6 @@ export interface Services {
   credentials: Credentials;
   /** OAuth2 applications that authenticate. */
   clients: RecentClients;
-  /** OAuth2 access tokens that applications ask about. */
-  issuedTokens: IssuedTokens;
   limits: RateLimits;
   entitlements: Entitlements;
   identityProviders: IdentityProviders;

@@ -2,7 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
 import { authenticateClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
 import { requireValues } from "./failures.js";
-import type { IssuedToken } from "./issued.js";
+import { findIssuedToken, type IssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./settings.js";
 
 /** A request to introspect a token (RFC 7662 §2.1). */
@@ -37,7 +37,7 @@ export async function introspectOAuth2Token(ctx: Context, input: IntrospectOAuth
   const clientId = input.clientId ?? "";
   const [client, found] = await Promise.all([
     authenticateClient(ctx, input),
-    ctx.services.issuedTokens.find(token ?? "", isUuid(clientId) ? clientId : null),
+    findIssuedToken(ctx, token ?? "", isUuid(clientId) ? clientId : null),
   ]);
   if (client.type === "public") throw invalidClient();
   requireValues({ token });

@@ -2,6 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { authenticateClient, type ClientCredentials, identifyClient } from "./client-authentication.js";
 import { requireValues } from "./failures.js";
 import { revokeGrants } from "./grants.js";
+import { findIssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./settings.js";
 
 /** A request to revoke a token (RFC 7009 §2.1). The type of the token is visible in its text: a hint is not needed. */
@@ -19,7 +20,7 @@ export async function revokeOAuth2Token(ctx: Context, input: RevokeOAuth2Token):
   requireValues({ clientId, token });
   const [client, found] = await Promise.all([
     clientSecret ? authenticateClient(ctx, input) : identifyClient(ctx, clientId!),
-    ctx.services.issuedTokens.find(token!, null),
+    findIssuedToken(ctx, token!, null),
   ]);
   if (found?.ownerId === client.id) await revokeGrants(ctx, [found.grantId], "revoked", "application");
   return true;

@@ -1,9 +1,10 @@
+import DataLoader from "dataloader";
 import { type InferResult, sql } from "kysely";
 import { jsonBuildObject } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import type { UserActor } from "../kernel/actor.js";
-import { batchedReads } from "../kernel/batches.js";
+import { rowById } from "../kernel/batches.js";
 import { now } from "../kernel/times.js";
 import { Recent } from "./recent.js";
 
@@ -19,6 +20,10 @@ export interface Snapshot {
   lastUsedAt: number;
 }
 
+/** Ids as a table. A single one is no array, for which Postgres would plan each execution. */
+const given = (ids: readonly string[]) =>
+  ids.length === 1 ? sql<{ id: string }>`(select ${ids[0]}::text)` : sql<{ id: string }>`unnest(${ids}::text[])`;
+
 /**
  * The keys `k` with these ids, and their users `u`, without access tokens of disabled applications. `offset 0` has Postgres
  * find each key by its id: with old table statistics, a join that starts from users compares every key of a user with all
@@ -26,7 +31,7 @@ export interface Snapshot {
  */
 const keysWithUsers = (db: Db, ids: readonly string[]) =>
   db
-    .selectFrom(sql<{ id: string }>`unnest(${ids}::text[])`.as<"given">(sql`given (id)`))
+    .selectFrom(given(ids).as<"given">(sql`given (id)`))
     .innerJoinLateral(
       (eb) => eb.selectFrom("apiKeys").selectAll().whereRef("id", "=", "given.id").offset(sql.lit(0)).as("k"),
       (join) => join.onTrue(),
@@ -92,14 +97,15 @@ export async function livingKeys(db: Db, ids: readonly string[]): Promise<string
   return rows.map(({ id }) => id);
 }
 
-/** The keys in use, by id. */
-export const snapshots = (db: Db, entersWorkspaces: boolean): Recent<Snapshot> =>
-  new Recent(
-    batchedReads(async (ids) => {
-      const rows = await snapshotRows(db, ids).execute();
-      return new Map(rows.map((row) => [row.id, describe(row, entersWorkspaces)]));
-    }),
-  );
+/** The keys in use, by id. Those that sockets ask for again at the same time are read by one statement. */
+export function snapshots(db: Db, entersWorkspaces: boolean): Recent<Snapshot> {
+  const read = async (ids: readonly string[]) => {
+    const rows = await snapshotRows(db, ids).execute();
+    return rowById(rows, ids).map((row) => row && describe(row, entersWorkspaces));
+  };
+  const loader = new DataLoader(read, { cache: false, maxBatchSize: 100 });
+  return new Recent((id) => loader.load(id));
+}
 
 function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {
   const { id, kind, expiresAt, parentId, oauth, userId, scopes } = row;
