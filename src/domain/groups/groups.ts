@@ -2,6 +2,7 @@ import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { authorize, permitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, text } from "../kernel/lists.js";
@@ -9,7 +10,7 @@ import type { Page } from "../kernel/page.js";
 import type { OrderBy, PageArguments } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
 import { isUuid } from "../kernel/text.js";
-import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
+import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
 
@@ -51,7 +52,7 @@ export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organi
 function readableGroups(ctx: Context) {
   const { everywhere, organizations, inGroup } = visible(ctx.actor, "group:read");
   if (everywhere) return groups(ctx.db);
-  const isTheirs = sql<SqlBool>`g.organization_id = any(${organizations}::uuid[])`;
+  const isTheirs = sql<SqlBool>`g.organization_id = ${anyOf(organizations)}`;
   const own = userIdOf(ctx.actor) ?? null;
   return groups(ctx.db).where((eb) => (inGroup ? eb.or([isTheirs, hasMember(own)]) : isTheirs));
 }
@@ -65,7 +66,7 @@ function isReadableMembership({ actor }: Context, user: string | Expression<stri
   const { everywhere, organizations } = permitted(actor, "group_member:read");
   const own = userIdOf(actor) ?? null;
   if (everywhere || user === own) return sql<SqlBool>`true`;
-  return sql<SqlBool>`(g.organization_id = any(${organizations}::uuid[]) or ${user} = ${own})`;
+  return sql<SqlBool>`(g.organization_id = ${anyOf(organizations)} or ${user} = ${own})`;
 }
 
 /**
@@ -88,10 +89,6 @@ export async function findGroupByName(ctx: Context, organizationRef: string, nam
   if (!group) throw notFound();
   return group;
 }
-
-/** The organization of a group that the caller may read. */
-export const organizationOf = (ctx: Context, group: GroupRow): Promise<OrganizationRow | undefined> =>
-  ctx.load(organizationsById, group.organizationId);
 
 /** Filters of groups. An absent filter does not narrow. */
 export interface GroupFilter {
@@ -131,7 +128,7 @@ const groupList = defineList(listed, {
   filters: {
     organization: (eb, organization: string) => eb("g.organizationId", "=", organization),
     hasMember: (eb, user: string, ctx) => eb.and([hasMember(user), isReadableMembership(ctx, user)]),
-    ids: (_, ids: string[]) => sql<SqlBool>`g.id = any(${ids}::uuid[])`,
+    ids: (eb, ids: string[]) => eb("g.id", "=", anyOf(ids)),
     source: (eb, source: GroupSource) => eb("g.source", "=", source),
     search: (eb, part: string) => eb.or([contains("g.name", part), contains("g.displayName", part)]),
   },

@@ -35,7 +35,7 @@ import type { Actor } from "../../domain/kernel/actor.js";
 import { DomainError, unauthenticated } from "../../domain/kernel/errors.js";
 import { countedAs } from "./access.js";
 import type { Operation } from "./execute.js";
-import { fragmentsOf } from "./fragments.js";
+import { fragmentsOf } from "./selections.js";
 import { memoized } from "./memoized.js";
 import type { Variables } from "./variables.js";
 

@@ -13,7 +13,7 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
 import { accessOf, coveredBy, declaresScopes, neededBy, neededToRead, referencesOf, requireOneOf } from "./access.js";
-import { fragmentsOf } from "./fragments.js";
+import { fragmentsOf } from "./selections.js";
 
 type Field = GraphQLField<unknown, unknown>;
 

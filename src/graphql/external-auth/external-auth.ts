@@ -1,4 +1,4 @@
-import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
+import type { GraphQLResolveInfo } from "graphql";
 import { Arg, Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Installation } from "../../domain/external-auth/accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
@@ -23,6 +23,7 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { DateTime, Url } from "../engine/scalars.js";
+import { selectsOnly } from "../engine/selections.js";
 import {
   ExternalAuthAccessToken,
   ExternalAuthInstallation,
@@ -43,17 +44,6 @@ const stored = new Set([
   "createdAt",
   "updatedAt",
 ]);
-
-/** Whether only stored fields of the links are selected. Skipped fields count as selected. */
-function selectsStored({ fieldNodes, fragments }: GraphQLResolveInfo): boolean {
-  const isStored = ({ selections }: SelectionSetNode): boolean =>
-    selections.every((selection) => {
-      if (selection.kind === Kind.FIELD) return stored.has(selection.name.value);
-      const { selectionSet } = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value]! : selection;
-      return isStored(selectionSet);
-    });
-  return fieldNodes.every(({ selectionSet }) => isStored(selectionSet!));
-}
 
 @Resolver(() => ExternalAuthProviderObject)
 export class ExternalAuthProvidersResolver {
@@ -104,7 +94,7 @@ export class ExternalAuthProvidersResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<CheckedLink | null> {
-    return linkAt(ctx, provider, !selectsStored(info));
+    return linkAt(ctx, provider, !selectsOnly(info, stored));
   }
 
   @Access({ needs: ["external_auth_link:read"], countsAs: 10 })
@@ -137,7 +127,7 @@ export class ExternalAuthLinksResolver {
     description: "Lists the caller's linked accounts in the order of the providers, at most one per provider.",
   })
   externalAuthLinks(@Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<CheckedLink[]> {
-    return listLinks(ctx, !selectsStored(info));
+    return listLinks(ctx, !selectsOnly(info, stored));
   }
 
   @Access({ needs: ["external_auth_link:read"], openTo: ["user", "agent"] })

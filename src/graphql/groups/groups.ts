@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from "graphql";
 import {
   Arg,
   Args,
@@ -5,6 +6,7 @@ import {
   Ctx,
   Field,
   FieldResolver,
+  Info,
   InputType,
   Int,
   ObjectType,
@@ -25,14 +27,15 @@ import {
   isEveryone,
   listGroups,
   listOrganizationGroups,
-  organizationOf,
 } from "../../domain/groups/groups.js";
 import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
+import { organizationsById } from "../../domain/organizations/organizations.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
+import { selectsOnly } from "../engine/selections.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
@@ -177,6 +180,9 @@ const changedGroup = { group: { type: () => GroupType, description: "The group a
 /** The payload of a mutation that changes a group, which is read if selected. */
 const changed = (ctx: Context, id: string) => ({ group: () => findGroup(ctx, id) });
 
+/** The fields of its organization that the row of a group has: the organization need not be read for them. */
+const namesOfOrganization = new Set(["__typename", "id", "name", "displayName"]);
+
 @Resolver(() => GroupType)
 export class GroupsResolver {
   @Access({ needs: ["group:read"] })
@@ -227,8 +233,9 @@ export class GroupsResolver {
   }
 
   @FieldResolver(() => OrganizationType, { description: "Organization that the group belongs to." })
-  organization(@Root() group: GroupRow, @Ctx() ctx: Context) {
-    return organizationOf(ctx, group);
+  organization(@Root() group: GroupRow, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    const { organizationId: id, organizationName: name, organizationDisplayName: displayName } = group;
+    return selectsOnly(info, namesOfOrganization) ? { id, name, displayName } : ctx.load(organizationsById, id);
   }
 
   @FieldResolver(() => Boolean, {

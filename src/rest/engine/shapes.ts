@@ -19,7 +19,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import { entryKeyOf } from "../../graphql/engine/access.js";
-import { fragmentsOf } from "../../graphql/engine/fragments.js";
+import { fragmentsOf } from "../../graphql/engine/selections.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import type { RowOptions } from "./area.js";
 import { snakeCase } from "./spelling.js";
