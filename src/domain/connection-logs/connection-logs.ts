@@ -2,7 +2,7 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser, type UserActor } from "../kernel/actor.js";
-import { anyOf, isAmong } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedColumn } from "../kernel/folding.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
@@ -81,14 +81,14 @@ const connectionList = defineList(readableConnections, {
   id: { column: "l.id", of: ({ id }) => id },
   orders: { [ConnectionLogOrderField.CONNECT_TIME]: { connectTime: time("l.connectTime") } },
   filters: {
-    connections: (_, ids: string[]) => isAmong("l.connectionId", ids),
-    workspaces: (_, ids: string[]) => isAmong("l.workspaceId", ids),
-    usernames: (_, ids: string[]) => isAmong("l.userId", ids),
-    userEmails: (_, ids: string[]) => isAmong("l.userId", ids),
-    ownerNames: (_, ids: string[]) => isAmong("l.workspaceOwnerId", ids),
-    ownerEmails: (_, ids: string[]) => isAmong("l.workspaceOwnerId", ids),
-    organizations: (_, ids: string[]) => isAmong("l.organizationId", ids),
-    types: (_, types: readonly ConnectionType[]) => isAmong("l.type", types, "text"),
+    connections: (eb, ids: string[]) => eb("l.connectionId", "=", anyOf(ids)),
+    workspaces: (eb, ids: string[]) => eb("l.workspaceId", "=", anyOf(ids)),
+    usernames: (eb, ids: string[]) => eb("l.userId", "=", anyOf(ids)),
+    userEmails: (eb, ids: string[]) => eb("l.userId", "=", anyOf(ids)),
+    ownerNames: (eb, ids: string[]) => eb("l.workspaceOwnerId", "=", anyOf(ids)),
+    ownerEmails: (eb, ids: string[]) => eb("l.workspaceOwnerId", "=", anyOf(ids)),
+    organizations: (eb, ids: string[]) => eb("l.organizationId", "=", anyOf(ids)),
+    types: (eb, types: readonly ConnectionType[]) => eb("l.type", "=", anyOf(types, "text")),
     status: (_, among: Status[]) => hasStatus(among),
     after: (eb, after: string) => eb("l.connectTime", ">=", after),
     before: (eb, before: string) => eb("l.connectTime", "<=", before),

@@ -1,6 +1,7 @@
 import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
 import { may, permitted, siteRoles } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { Context } from "../kernel/context.js";
 import { folded } from "../kernel/folding.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
@@ -67,7 +68,7 @@ function isReadableMember({ actor }: Context) {
   const own = userIdOf(actor) ?? null;
   return everywhere
     ? sql<SqlBool>`true`
-    : sql<SqlBool>`(m.organization_id = any(${organizations}::uuid[]) or m.user_id = ${own})`;
+    : sql<SqlBool>`(m.organization_id = ${anyOf(organizations)} or m.user_id = ${own})`;
 }
 
 const definition = {
@@ -130,10 +131,10 @@ function matches(search: string) {
       // As in the partial indexes of users.
       sql`u.deleted_at is null and not u.is_system`,
       ...words.map((word) =>
-        anyOf(word.flatMap((part) => [username, email].map((column) => contains(column, folded(part))))),
+        either(word.flatMap((part) => [username, email].map((column) => contains(column, folded(part))))),
       ),
       ...terms.name.map((name) =>
-        anyOf(name.map((part) => sql<SqlBool>`lower(u.name) collate "C" like lower(${containing(part)}::text)`)),
+        either(name.map((part) => sql<SqlBool>`lower(u.name) collate "C" like lower(${containing(part)}::text)`)),
       ),
       ...terms.status.map((status) => sql<SqlBool>`u.status = any(${status}::text[])`),
       ...terms.login_type.map((type) => sql<SqlBool>`u.login_type = any(${type}::text[])`),
@@ -154,7 +155,7 @@ function matches(search: string) {
 const username = sql`lower(u.username collate "C")`;
 const email = sql`lower(u.email collate "C")`;
 const contains = (column: RawBuilder<unknown>, part: string) => sql<SqlBool>`${column} like ${containing(part)}`;
-const anyOf = (conditions: ReadonlyArray<RawBuilder<SqlBool>>) => sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
+const either = (conditions: ReadonlyArray<RawBuilder<SqlBool>>) => sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 
 const earliest = (times: readonly string[]) => times.reduce((a, b) => (a < b ? a : b));
 const latest = (times: readonly string[]) => times.reduce((a, b) => (a > b ? a : b));

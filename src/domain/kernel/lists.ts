@@ -7,7 +7,7 @@ import {
   type SqlBool,
 } from "kysely";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
-import { isAmong } from "./any-of.js";
+import { anyOf } from "./any-of.js";
 import type { Context } from "./context.js";
 import { Problems } from "./errors.js";
 import type { Page } from "./page.js";
@@ -309,4 +309,4 @@ export const contains = (column: string, part: string) =>
  * organization, Postgres sorts the few rows instead of looking for them in the order of a list of all.
  */
 export const inOrganizations = (column: string, ids: readonly string[]) =>
-  sql<SqlBool>`${isAmong(column, ids)} ${sql.raw(plannedForValues)}`;
+  sql<SqlBool>`${sql.ref(column)} = ${anyOf(ids)} ${sql.raw(plannedForValues)}`;

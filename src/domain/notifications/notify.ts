@@ -4,6 +4,7 @@ import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Schema } from "../../entities/schema.js";
 import { notificationSecrets } from "../encryption/columns.js";
 import { userIdOf } from "../kernel/actor.js";
+import { anyOf } from "../kernel/any-of.js";
 import { insertAll } from "../kernel/bulk.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
@@ -132,7 +133,7 @@ const mostRecipients = 10_000;
 
 /** Selects the recipients of an event, `nr` in a list. */
 function recipientsOf({ db, actor }: Context, { template, recipients }: Notification, nr: number) {
-  const isRecipient = "toOperationNode" in recipients ? recipients : sql<SqlBool>`u.id = any(${recipients}::uuid[])`;
+  const isRecipient = "toOperationNode" in recipients ? recipients : sql<SqlBool>`u.id = ${anyOf(recipients)}`;
   const found = db
     .selectFrom("users as u")
     .where(isRecipient)

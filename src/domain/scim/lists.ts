@@ -76,7 +76,7 @@ export async function listResources<DB, TB extends keyof DB, Row extends { id: s
     const matching = source
       .rows(db)
       .$if(condition !== undefined, (all) => all.where(condition!.matches))
-      .$if(ids !== undefined, (all) => all.where(isOneOf(source.id, ids!)));
+      .$if(ids !== undefined, (all) => all.where(source.id, "=", anyOf(ids!)));
     const list = { db, source, condition, order, isPlanned, matching };
     const found = limit > 0 ? await rowsIn(list, { limit, offset, start }) : [];
     const isEnd = limit > 0 && found.length <= limit && (found.length > 0 || offset === 0) && !start;
@@ -122,10 +122,6 @@ async function candidatesIn(db: Db, condition: Condition, isPlanned: boolean): P
 
 const forValues = sql.raw(plannedForValues);
 
-/** The condition that a resource is one of some. For a single one, Postgres plans once. */
-const isOneOf = (id: RawBuilder<string>, ids: readonly string[]) =>
-  ids.length === 1 ? sql<SqlBool>`${id} = ${ids[0]}::uuid` : sql<SqlBool>`${id} = ${anyOf(ids)}`;
-
 /** The rows after the first `offset` ones from a position on. */
 interface Range {
   limit: number;
@@ -153,7 +149,7 @@ async function rowsIn<DB, TB extends keyof DB, Row>(
     const all = source.ids(db).orderBy(id, direction).limit(planned).offset(offset);
     const page = await all.$if(start !== undefined, (ids) => ids.where(isBeyond)).execute();
     const ids = page.slice(0, limit + 1).map((row) => row.id);
-    const rows = matching.where(isOneOf(id, ids)).orderBy(id, direction);
+    const rows = matching.where(id, "=", anyOf(ids)).orderBy(id, direction);
     return rows.execute();
   }
   const rows = matching

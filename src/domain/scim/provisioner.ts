@@ -2,6 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
 import { authorize, authorizeMachine, may, permitted } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { Context } from "../kernel/context.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { after, now } from "../kernel/times.js";
@@ -45,7 +46,7 @@ export const isBeyond = ({ actor }: Context, user: FoundUser): boolean =>
 export function isVisibleGroup({ actor }: Context) {
   const { everywhere, organizations } = permitted(actor, "group:read");
   if (everywhere) return sql<SqlBool>`g.id <> g.organization_id`;
-  return sql<SqlBool>`(g.organization_id = any(${organizations}::uuid[]) and g.id <> g.organization_id)`;
+  return sql<SqlBool>`(g.organization_id = ${anyOf(organizations)} and g.id <> g.organization_id)`;
 }
 
 /** Milliseconds between recorded uses of a key. */

@@ -57,20 +57,18 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
   const { userId, organizations: memberships } = requireUser(actor);
   // Owners lose their tasks with their membership, as their workspaces.
   const isNear = sql<SqlBool>`(
-    t.owner_id = ${userId} and t.organization_id = any(${[...memberships.keys()]}::uuid[])
+    t.owner_id = ${userId} and t.organization_id = ${anyOf([...memberships.keys()])}
     or t.workspace_id = any(array(${sharedWith(userId)})))`;
   return organizations.length > 0 ? sql`(${inOrganizations("t.organizationId", organizations)} or ${isNear})` : isNear;
 }
 
 type Filters = ExpressionBuilder<Schema & { t: Schema["tasks"] }, "t">;
 
-/**
- * A filter by lists of values, each of which must have the value of the column. A single value is what indexes have.
- */
+/** A filter by lists of values, each of which must have the value of the column. */
 const inAll =
   (column: "t.ownerId" | "t.organizationId" | "t.status", type: "uuid" | "text") =>
   (eb: Filters, lists: ReadonlyArray<readonly string[]>) =>
-    eb.and(lists.map((values) => eb(column, "=", values.length === 1 ? values[0]! : anyOf(values, type))));
+    eb.and(lists.map((values) => eb(column, "=", anyOf(values, type))));
 
 const taskList = defineList(readableTasks, {
   id: { column: "t.id", of: ({ id }: Listed) => id },

@@ -220,8 +220,6 @@ export function isReadableUser({ actor }: Context) {
   if (everywhere) return sql<SqlBool>`true`;
   if (!organization) return own ? sql<SqlBool>`u.id = ${userIdOf(actor)}` : sql<SqlBool>`false`;
   const isTheirs =
-    others.length === 0
-      ? sql`m.organization_id = ${organization}`
-      : sql`m.organization_id = any(${organizations}::uuid[])`;
+    others.length === 0 ? sql`m.organization_id = ${organization}` : sql`m.organization_id = ${anyOf(organizations)}`;
   return sql<SqlBool>`exists(select from organization_members m where m.user_id = u.id and ${isTheirs})`;
 }

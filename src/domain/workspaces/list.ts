@@ -2,6 +2,7 @@ import { type Expression, sql, type SqlBool } from "kysely";
 import { agentStatus, type AgentStatus } from "../agents/agents.js";
 import { permitted } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, inOrganizations, time } from "../kernel/lists.js";
@@ -50,7 +51,7 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
   const memberships = actor.kind === "user" ? [...actor.organizations.keys()] : [];
   const isNear = sql<SqlBool>`w.id = any(array(
     select own.id from workspaces own
-    where own.owner_id = ${userId} and own.organization_id = any(${memberships}::uuid[]) and own.deleted_at is null
+    where own.owner_id = ${userId} and own.organization_id = ${anyOf(memberships)} and own.deleted_at is null
     union all ${sharedWith(userId)}))`;
   return organizations.length > 0 ? sql`(${inOrganizations("w.organizationId", organizations)} or ${isNear})` : isNear;
 }
