@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import pino from "pino";
-import { startCluster } from "../src/embedded-postgres/index.js";
+import { startCluster } from "../src/infrastructure/embedded-postgres/index.js";
 import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase as openSteward } from "../src/infrastructure/database/database.js";
 import { ClusterCpu } from "./cpu.js";

@@ -4,7 +4,7 @@ import type { ProvisionerActor } from "./domain/kernel/actor.js";
 import { Context, type Services } from "./domain/kernel/context.js";
 import type { Subscription } from "./domain/kernel/events.js";
 import { newId } from "./domain/kernel/ids.js";
-import { organizationsWithWork, registerBuiltInDaemons } from "./domain/provisioners/registration.js";
+import { organizationsWithWork, registerBuiltInDaemons } from "./domain/provisioners/daemon-registration.js";
 import { formatError } from "./graphql/engine/errors.js";
 import { type Admitted, type Operation, prepare } from "./graphql/engine/execute.js";
 import type { Result } from "./graphql/engine/result.js";

@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { isObjectType } from "graphql";
 import { newId } from "../src/domain/kernel/ids.js";
-import { newToken, type TokenKind } from "../src/domain/tokens/text.js";
+import { newToken, type TokenKind } from "../src/domain/tokens/token-text.js";
 import { getSchema } from "../src/graphql/schema.js";
 import { areas } from "../src/rest/index.js";
 import { makeProxy } from "./support/proxies.js";

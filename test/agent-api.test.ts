@@ -1,6 +1,6 @@
 // Calls to the programs of tasks, good ones and others.
 import { expect } from "chai";
-import { AgentApi, AgentRejection, AgentUnreachable } from "../src/domain/outside/agent-api.js";
+import { AgentApi, AgentRejection, AgentUnreachable } from "../src/infrastructure/agent-api.js";
 import { AgentProgram } from "./support/agent-api.js";
 
 const options = {

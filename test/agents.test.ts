@@ -1,7 +1,7 @@
 // What agents report about themselves, and how users see it.
 import { expect } from "chai";
-import { endAgentTokens } from "../src/domain/agents/tokens.js";
-import { renewAgents } from "../src/domain/agents/creation.js";
+import { endAgentTokens } from "../src/domain/agents/agent-tokens.js";
+import { renewAgents } from "../src/domain/agents/create-agents.js";
 import { asServer, change, report, start, type Started } from "./support/agents.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 

@@ -10,7 +10,7 @@ import { ConfigError, readConfig } from "../src/config/config.js";
 import { systemActor } from "../src/domain/kernel/actor.js";
 import { Context } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/text.js";
+import { newToken } from "../src/domain/tokens/token-text.js";
 import { startServer } from "./support/app.js";
 import { browse } from "./support/browse.js";
 import { makeProxy } from "./support/proxies.js";

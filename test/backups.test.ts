@@ -12,7 +12,7 @@ import { backUp } from "../src/domain/backup/backup.js";
 import { readContents, tableNames } from "../src/domain/backup/contents.js";
 import { openBackup, restore } from "../src/domain/backup/restore.js";
 import { userSecretValues } from "../src/domain/encryption/columns.js";
-import { type BackupRecord, writeBackup } from "../src/domain/outside/backup-file.js";
+import { type BackupRecord, writeBackup } from "../src/infrastructure/backup-file.js";
 import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { encryptionKeys, startServer } from "./support/app.js";

@@ -6,8 +6,8 @@ import { createAdministrator, recoverAccess } from "../src/domain/deployment/adm
 import { systemActor } from "../src/domain/kernel/actor.js";
 import { type BootServices, firstBoot } from "../src/domain/deployment/boot.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { createPasswords } from "../src/domain/outside/passwords.js";
-import { Vault } from "../src/domain/outside/vault.js";
+import { createPasswords } from "../src/infrastructure/passwords/passwords.js";
+import { Vault } from "../src/infrastructure/vault.js";
 import { migrations } from "../src/entities/migrations/index.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { Client } from "pg";
-import { canReach, readAndExecute } from "../src/embedded-postgres/account.js";
-import { type Cluster, ClusterError, startCluster } from "../src/embedded-postgres/index.js";
-import { isAlive } from "../src/embedded-postgres/processes.js";
+import { canReach, readAndExecute } from "../src/infrastructure/embedded-postgres/account.js";
+import { type Cluster, ClusterError, startCluster } from "../src/infrastructure/embedded-postgres/index.js";
+import { isAlive } from "../src/infrastructure/embedded-postgres/processes.js";
 
 const root = process.getuid?.() === 0;
 const silent = () => {};

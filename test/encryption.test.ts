@@ -8,7 +8,7 @@ import { Pool } from "pg";
 import type { App } from "../src/app.js";
 import { encryptedColumns, pageKeys, type SealedRow, userSecretValues } from "../src/domain/encryption/columns.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { readKeys, Vault } from "../src/domain/outside/vault.js";
+import { readKeys, Vault } from "../src/infrastructure/vault.js";
 import { logged, ownerPassword, startServer } from "./support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { command, spawnCommand, spawnServer } from "./support/process.js";

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { ConfigError, readConfig } from "../src/config/config.js";
 import { organizationRoles, siteRoles } from "../src/domain/authorization/authorization.js";
-import { startCluster } from "../src/embedded-postgres/index.js";
+import { startCluster } from "../src/infrastructure/embedded-postgres/index.js";
 import { logged, ownerPassword, startServer } from "./support/app.js";
 import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
 import { goodClaims, now, trusting, Vendor } from "./support/licensing.js";

@@ -1,16 +1,15 @@
 import { mock } from "node:test";
 import { once } from "node:events";
-import { connect, createServer, type Server, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import { Client } from "pg";
 import { pino } from "pino";
 import type { Events, Hint } from "../src/domain/kernel/events.js";
-import { InProcessEvents } from "../src/domain/outside/in-process-events.js";
-import { PostgresChannel } from "../src/domain/outside/postgres-channel.js";
-import { PostgresEvents } from "../src/domain/outside/postgres-events.js";
-import { Wakeups } from "../src/domain/kernel/wakeups.js";
+import { InProcessEvents } from "../src/infrastructure/events/in-process-events.js";
+import { PostgresChannel } from "../src/infrastructure/events/postgres-channel.js";
+import { PostgresEvents } from "../src/infrastructure/events/postgres-events.js";
+import { Wakeups } from "../src/domain/kernel/watching.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { eventually } from "./support/watchers.js";
 

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { Client as Postgres } from "pg";
 import { WebSocket } from "ws";
 import type { App } from "../src/app.js";
-import { type Cluster, startCluster } from "../src/embedded-postgres/index.js";
+import { type Cluster, startCluster } from "../src/infrastructure/embedded-postgres/index.js";
 import { logged, loggedFromInfo, ownerPassword, startServer } from "./support/app.js";
 import { eventually, transports } from "./support/watchers.js";
 import { type Answer, Client, world } from "./support/world.js";

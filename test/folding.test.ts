@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";
 import { anonymous } from "../src/domain/kernel/actor.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { signInThroughProvider } from "../src/domain/sign-in/providers.js";
+import { signInThroughProvider } from "../src/domain/sign-in/provider-sign-in.js";
 import { createUser, fields, goodPassword } from "./support/accounts.js";
 import { cloneDatabase, createDatabase } from "./support/cluster.js";
 import { taskDocument } from "./support/tasks.js";

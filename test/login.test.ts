@@ -1,7 +1,7 @@
 import argon2 from "argon2";
 import { expect } from "chai";
 import type { App } from "../src/app.js";
-import { loginAddressPurge } from "../src/domain/sign-in/failures.js";
+import { loginAddressPurge } from "../src/domain/sign-in/login-failures.js";
 import { countHashes } from "./support/accounts.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";

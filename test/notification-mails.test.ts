@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { mailOf } from "../src/domain/notifications/mail.js";
 import { render } from "../src/domain/notifications/rendering.js";
-import { templates } from "../src/domain/notifications/templates/templates.js";
+import { templates } from "../src/domain/notifications/templates/all-templates.js";
 import { conductOf, launchBrowser } from "./support/browser.js";
 import { codeIn, type Letter, Mailbox } from "./support/mailbox.js";
 import { eventually } from "./support/watchers.js";

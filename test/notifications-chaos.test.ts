@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Client } from "pg";
 import type { App } from "../src/app.js";
 import type { Events } from "../src/domain/kernel/events.js";
-import { customTemplate, testTemplate } from "../src/domain/notifications/templates/custom.js";
+import { customTemplate, testTemplate } from "../src/domain/notifications/templates/custom-templates.js";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { Mailbox } from "./support/mailbox.js";

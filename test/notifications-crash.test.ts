@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Client as SqlClient } from "pg";
-import { customTemplate, testTemplate } from "../src/domain/notifications/templates/custom.js";
+import { customTemplate, testTemplate } from "../src/domain/notifications/templates/custom-templates.js";
 import { deliver } from "./support/inbox.js";
 import { type Letter, Mailbox } from "./support/mailbox.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";

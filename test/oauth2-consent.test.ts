@@ -1,8 +1,8 @@
 // The authorization endpoint and device codes, from the decision of the user to the code: on pages and in GraphQL.
 import { expect } from "chai";
-import { describedScopes } from "../src/domain/oauth2/scopes.js";
+import { describedScopes } from "../src/domain/oauth2/requested-scopes.js";
 import { scopeCatalog } from "../src/domain/authorization/authorization.js";
-import { hashSecret, newToken } from "../src/domain/tokens/text.js";
+import { hashSecret, newToken } from "../src/domain/tokens/token-text.js";
 import { startServer } from "./support/app.js";
 import { authorizePath, challenge, deviceCode, deviceGrant, oauthApp, selfRegistered } from "./support/oauth2.js";
 import { insertGrant } from "./support/oauth2-rows.js";

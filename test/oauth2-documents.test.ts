@@ -6,7 +6,7 @@ import { Context } from "../src/domain/kernel/context.js";
 import { type Actor, anonymous } from "../src/domain/kernel/actor.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import type { ClientRow } from "../src/domain/oauth2/clients.js";
-import { findClient } from "../src/domain/oauth2/documents.js";
+import { findClient } from "../src/domain/oauth2/client-documents.js";
 import { userActor } from "./support/actors.js";
 import { type App } from "../src/app.js";
 import { startServer } from "./support/app.js";

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import ipaddr from "ipaddr.js";
-import { type Fetch, mayCall, OutsideError, type OutsideOptions, outsideFetch } from "../src/domain/outside/http.js";
+import { type Fetch, mayCall, OutsideError, type OutsideOptions, outsideFetch } from "../src/infrastructure/http.js";
 
 const thisMachine = [ipaddr.parseCIDR("127.0.0.1/32")];
 

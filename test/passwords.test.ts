@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { DomainError } from "../src/domain/kernel/errors.js";
-import { createPasswords } from "../src/domain/outside/passwords.js";
+import { createPasswords } from "../src/infrastructure/passwords/passwords.js";
 import { checkPassword } from "../src/domain/sign-in/passwords.js";
 
 describe("the password rule", () => {

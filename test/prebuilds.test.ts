@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { reconcilePrebuilds } from "../src/domain/prebuilds/reconciliation.js";
-import type { JobOutcome } from "../src/domain/provisioners/jobs.js";
+import type { JobOutcome } from "../src/domain/provisioners/provisioner-jobs.js";
 import { endBuild } from "./support/builds.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
 import { type Anything, type Person, type World, world } from "./support/world.js";

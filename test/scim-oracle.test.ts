@@ -1,7 +1,7 @@
 // SCIM filters and changes against other evaluations: in memory, in SQL, and by an independent library.
 import { expect } from "chai";
 import { Messages, Schemas, Types } from "scimmy";
-import { changed } from "../src/domain/scim/changes.js";
+import { changed } from "../src/domain/scim/apply-operations.js";
 import { matches, type Values } from "../src/domain/scim/evaluate.js";
 import { parseFilter } from "../src/domain/scim/filter.js";
 import { readOperations } from "../src/domain/scim/operations.js";

@@ -1,7 +1,7 @@
 // SCIM 2.0: what the specification of the area accepts, in both dialects.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
-import { userCountJob } from "../src/domain/users/counts.js";
+import { userCountJob } from "../src/domain/users/user-count.js";
 import { contract, responseValidator } from "./contract/contract.js";
 import { countWaiting } from "./support/locks.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";

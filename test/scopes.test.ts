@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { scopeCatalog } from "../src/domain/authorization/authorization.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/text.js";
+import { newToken } from "../src/domain/tokens/token-text.js";
 import { areas } from "../src/rest/index.js";
 import { goodPassword } from "./support/accounts.js";
 import { type Client, GraphqlFailure, type Person, world } from "./support/world.js";

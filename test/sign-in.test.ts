@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { App } from "../src/app.js";
 import { conversionPurge } from "../src/domain/sign-in/conversions.js";
-import { signInPurge } from "../src/domain/sign-in/providers.js";
+import { signInPurge } from "../src/domain/sign-in/provider-sign-in.js";
 import { startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { readConfig } from "../src/config/config.js";
-import { createMailer, isRefusedForGood, type Mail } from "../src/domain/outside/smtp.js";
+import { createMailer, isRefusedForGood, type Mail } from "../src/infrastructure/smtp.js";
 import { Mailbox } from "./support/mailbox.js";
 
 const certificate = (name: string) => fileURLToPath(new URL(`support/certificates/localhost.${name}`, import.meta.url));

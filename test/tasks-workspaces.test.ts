@@ -1,6 +1,6 @@
 // Tasks and their workspaces: what is done to one concerns the other.
 import { expect } from "chai";
-import { workspaceJobs } from "../src/domain/workspaces/schedule.js";
+import { workspaceJobs } from "../src/domain/workspaces/workspace-jobs.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { remove, start, stop } from "./support/builds.js";
 import { TaskStage } from "./support/tasks.js";

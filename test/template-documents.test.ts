@@ -2,10 +2,14 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { Problems, type Validation } from "../src/domain/kernel/errors.js";
-import { documentJsonSchema, parseDocument, type TemplateDocument } from "../src/domain/templates/documents.js";
+import {
+  documentJsonSchema,
+  parseDocument,
+  type TemplateDocument,
+} from "../src/domain/templates/template-documents.js";
 import { type ParameterSources, resolveParameters } from "../src/domain/templates/parameters.js";
 import { patternProblem, sizeOf } from "../src/domain/templates/values.js";
-import { parseReported } from "../src/domain/templates/reported.js";
+import { parseReported } from "../src/domain/templates/reported-versions.js";
 
 const example = {
   schema: "steward.template/1",

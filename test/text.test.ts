@@ -1,17 +1,16 @@
 import { expect } from "chai";
 import {
   displayNameProblem,
-  emailProblem,
-  groupNameProblem,
   iconProblem,
   isUuid,
   nameProblem,
   proseProblem,
-  realNameProblem,
   textProblem,
   urlProblem,
   utcMoment,
 } from "../src/domain/kernel/text.js";
+import { groupNameProblem } from "../src/domain/groups/groups.js";
+import { emailProblem, realNameProblem } from "../src/domain/users/names.js";
 
 type Problem = (text: string) => string | undefined;
 

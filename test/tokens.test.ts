@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { keyPurge } from "../src/domain/tokens/keys.js";
-import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
+import { keyPurge } from "../src/domain/tokens/api-keys.js";
+import { randomText } from "../src/domain/kernel/ids.js";
+import { newToken, parseToken } from "../src/domain/tokens/token-text.js";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
 import { countWaiting } from "./support/locks.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { DomainError, StartRefused } from "../src/domain/kernel/errors.js";
-import { makeKeyFile, readKeyFile } from "../src/domain/outside/key-file.js";
+import { makeKeyFile, readKeyFile } from "../src/infrastructure/key-file.js";
 import {
   type EncryptionKey,
   newKeyText,
@@ -12,7 +12,7 @@ import {
   readKeys,
   SealBroken,
   Vault,
-} from "../src/domain/outside/vault.js";
+} from "../src/infrastructure/vault.js";
 
 const key = (id: string): EncryptionKey => readKeys(newKeyText(id))![0]!;
 const vaultWith = (...keys: EncryptionKey[]) => {

@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import { createClient } from "graphql-ws";
 import type { App } from "../src/app.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/text.js";
+import { newToken } from "../src/domain/tokens/token-text.js";
 import { startServer } from "./support/app.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { makeProxy, proxiesPath } from "./support/proxies.js";

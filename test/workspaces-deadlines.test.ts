@@ -3,9 +3,8 @@ import { expect } from "chai";
 import { systemActor } from "../src/domain/kernel/actor.js";
 import { Context } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { noteActivity } from "../src/domain/workspaces/deadlines.js";
-import { deadlinesAt } from "../src/domain/workspaces/deadlines.js";
-import { workspaceJobs } from "../src/domain/workspaces/schedule.js";
+import { deadlinesAt, noteActivity } from "../src/domain/workspaces/workspace-schedule.js";
+import { workspaceJobs } from "../src/domain/workspaces/workspace-jobs.js";
 import {
   boxOf,
   createBox,

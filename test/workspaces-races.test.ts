@@ -1,6 +1,6 @@
 // Workspaces under concurrency: claims of prebuilt ones, and builds that compete.
 import { expect } from "chai";
-import { workspaceJobs } from "../src/domain/workspaces/schedule.js";
+import { workspaceJobs } from "../src/domain/workspaces/workspace-jobs.js";
 import { boxOf, createBox, doBuild, readBox, runningBox, start, stop, templateOf } from "./support/builds.js";
 import { world } from "./support/world.js";
 

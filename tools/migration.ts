@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startCluster } from "../src/embedded-postgres/index.js";
+import { startCluster } from "../src/infrastructure/embedded-postgres/index.js";
 import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 

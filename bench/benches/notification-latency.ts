@@ -8,7 +8,7 @@ import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context, type Services } from "../../src/domain/kernel/context.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { notify } from "../../src/domain/notifications/notify.js";
-import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
+import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
 import { ids, memberToken } from "../data.js";
 import { watchPath } from "../inbox.js";
 import type { Bench, Run } from "../run.js";

@@ -10,7 +10,7 @@ import { sql } from "kysely";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { Dispatcher } from "../../src/domain/notifications/dispatch.js";
 import { dispatchHint, notify } from "../../src/domain/notifications/notify.js";
-import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
+import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
 import { ids, members } from "../data.js";
 import { batch, payload, process as processOne, serveQueue } from "./queue.js";
 import { pool } from "./serve.js";

@@ -9,7 +9,7 @@ import { quote } from "../domain/kernel/errors.js";
 import { newId } from "../domain/kernel/ids.js";
 import { claimFaults, type LicenseClaims } from "../domain/licenses/claims.js";
 import { newLicenseKey, signLicense } from "../domain/licenses/issuing.js";
-import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
+import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-keys.js";
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
 import { utcMoment } from "../domain/kernel/text.js";

@@ -3,8 +3,8 @@ import * as z from "zod/mini";
 import { descriptionOf } from "./rules.js";
 import { type Setting, settings } from "./settings.js";
 import { quote } from "../domain/kernel/errors.js";
-import { ownKeyFile } from "../domain/outside/key-file.js";
-import { isOpenToOthers } from "../domain/outside/file-modes.js";
+import { ownKeyFile } from "../infrastructure/key-file.js";
+import { isOpenToOthers } from "../infrastructure/file-modes.js";
 import { isLocal } from "../domain/workspace-proxies/sites.js";
 
 export type { Cidr } from "./rules.js";

@@ -4,8 +4,7 @@ import ipaddr from "ipaddr.js";
 import * as z from "zod/mini";
 import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
-import { folded } from "../domain/kernel/folding.js";
-import { truthOf } from "../domain/kernel/text.js";
+import { folded, truthOf } from "../domain/kernel/text.js";
 import { isLocal, originOf, originRule, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 

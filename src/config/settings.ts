@@ -1,11 +1,12 @@
 import { availableParallelism } from "node:os";
 import { readProviders } from "../domain/external-auth/configuration.js";
 import { readSupportLinks, supportLinksRule } from "../domain/appearance/support-links.js";
-import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
+import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-keys.js";
 import { readToken, tokenRule } from "../domain/licenses/token.js";
-import { keysRule, readKeys } from "../domain/outside/vault.js";
-import { isWebhookSecret, webhookSecretRule } from "../domain/outside/webhook-signatures.js";
-import { emailProblem, nameProblem, urlProblem } from "../domain/kernel/text.js";
+import { keysRule, readKeys } from "../infrastructure/vault.js";
+import { isWebhookSecret, webhookSecretRule } from "../infrastructure/webhook-signatures.js";
+import { urlProblem } from "../domain/kernel/text.js";
+import { emailProblem, usernameProblem } from "../domain/users/names.js";
 import {
   checkedBy,
   cidr,
@@ -82,7 +83,7 @@ const aLicense = readBy((given) => (readToken(given) ? given : undefined), token
 const aUrl = formed(urlProblem, "an http or https URL without user information");
 const someLinks = readBy(readSupportLinks, supportLinksRule);
 const someProviders = checkedBy(readProviders, "a JSON array of providers");
-const aName = formed(nameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
+const aName = formed(usernameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
 const anEmail = formed(emailProblem, "an email address");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
 const lifetime = duration("1m", "3650d");

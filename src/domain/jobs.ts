@@ -9,24 +9,24 @@ import { revocationJob } from "./external-auth/unlinking.js";
 import { minute } from "./kernel/purge.js";
 import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";
-import { idempotencyKeyPurge } from "./notifications/custom.js";
+import { idempotencyKeyPurge } from "./notifications/idempotency-keys.js";
 import { deviceCodePurge } from "./oauth2/device-codes.js";
 import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
 import { unusedClientPurge } from "./oauth2/clients.js";
 import { daemonPurge } from "./provisioners/daemons.js";
-import { jobReaper, unacceptedJobs } from "./provisioners/ends.js";
+import { jobReaper, unacceptedJobs } from "./provisioners/ended-jobs.js";
 import { prebuildsJob } from "./prebuilds/reconciliation.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
-import { loginAddressPurge } from "./sign-in/failures.js";
-import { signInPurge } from "./sign-in/providers.js";
-import { inputPurge } from "./tasks/messages.js";
-import { keyPurge } from "./tokens/keys.js";
-import { userCountJob } from "./users/counts.js";
+import { loginAddressPurge } from "./sign-in/login-failures.js";
+import { signInPurge } from "./sign-in/provider-sign-in.js";
+import { inputPurge } from "./tasks/task-messages.js";
+import { keyPurge } from "./tokens/api-keys.js";
+import { userCountJob } from "./users/user-count.js";
 import { failureReports } from "./workspaces/failure-reports.js";
-import { workspaceJobs } from "./workspaces/schedule.js";
-import { replicaPurge } from "./workspace-proxies/registration.js";
+import { workspaceJobs } from "./workspaces/workspace-jobs.js";
+import { replicaPurge } from "./workspace-proxies/proxy-registration.js";
 
 /** A periodic job. Every replica runs it, so it must be safe to run concurrently. */
 interface Job {

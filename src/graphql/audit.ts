@@ -8,7 +8,7 @@ import {
   listAuditEvents,
 } from "../domain/audit/log.js";
 import { mostCounted } from "../domain/kernel/lists.js";
-import type { Page } from "../domain/kernel/page.js";
+import type { Page } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
 import { enumType } from "./engine/declarations.js";

@@ -7,11 +7,10 @@ import {
   countCap,
   listConnectionLogs,
 } from "../domain/connection-logs/connection-logs.js";
-import { type ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/events.js";
+import { type ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/connection-events.js";
 import { type RecordedConnections, recordConnections } from "../domain/connection-logs/recording.js";
 import { type OrganizationRow, organizationsById } from "../domain/organizations/organizations.js";
-import type { Page } from "../domain/kernel/page.js";
-import type { OrderBy } from "../domain/kernel/paging.js";
+import type { OrderBy, Page } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
 import { Mutates, enumType } from "./engine/declarations.js";

@@ -1,7 +1,7 @@
 import { Ctx, Field, FieldResolver, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { readServerInfo, type ServerInfo, type SignInProvider } from "../domain/deployment/deployment.js";
-import { ProviderName } from "../domain/outside/identity-providers.js";
+import { ProviderName } from "../infrastructure/identity-providers.js";
 import { sendsPasscodes } from "../domain/sign-in/passcodes.js";
 import { Access } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";

@@ -6,7 +6,7 @@ import {
   type EncryptionKeyStatus,
   type EncryptionStatus,
   readEncryptionStatus,
-} from "../domain/encryption/status.js";
+} from "../domain/encryption/encryption-status.js";
 import { mostCounted } from "../domain/kernel/lists.js";
 import { Access } from "./engine/access.js";
 

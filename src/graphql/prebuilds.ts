@@ -5,7 +5,7 @@ import {
   readPrebuildsSettings,
   type UpdatedPrebuildsSettings,
   updatePrebuildsSettings,
-} from "../domain/prebuilds/settings.js";
+} from "../domain/prebuilds/prebuilds-settings.js";
 import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
 

@@ -11,8 +11,8 @@ import {
   revokeApiKey,
   type UpdateApiKey,
   updateApiKey,
-} from "../domain/tokens/keys.js";
-import { TokenKind } from "../domain/tokens/text.js";
+} from "../domain/tokens/api-keys.js";
+import { TokenKind } from "../domain/tokens/token-text.js";
 import { usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
 import { Mutates, enumType } from "./engine/declarations.js";

@@ -1,15 +1,12 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Actor, anonymous } from "../domain/kernel/actor.js";
 import type { Services } from "../domain/kernel/context.js";
-import { forbidden } from "../domain/kernel/errors.js";
 import { cookieOf } from "./cookies.js";
+import { checkCsrf, fromOurPages, isNavigation } from "./csrf.js";
 
 export const sessionHeader = "service-session-token";
 const proxyHeader = "service-proxy-token";
 export const sessionCookie = "service_session_token";
-/** Tells scripts of the origin the CSRF token of the session. */
-export const csrfCookie = "service_csrf_token";
 
 /** Where requests enter. Under `/scim`, cookies and session headers do not count. */
 export type Surface = "api" | "page" | "scim";
@@ -104,28 +101,3 @@ const pathOf = ({ url = "" }: IncomingMessage) => url.split("?", 1)[0]!;
 /** Whether a request to the API carries a credential. */
 export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
   readers.some(({ read, surfaces }) => surfaces.includes("api") && read(request, accessUrl) !== undefined);
-
-/** Whether a page of this server sent the request. Browsers send cookies with cross-site requests as well. */
-export function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {
-  const site = headers["sec-fetch-site"];
-  return site !== undefined ? site === "same-origin" : headers.origin === accessUrl;
-}
-
-const safe = new Set(["GET", "HEAD", "OPTIONS"]);
-
-/** Whether a browser opens a page, from wherever the link is. Browsers without Fetch Metadata do not say. */
-const isNavigation = ({ method = "", headers }: IncomingMessage) =>
-  safe.has(method) && (headers["sec-fetch-site"] === undefined || headers["sec-fetch-mode"] === "navigate");
-
-/** The CSRF token of a session, for the forms of its pages. */
-export const csrfTokenOf = (sessionToken: string) =>
-  createHmac("sha256", sessionToken).update("csrf").digest("base64url");
-
-function checkCsrf({ method = "" }: IncomingMessage, sessionToken: string, csrfToken = ""): void {
-  if (safe.has(method)) return;
-  const given = Buffer.from(csrfToken);
-  const expected = Buffer.from(csrfTokenOf(sessionToken));
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-    throw forbidden("Forbidden.", { detail: "The CSRF token is missing or wrong. Reload the page." });
-  }
-}

@@ -1,5 +1,4 @@
-import { boundedPool } from "../domain/kernel/bounded-pool.js";
-import { turn } from "../domain/kernel/turns.js";
+import { boundedPool, turn } from "../domain/kernel/concurrency.js";
 
 /** The approximate number of characters of a piece, which takes a millisecond or two to write. */
 export const pieceLength = 64 * 1024;

@@ -1,5 +1,5 @@
 import { forbidden } from "../domain/kernel/errors.js";
-import { fromOurPages } from "../http/credentials.js";
+import { fromOurPages } from "../http/csrf.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { accountPage } from "./account.js";
 import { sessionForm } from "./forms.js";

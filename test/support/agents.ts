@@ -1,12 +1,12 @@
 // Started workspaces with the agents of a document, and what speaks for an agent.
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { type CreatedAgent, createAgents } from "../../src/domain/agents/creation.js";
+import { type CreatedAgent, createAgents } from "../../src/domain/agents/create-agents.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { Problems } from "../../src/domain/kernel/errors.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { parseDocument } from "../../src/domain/templates/documents.js";
+import { parseDocument } from "../../src/domain/templates/template-documents.js";
 import { eventually } from "./watchers.js";
 import { insertTemplate, insertWorkspace } from "./workspaces.js";
 import type { Client, Person, World } from "./world.js";

@@ -1,7 +1,7 @@
 // Background jobs that the server repeats by itself, run when a test asks for it.
 import { reconcilePrebuilds } from "../../src/domain/prebuilds/reconciliation.js";
 import { reportFailures } from "../../src/domain/workspaces/failure-reports.js";
-import { workspaceJobs } from "../../src/domain/workspaces/schedule.js";
+import { workspaceJobs } from "../../src/domain/workspaces/workspace-jobs.js";
 import type { World } from "./world.js";
 
 /** Makes the prebuilt workspaces that are missing, and deletes the surplus. */

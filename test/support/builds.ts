@@ -2,20 +2,20 @@
 import type { Context } from "../../src/domain/kernel/context.js";
 import { DomainError, Problems } from "../../src/domain/kernel/errors.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { now } from "../../src/domain/kernel/times.js";
+import { now } from "../../src/domain/kernel/queries.js";
 import { systemContext } from "./app.js";
-import { jobChanged, jobEnded } from "../../src/domain/provisioners/ends.js";
-import { jobFields, type JobOutcome, type JobRow } from "../../src/domain/provisioners/jobs.js";
-import { dailyCostOf, parseDocument, type TemplateDocument } from "../../src/domain/templates/documents.js";
-import { parseReported } from "../../src/domain/templates/reported.js";
-import { documentsById } from "../../src/domain/templates/versions.js";
-import type { BuildResult } from "../../src/domain/workspaces/build-outcomes.js";
+import { jobChanged, jobEnded } from "../../src/domain/provisioners/ended-jobs.js";
+import { jobFields, type JobOutcome, type JobRow } from "../../src/domain/provisioners/provisioner-jobs.js";
+import { dailyCostOf, parseDocument, type TemplateDocument } from "../../src/domain/templates/template-documents.js";
+import { parseReported } from "../../src/domain/templates/reported-versions.js";
+import { documentsById } from "../../src/domain/templates/template-versions.js";
+import type { BuildResult } from "../../src/domain/workspaces/ended-builds.js";
 import {
   findReportedBuild,
   storeBuild,
   type StoredResources,
   storeResources,
-} from "../../src/domain/workspaces/reported.js";
+} from "../../src/domain/workspaces/reported-builds.js";
 import type { Person, World } from "./world.js";
 
 /** A document with one resource, which has an agent and a daily cost. */

@@ -3,7 +3,7 @@
 // "release" closes them; each command is echoed when it is done.
 import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { startCluster } from "../../src/embedded-postgres/index.js";
+import { startCluster } from "../../src/infrastructure/embedded-postgres/index.js";
 
 const silent = () => {};
 const files: number[] = [];

@@ -5,7 +5,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { type Cluster, startCluster } from "../../src/embedded-postgres/index.js";
+import { type Cluster, startCluster } from "../../src/infrastructure/embedded-postgres/index.js";
 
 export interface TestDatabase {
   url: string;

@@ -2,7 +2,7 @@ import { Context } from "../../src/domain/kernel/context.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { notify } from "../../src/domain/notifications/notify.js";
-import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
+import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
 import type { App } from "../../src/app.js";
 
 /** Notifications that `deliver` adds at the same time: those of one inbox wait for each other, on a connection each. */

@@ -1,6 +1,5 @@
 // OAuth2 applications, and what the protocol leaves in the tables: grants with their tokens.
-import { newId } from "../../src/domain/kernel/ids.js";
-import { randomText } from "../../src/domain/tokens/text.js";
+import { newId, randomText } from "../../src/domain/kernel/ids.js";
 import { type Person, type World } from "./world.js";
 import { insertAccessToken, insertClient, insertGrant, insertRefreshToken } from "./oauth2-rows.js";
 

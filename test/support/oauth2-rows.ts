@@ -1,7 +1,7 @@
 // Rows of OAuth2 as the server stores them: the only way in which tests insert them. Times are as Postgres reads them.
 import { newId } from "../../src/domain/kernel/ids.js";
 import { newSecret, type NewSecret } from "../../src/domain/oauth2/secrets.js";
-import { newToken } from "../../src/domain/tokens/text.js";
+import { newToken } from "../../src/domain/tokens/token-text.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";
 

@@ -6,9 +6,9 @@ import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { Problems } from "../../src/domain/kernel/errors.js";
-import { enqueueJob, type NewJob } from "../../src/domain/provisioners/jobs.js";
+import { enqueueJob, type NewJob } from "../../src/domain/provisioners/provisioner-jobs.js";
 import { scoped } from "../../src/domain/provisioners/tags.js";
-import { parseDocument } from "../../src/domain/templates/documents.js";
+import { parseDocument } from "../../src/domain/templates/template-documents.js";
 import { eventually } from "./watchers.js";
 import type { World } from "./world.js";
 

@@ -1,6 +1,6 @@
 // Tasks whose workspaces are built by a daemon of the test, step by step.
 import { sql } from "kysely";
-import { derivedStatus, tasksWithState } from "../../src/domain/tasks/status.js";
+import { derivedStatus, tasksWithState } from "../../src/domain/tasks/task-status.js";
 import type { AgentProgram } from "./agent-api.js";
 import { type Assigned, type Daemon, newKey, Refused, serve } from "./provisioners.js";
 import { Client, type Person, type World } from "./world.js";

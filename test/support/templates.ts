@@ -2,7 +2,7 @@
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import type { JobRow } from "../../src/domain/provisioners/jobs.js";
+import type { JobRow } from "../../src/domain/provisioners/provisioner-jobs.js";
 import { importEnded } from "../../src/domain/templates/version-changes.js";
 import type { Person, World } from "./world.js";
 

@@ -2,8 +2,8 @@
 import { Client as Connection } from "pg";
 import type { App } from "../../src/app.js";
 import { sql } from "kysely";
-import { newId } from "../../src/domain/kernel/ids.js";
-import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
+import { newId, randomText } from "../../src/domain/kernel/ids.js";
+import { hashSecret } from "../../src/domain/tokens/token-text.js";
 import { issueSession } from "../../src/domain/tokens/sessions.js";
 import { startServer, systemContext } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";

@@ -1,9 +1,8 @@
 import { type InferResult, sql } from "kysely";
 import type { AgentUsage } from "../../entities/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
-import { rowById, rowsByKey } from "../kernel/batches.js";
+import { anyOf, rowById, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/any-of.js";
 
 export type { AgentUsage };
 

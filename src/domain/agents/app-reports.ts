@@ -4,12 +4,12 @@ import type { Context } from "../kernel/context.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { isStorable } from "../kernel/text.js";
-import { now } from "../kernel/times.js";
-import { updateTaskStatus } from "../tasks/status.js";
+import { now } from "../kernel/queries.js";
+import { updateTaskStatus } from "../tasks/task-status.js";
 import { appStatusReported } from "../tasks/workspace-events.js";
-import { noteActivity } from "../workspaces/deadlines.js";
+import { noteActivity } from "../workspaces/workspace-schedule.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
-import type { AppHealth, AppState } from "./apps.js";
+import type { AppHealth, AppState } from "./agent-apps.js";
 import { callingAgent, publishChange, taskOfAgent } from "./caller.js";
 
 /** The health of apps by their slugs. */

@@ -3,7 +3,7 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { unauthenticated } from "../kernel/errors.js";
-import { taskHint } from "../tasks/status.js";
+import { taskHint } from "../tasks/task-status.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 
 /** The calling agent. Throws FORBIDDEN for all other callers. */

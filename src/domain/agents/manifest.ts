@@ -4,8 +4,8 @@ import { auditedAs } from "../audit/audit.js";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden } from "../kernel/errors.js";
-import { noSecrets, openSecrets, type OpenedSecrets, recordDelivery } from "../user-secrets/delivery.js";
-import { type AppRow, appsByAgent } from "./apps.js";
+import { noSecrets, openSecrets, type OpenedSecrets, recordDelivery } from "../user-secrets/secret-delivery.js";
+import { type AppRow, appsByAgent } from "./agent-apps.js";
 import { existing } from "./caller.js";
 import { type ScriptRow, scriptsByAgent } from "./scripts.js";
 

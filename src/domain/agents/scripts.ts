@@ -1,9 +1,8 @@
 import type { InferResult } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { anyOf, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { badInput } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import type { AgentRow } from "./agents.js";
 import { callingAgent } from "./caller.js";

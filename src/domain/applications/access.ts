@@ -4,8 +4,8 @@ import type { Context } from "../kernel/context.js";
 import type { UserActor } from "../kernel/actor.js";
 import { authorizeMachine, may } from "../authorization/authorization.js";
 import { DomainError, notFound } from "../kernel/errors.js";
-import { folded, foldedColumn } from "../kernel/folding.js";
-import { parseToken } from "../tokens/text.js";
+import { folded, foldedColumn } from "../kernel/text.js";
+import { parseToken } from "../tokens/token-text.js";
 
 /** An application, given by the names in its URL, and the application key of the visitor. */
 export interface ApplicationReference {

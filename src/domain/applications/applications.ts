@@ -5,12 +5,12 @@ import type { Context } from "../kernel/context.js";
 import { badInput, unauthenticated } from "../kernel/errors.js";
 import { day, purge } from "../kernel/purge.js";
 import { urlProblem } from "../kernel/text.js";
-import { after, now } from "../kernel/times.js";
-import { insertKey, makeRoomForKey } from "../tokens/keys.js";
-import { newToken } from "../tokens/text.js";
+import { after, now } from "../kernel/queries.js";
+import { insertKey, makeRoomForKey } from "../tokens/api-keys.js";
+import { newToken } from "../tokens/token-text.js";
 import { primarySite } from "../workspace-proxies/workspace-proxies.js";
 import { isCovered, serves, type Site } from "../workspace-proxies/sites.js";
-import { sealMessage } from "./messages.js";
+import { sealMessage } from "./sealed-messages.js";
 
 /** The query parameter that carries a message. */
 export const parameter = "steward_application_connect";

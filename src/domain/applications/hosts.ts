@@ -4,7 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { badInput } from "../kernel/errors.js";
 import { isBelow, isCovered } from "../workspace-proxies/sites.js";
 import { parameter, withoutMessage } from "./applications.js";
-import { type OpenedMessage, openMessage } from "./messages.js";
+import { type OpenedMessage, openMessage } from "./sealed-messages.js";
 
 /** A request to an application host. */
 export interface HostRequest {

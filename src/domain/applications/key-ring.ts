@@ -3,9 +3,9 @@ import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { appConnectSecrets } from "../encryption/columns.js";
-import { refuseForgottenKey } from "../encryption/keys.js";
+import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { newId } from "../kernel/ids.js";
-import { takeTurn } from "../kernel/locks.js";
+import { takeTurn } from "../kernel/queries.js";
 
 /** A key derived from a key of the ring for one recipient. It opens only messages to this recipient. */
 export interface AppConnectKey {

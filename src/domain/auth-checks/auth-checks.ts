@@ -1,7 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "../kernel/context.js";
 import { requireUser, type UserActor } from "../kernel/actor.js";
-import { isStoredResource, type ObjectReference, readObjects, readOrganizations, storedResources } from "./stored.js";
+import {
+  isStoredResource,
+  type ObjectReference,
+  readObjects,
+  readOrganizations,
+  storedResources,
+} from "./stored-objects.js";
 import { isPermission, mayOn, type Target } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";

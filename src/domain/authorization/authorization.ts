@@ -1,12 +1,20 @@
 import type { Actor, MachineActor, UserActor } from "../kernel/actor.js";
-import { type Account, type Grant, gives, type MayAssign, type Permitted, permittedBy, type Target } from "./grants.js";
-import { keyMay, permittedToKey } from "./scim-keys.js";
+import {
+  type Account,
+  type Grant,
+  gives,
+  type MayAssign,
+  type Permitted,
+  permittedBy,
+  type Target,
+} from "./permission-grants.js";
+import { keyMay, permittedToKey } from "./scim-key-policy.js";
 import { grants, isMachine, type MachineAction, machinePolicy, type ObjectOf, type Permission } from "./policy.js";
 import { isSiteRole, type OrganizationRole, organizationRoles, type SiteRole, siteRoles } from "./roles.js";
 import { covers, missingScopes, type Need } from "./scopes.js";
 import { forbidden } from "../kernel/errors.js";
 
-export type { Account, Permitted, Target } from "./grants.js";
+export type { Account, Permitted, Target } from "./permission-grants.js";
 export { type Action, isMachine, isPermission, type ObjectOf, type Permission, type Resource } from "./policy.js";
 export {
   isOrganizationRole,

@@ -8,7 +8,7 @@ import {
   only,
   onMembers,
   type Who,
-} from "./grants.js";
+} from "./permission-grants.js";
 
 const owner = holders("owner");
 const templateAdmin = holders("template-admin");

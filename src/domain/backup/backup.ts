@@ -6,10 +6,10 @@ import { databaseTime } from "../../clock.js";
 import { migrations } from "../../entities/migrations/index.js";
 import { version } from "../../program-files.js";
 import { waitForDatabase } from "../deployment/boot.js";
-import { configuredKeys } from "../encryption/keys.js";
+import { configuredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";
-import { type BackupRecord, BackupRefused, writeBackup } from "../outside/backup-file.js";
-import { type EncryptionKey, textOfKeys } from "../outside/vault.js";
+import { type BackupRecord, BackupRefused, writeBackup } from "../../infrastructure/backup-file.js";
+import { type EncryptionKey, textOfKeys } from "../../infrastructure/vault.js";
 import { closeNow, interruptible } from "./connection.js";
 import { type BackupContents, copied, quoted, readContents, tableNames } from "./contents.js";
 

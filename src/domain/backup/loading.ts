@@ -2,7 +2,7 @@ import { finished } from "node:stream/promises";
 import { once } from "node:events";
 import { escapeIdentifier, type PoolClient } from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { type BackupRecord, BackupRefused } from "../outside/backup-file.js";
+import { type BackupRecord, BackupRefused } from "../../infrastructure/backup-file.js";
 import { copied, quoted, type TableContent } from "./contents.js";
 
 /** An index or a foreign key, as the SQL that creates it. */

@@ -2,15 +2,13 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser, type UserActor } from "../kernel/actor.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
-import { folded, foldedColumn } from "../kernel/folding.js";
+import { folded, foldedColumn, isUuid } from "../kernel/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import { type OrderBy, OrderDirection, type PageArguments } from "../kernel/paging.js";
+import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
 import { anyText, moment, oneOf, parseSearch, uuid } from "../kernel/search.js";
-import { isUuid } from "../kernel/text.js";
 import { isReadableUser } from "../users/users.js";
 
 /** Ways to connect to a workspace. */

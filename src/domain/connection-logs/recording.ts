@@ -4,12 +4,12 @@ import { databaseTime } from "../../clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/queries.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { noteActivity } from "../workspaces/deadlines.js";
-import { addressOf, type ConnectionEvent, requireValid, timeOf } from "./events.js";
+import { noteActivity } from "../workspaces/workspace-schedule.js";
+import { addressOf, type ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
 
 /** The number of events that changed the log, and of those that did not. */
 export interface RecordedConnections {

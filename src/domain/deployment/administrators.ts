@@ -1,14 +1,13 @@
 import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
-import { folded, foldedColumn } from "../kernel/folding.js";
-import { newId } from "../kernel/ids.js";
+import { folded, foldedColumn } from "../kernel/text.js";
+import { emailProblem, usernameProblem } from "../users/names.js";
+import { newId, randomText } from "../kernel/ids.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/passwords.js";
-import { emailProblem, nameProblem } from "../kernel/text.js";
-import { now } from "../kernel/times.js";
+import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/credentials.js";
-import { randomText } from "../tokens/text.js";
 
 /** The credentials of an administrator. */
 export interface Administrator {
@@ -35,7 +34,7 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   const { email, username, password: given } = input;
   const problems = new Problems();
   problems.add("email", emailProblem(email));
-  problems.add("username", nameProblem(username));
+  problems.add("username", usernameProblem(username));
   if (given !== undefined) problems.add("password", await passwordProblem(given, input));
   problems.throwIfAny();
 

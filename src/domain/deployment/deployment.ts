@@ -1,5 +1,5 @@
 import { version } from "../../program-files.js";
-import type { ProviderName } from "../outside/identity-providers.js";
+import type { ProviderName } from "../../infrastructure/identity-providers.js";
 import type { Context } from "../kernel/context.js";
 
 /** Public information about this server. */

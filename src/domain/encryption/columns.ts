@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Place, Sealed } from "../outside/vault.js";
+import type { Place, Sealed } from "../../infrastructure/vault.js";
 
 /** An encrypted column. It is stored as three columns of its table: key id, nonce, and ciphertext. */
 interface Layout {

@@ -1,9 +1,9 @@
 import type { Services } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
-import { SealBroken } from "../outside/vault.js";
+import { SealBroken } from "../../infrastructure/vault.js";
 import { type EncryptedColumn, encryptedColumns, type SealedRow } from "./columns.js";
-import { readRegisteredKeys, rejectWrongKeys } from "./keys.js";
-import { encryptionStatus } from "./status.js";
+import { readRegisteredKeys, rejectWrongKeys } from "./encryption-keys.js";
+import { encryptionStatus } from "./encryption-status.js";
 
 /** The result of a rotation. */
 export interface Rotation {

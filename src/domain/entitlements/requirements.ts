@@ -4,7 +4,7 @@ import type { EntitlementSet } from "./state.js";
 import { forbidden } from "../kernel/errors.js";
 
 export type { Feature } from "./features.js";
-export { Entitlement } from "./grants.js";
+export { Entitlement } from "./license-grants.js";
 export type { EntitlementSet } from "./state.js";
 
 /** A `Context`, or the services of a background job. */

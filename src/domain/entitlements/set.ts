@@ -1,7 +1,7 @@
 import type { LicenseClaims } from "../licenses/claims.js";
 import { type FeatureName, featureNames } from "./features.js";
 import type { EntitlementSet, FeatureState, UsagePeriod } from "./state.js";
-import { Entitlement, type Grants, grantsAt, levelAt } from "./grants.js";
+import { Entitlement, type Grants, grantsAt, levelAt } from "./license-grants.js";
 import { monthOf, type Period, type Usage } from "./usage.js";
 import { warningsOf } from "./warnings.js";
 

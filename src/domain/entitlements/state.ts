@@ -1,5 +1,5 @@
 import type { FeatureName } from "./features.js";
-import type { Entitlement } from "./grants.js";
+import type { Entitlement } from "./license-grants.js";
 
 /** The period in which usage of a limited feature is counted. Times are RFC 3339. */
 export interface UsagePeriod {

@@ -1,6 +1,6 @@
 import type { LicenseClaims } from "../licenses/claims.js";
 import type { Feature, FeatureName, LimitFeature } from "./features.js";
-import { Entitlement, grantsAt, levelAt } from "./grants.js";
+import { Entitlement, grantsAt, levelAt } from "./license-grants.js";
 import type { FeatureState } from "./state.js";
 
 const day = 86_400_000;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { databaseTime } from "../../clock.js";
-import { boundedPool } from "../kernel/bounded-pool.js";
+import { boundedPool } from "../kernel/concurrency.js";
 import type { Context, Services } from "../kernel/context.js";
-import { after, now } from "../kernel/times.js";
-import { ProviderUnavailable } from "../outside/external-providers/failures.js";
-import { objectIn, type Received, secondsToWait } from "../outside/external-providers/responses.js";
-import { type Account, accountIn } from "./accounts.js";
+import { after, now } from "../kernel/queries.js";
+import { ProviderUnavailable } from "./provider-failures.js";
+import { objectIn, type Received, secondsToWait } from "./provider-responses.js";
+import { type Account, accountIn } from "./provider-accounts.js";
 import { type LinkRow, readLinkWithTokens } from "./links.js";
 import { type ExternalAuthProvider, isLicensed } from "./providers.js";
 import { isDue, type Refreshed, refreshOnce } from "./refresh.js";

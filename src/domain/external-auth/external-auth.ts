@@ -1,7 +1,7 @@
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
-import { ProviderUnavailable } from "../outside/external-providers/failures.js";
-import { type Account, type Installation, installationsIn } from "./accounts.js";
+import { ProviderUnavailable } from "./provider-failures.js";
+import { type Account, type Installation, installationsIn } from "./provider-accounts.js";
 import { type CheckedLink, checkLink, checkLinks, unchecked } from "./checks.js";
 import { linksOfUsers, readLink, readTokens } from "./links.js";
 import { callerWho, type ExternalAuthProvider, findProvider } from "./providers.js";

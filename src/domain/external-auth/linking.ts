@@ -1,12 +1,12 @@
 import { sql } from "kysely";
 import { auditedAs } from "../audit/audit.js";
-import { refuseForgottenKey } from "../encryption/keys.js";
+import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { hour, purge } from "../kernel/purge.js";
-import { after, now } from "../kernel/times.js";
-import type { TokenSet } from "../outside/external-providers/responses.js";
+import { after, now } from "../kernel/queries.js";
+import type { TokenSet } from "./provider-responses.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { linkHint, noExtra, noRefreshToken, notValidated, sealTokens, storedId } from "./links.js";
 

@@ -1,15 +1,13 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "../encryption/columns.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { after, anyOf, rowsByKey } from "../kernel/queries.js";
 import type { Context, Services } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
 import { minute } from "../kernel/purge.js";
-import { after } from "../kernel/times.js";
-import { SealBroken } from "../outside/vault.js";
-import type { TokenSet } from "../outside/external-providers/responses.js";
-import type { Account } from "./accounts.js";
+import { SealBroken } from "../../infrastructure/vault.js";
+import type { TokenSet } from "./provider-responses.js";
+import type { Account } from "./provider-accounts.js";
 
 /** Milliseconds before its expiry from which on a token is refreshed. */
 export const refreshAhead = minute;

@@ -4,9 +4,9 @@ import { auditedAs } from "../audit/audit.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { after, now } from "../kernel/times.js";
-import { ProviderRefusal, ProviderUnavailable } from "../outside/external-providers/failures.js";
-import type { TokenSet } from "../outside/external-providers/responses.js";
+import { after, now } from "../kernel/queries.js";
+import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
+import type { TokenSet } from "./provider-responses.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import {
   linkHint,

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.js";
-import { SingleFlight } from "../kernel/single-flight.js";
-import { ExternalProviders } from "../outside/external-providers/external-providers.js";
+import { SingleFlight } from "../kernel/concurrency.js";
+import { ExternalProviders } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 
 type Settings = Pick<Config, "externalAuth" | "externalAuthTimeout" | "externalAuthParallel">;

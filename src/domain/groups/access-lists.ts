@@ -1,11 +1,9 @@
 import type { Diff } from "../audit/audit.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { Problems, quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/any-of.js";
 import { isUuid } from "../kernel/text.js";
-import { now } from "../kernel/times.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { type GroupRow, groups, membersAtOnce } from "./groups.js";
 import { lockMembers } from "./memberships.js";

@@ -1,8 +1,8 @@
 import type { InferResult } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/changes.js";
-import { anyOf } from "../kernel/any-of.js";
+import { auditChangesOf } from "../audit/recorded-changes.js";
+import { anyOf } from "../kernel/queries.js";
 import { databaseTime } from "../../clock.js";
 import { Group, GroupAiBudget as Budget } from "../../entities/groups.js";
 import type { Db } from "../../infrastructure/database/database.js";

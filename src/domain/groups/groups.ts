@@ -2,17 +2,19 @@ import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { authorize, permitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
-import { contains, defineList, defineListOfEach, text } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import type { OrderBy, PageArguments } from "../kernel/paging.js";
-import { idNamed } from "../kernel/references.js";
-import { isUuid } from "../kernel/text.js";
+import { contains, defineList, defineListOfEach, idNamed, text } from "../kernel/lists.js";
+import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
+import { isUuid, nameProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
+
+/** The rule of names of groups. */
+export const groupNameProblem = (name: string): string | undefined =>
+  name.toLowerCase() === "everyone" ? "The name Everyone is reserved." : nameProblem(name, 36);
 
 /** The origin of a group: created by a user, or by an identity provider. */
 export const GroupSource = { USER: "user", OIDC: "oidc" } as const;

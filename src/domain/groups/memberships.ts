@@ -2,7 +2,7 @@ import { type Expression, sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/queries.js";
 
 /** Selects the ids of the groups of a user, Everyone included. Everyone has no rows of its own. */
 export const groupIdsOf = (user: string | null | Expression<string>) => sql<string>`

@@ -3,12 +3,11 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, now } from "../kernel/queries.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { wholeNumber } from "../kernel/text.js";
-import { now } from "../kernel/times.js";
 import { hasMember } from "./groups.js";
-import { findMembership } from "./quota.js";
+import { findMembership } from "../workspaces/quotas.js";
 
 /** The AI spending of a user in an organization in the current calendar month (UTC). */
 export interface AiSpend {

@@ -7,22 +7,22 @@ import {
   type SqlBool,
 } from "kysely";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
-import { anyOf } from "./any-of.js";
+import { anyOf } from "./queries.js";
 import type { Context } from "./context.js";
 import { Problems } from "./errors.js";
-import type { Page } from "./page.js";
 import {
   cursor,
   invalidQuery,
   type OrderBy,
   OrderDirection,
   type OrderKey,
+  type Page,
   type PageArguments,
   pageOf,
   type Range,
   readRange,
 } from "./paging.js";
-import { containing } from "./text.js";
+import { containing, isUuid } from "./text.js";
 
 /** A column by which a list is ordered. */
 interface Key<Row> {
@@ -310,3 +310,10 @@ export const contains = (column: string, part: string) =>
  */
 export const inOrganizations = (column: string, ids: readonly string[]) =>
   sql<SqlBool>`${sql.ref(column)} = ${anyOf(ids)} ${sql.raw(plannedForValues)}`;
+
+/** Resolves a reference to an id. Returns an id unchanged, known or not; resolves a name by `find`. */
+export const idNamed = async (
+  ctx: Context,
+  reference: string,
+  find: (ctx: Context, name: string) => Promise<{ id: string }>,
+): Promise<string> => (isUuid(reference) ? reference : (await find(ctx, reference)).id);

@@ -2,8 +2,7 @@ import { type Expression, type SelectQueryBuilder, sql, type SqlBool } from "kys
 import type { Context } from "./context.js";
 import { badInput, Problems } from "./errors.js";
 import { defineListOfEach, integer } from "./lists.js";
-import type { Page } from "./page.js";
-import { placeRule, readRange } from "./paging.js";
+import { type Page, placeRule, readRange } from "./paging.js";
 import { type Batch, type Conditional, type Watch, watching } from "./watching.js";
 
 /** A line of a log. Lines of a log are numbered from 1 on, in their order, and are never changed. */

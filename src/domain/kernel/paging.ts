@@ -1,5 +1,4 @@
 import type { Problems } from "./errors.js";
-import type { Page } from "./page.js";
 import { isStorable, isUuid, utcMoment, wholeNumber } from "./text.js";
 
 /** The paging arguments of lists. Null is the same as absent. */
@@ -140,4 +139,18 @@ export function pageOf<Node>(
     cursor: cursorOf,
     count: isWholeList ? () => Promise.resolve(nodes.length) : count,
   };
+}
+
+/** A page of a list. Methods are evaluated on demand; `count` executes a statement unless the page is the whole list. */
+export interface Page<Node> {
+  nodes: Node[];
+  hasNextPage: boolean;
+  hasPreviousPage: boolean;
+  /** The opaque cursor of a node, for `after` and `before`. */
+  cursor(node: Node): string;
+  /**
+   * The number of matching rows that the caller may read, on all pages. Lists whose counts are limited unless
+   * `isExact` say so.
+   */
+  count(isExact?: boolean): Promise<number>;
 }

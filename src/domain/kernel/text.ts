@@ -1,3 +1,5 @@
+import { sql } from "kysely";
+
 /** Formats of text. Functions named `…Problem` return the violated rule as a sentence, `undefined` for valid text. */
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -50,47 +52,27 @@ export const wholeNumber = (least: number, most: number): string => `Must be a w
 const namePattern = /^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$/;
 const reservedNames = new Set(["new", "create", "me", "default"]);
 
-function nameOfLengthProblem(text: string, longest: number): string | undefined {
+/** Names in URLs: of users, organizations, templates, workspaces, tasks, and groups. */
+export function nameProblem(text: string, longest = 32): string | undefined {
   if (text.length > longest || !namePattern.test(text))
     return `Must be 1 to ${longest} letters, digits and single hyphens between them.`;
   return reservedNames.has(text.toLowerCase()) ? "This name is reserved." : undefined;
 }
 
-/** Names of users, organizations, templates, workspaces and tasks. */
-export const nameProblem = (text: string): string | undefined => nameOfLengthProblem(text, 32);
-
-/** Names of groups other than Everyone. */
-export const groupNameProblem = (text: string): string | undefined =>
-  text.toLowerCase() === "everyone" ? "The name Everyone is reserved." : nameOfLengthProblem(text, 36);
-
 const atMost = (text: string, longest: number): string | undefined =>
   text.length > longest && Array.from(text).length > longest ? `Must be at most ${longest} characters.` : undefined;
 
-const labelProblem = (text: string, longest: number): string | undefined =>
+/** Names that people read: one line without white space around it. */
+export const labelProblem = (text: string, longest: number): string | undefined =>
   textProblem(text) ??
   atMost(text, longest) ??
   (text.trim() === text ? undefined : "Must not begin or end with white space.");
 
 export const displayNameProblem = (text: string): string | undefined => labelProblem(text, 64);
 
-/** Real names of users. */
-export const realNameProblem = (text: string): string | undefined => labelProblem(text, 128);
-
 /** Free text, such as descriptions. */
 export const proseProblem = (text: string, longest: number): string | undefined =>
   textProblem(text) ?? atMost(text, longest);
-
-// RFC 5321 addresses without quoted strings and address literals, Unicode included.
-const emailPattern =
-  /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
-
-/** To be called with "" for an absent address. */
-export const emailProblem = (text: string): string | undefined => {
-  if (text === "") return "Is required.";
-  return Buffer.byteLength(text) <= 254 && emailPattern.test(text)
-    ? undefined
-    : "Must be one email address of at most 254 bytes.";
-};
 
 /** Whether `text` is an HTTP URL that all parsers read alike: without user information, backslashes and white space. */
 const isUrl = (text: string): boolean =>
@@ -114,3 +96,15 @@ export const iconProblem = (text: string): string | undefined =>
 
 /** The `like` pattern of texts that contain `part`. */
 export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;
+
+/**
+ * Folds an email or username for comparison: A to Z become lower case, all other characters stay unchanged. Unicode
+ * case folding is unsuitable: the Kelvin sign would match k, and with it the account of another user.
+ */
+export const folded = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+/** The same folding in SQL, independent of the locale of the database. Unique indexes use the same expression. */
+export const foldedSql = (text: string): string => `lower(${text} collate "C")`;
+
+/** A folded column, as unique indexes have it. */
+export const foldedColumn = (column: string) => sql<string>`lower(${sql.ref(column)} collate "C")`;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { quote } from "../kernel/errors.js";
 import { isObject } from "../kernel/json.js";
-import { emailProblem } from "../kernel/text.js";
+import { emailProblem } from "../users/names.js";
 
 /** The last second of the year 9999, the maximum of RFC 3339. */
 const lastSecond = 253_402_300_799;

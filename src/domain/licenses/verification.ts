@@ -1,7 +1,7 @@
 import { compactVerify } from "jose";
 import { quote } from "../kernel/errors.js";
 import { claimFaults, isTime, type LicenseClaims } from "./claims.js";
-import type { LicenseKeys } from "./keys.js";
+import type { LicenseKeys } from "./license-keys.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 
 /** The result of a verification: the claims, or the faults. */

@@ -8,16 +8,16 @@ import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../kernel/events.js";
 import { newId } from "../kernel/ids.js";
 import { type Attempt, backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
-import { after, now } from "../kernel/times.js";
-import { retryAfterIn } from "../outside/retry-after.js";
-import { isRefusedForGood } from "../outside/smtp.js";
-import { SealBroken } from "../outside/vault.js";
+import { after, now } from "../kernel/queries.js";
+import { retryAfterIn } from "../../infrastructure/retry-after.js";
+import { isRefusedForGood } from "../../infrastructure/smtp.js";
+import { SealBroken } from "../../infrastructure/vault.js";
 import { mailOf } from "./mail.js";
 import { plainText } from "./markdown.js";
 import { allTransports, type Transport } from "./methods.js";
 import type { MessageState } from "./messages.js";
 import { dispatchHint } from "./notify.js";
-import { templateWithId } from "./templates/templates.js";
+import { templateWithId } from "./templates/all-templates.js";
 import { unsubscribeUrl } from "./unsubscribing.js";
 
 /** How an attempt ended. `detail` is stored and shown to administrators: it must not contain secrets. */

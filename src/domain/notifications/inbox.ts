@@ -4,13 +4,11 @@ import type { Database, Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, now } from "../kernel/queries.js";
 import { defineList, time } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import { invalidQuery, OrderDirection, type PageArguments } from "../kernel/paging.js";
+import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { hour } from "../kernel/purge.js";
 import { isUuid } from "../kernel/text.js";
-import { now } from "../kernel/times.js";
 
 /** The notifications in the inbox of a user. */
 export const notificationsOf = (db: Db, userId: string | Expression<string>) =>

@@ -1,19 +1,15 @@
 import { type InferResult, sql } from "kysely";
 import { authorize } from "../authorization/authorization.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
-import { defineList, time } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import { OrderDirection, type PageArguments } from "../kernel/paging.js";
+import { defineList, idNamed, time } from "../kernel/lists.js";
+import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
-import { idNamed } from "../kernel/references.js";
-import { now } from "../kernel/times.js";
 import { findUser } from "../users/users.js";
 import type { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";
-import { accountNotifications } from "./templates/accounts.js";
+import { accountNotifications } from "./templates/account-notifications.js";
 
 export const MessageState = {
   PENDING: "pending",

@@ -4,7 +4,7 @@ import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import type { NotificationTemplate } from "./templates/template.js";
-import { templates, templateWithId } from "./templates/templates.js";
+import { templates, templateWithId } from "./templates/all-templates.js";
 
 /** How notifications reach users. The inbox is part of the server; the others need a configured receiver. */
 export const DeliveryMethod = { SMTP: "smtp", WEBHOOK: "webhook", INBOX: "inbox" } as const;

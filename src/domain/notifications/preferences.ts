@@ -3,13 +3,13 @@ import { databaseTime } from "../../clock.js";
 import type { Schema } from "../../entities/schema.js";
 import { auditedAs, type Diff } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
-import { insertAll } from "../kernel/bulk.js";
+import { insertAll } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { findUser, lockUser, userTarget } from "../users/users.js";
 import { DeliveryMethod } from "./methods.js";
 import type { NotificationTemplate } from "./templates/template.js";
-import { templates, templateWithId } from "./templates/templates.js";
+import { templates, templateWithId } from "./templates/all-templates.js";
 
 /** The choice of a user about a template. */
 export interface PreferenceRow {

@@ -4,7 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
 import { proseProblem } from "../kernel/text.js";
 import { type Notification, notify, oncePerHour } from "./notify.js";
-import { workspaceNotifications } from "./templates/workspaces.js";
+import { workspaceNotifications } from "./templates/workspace-notifications.js";
 
 /** A resource of a workspace that can run out. */
 export const AgentResource = { MEMORY: "memory", DISK: "disk" } as const;

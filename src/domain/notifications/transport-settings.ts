@@ -8,7 +8,7 @@ import { authorize } from "../authorization/authorization.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
-import { isWebhookSecret, newWebhookSecret, webhookSecretRule } from "../outside/webhook-signatures.js";
+import { isWebhookSecret, newWebhookSecret, webhookSecretRule } from "../../infrastructure/webhook-signatures.js";
 import {
   openTransports,
   type StoredTransport,

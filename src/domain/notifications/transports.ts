@@ -4,9 +4,9 @@ import type { Config } from "../../config/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
 import type { Events, Subscription } from "../kernel/events.js";
-import { createMailer, type Mailer } from "../outside/smtp.js";
-import type { Vault } from "../outside/vault.js";
-import { createWebhook, type Webhook } from "../outside/webhook.js";
+import { createMailer, type Mailer } from "../../infrastructure/smtp.js";
+import type { Vault } from "../../infrastructure/vault.js";
+import { createWebhook, type Webhook } from "../../infrastructure/webhook.js";
 
 /** The settings of the configuration that owners can change at run time, by transport and field. */
 export const transportSettings = {

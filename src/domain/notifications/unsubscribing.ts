@@ -3,11 +3,11 @@ import { databaseTime } from "../../clock.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { folded } from "../kernel/folding.js";
+import { folded } from "../kernel/text.js";
 import { day } from "../kernel/purge.js";
-import { now } from "../kernel/times.js";
+import { now } from "../kernel/queries.js";
 import type { NotificationTemplate } from "./templates/template.js";
-import { templateWithId } from "./templates/templates.js";
+import { templateWithId } from "./templates/all-templates.js";
 
 /** The path of the page on which recipients of mail unsubscribe. */
 const path = "/notifications/unsubscribe";

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/any-of.js";
-import { oauthFailure } from "./failures.js";
+import { anyOf } from "../kernel/queries.js";
+import { oauthFailure } from "./oauth-errors.js";
 
 /** Maximum number of resources in a request, and bytes of each. */
 export const mostResources = 16;

@@ -1,10 +1,10 @@
 import { databaseTime } from "../../clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { now } from "../kernel/times.js";
-import { isSecretOf } from "../tokens/text.js";
+import { now } from "../kernel/queries.js";
+import { isSecretOf } from "../tokens/token-text.js";
 import type { AuthMethod, ClientRow, GrantType } from "./clients.js";
-import { oauthFailure } from "./failures.js";
+import { oauthFailure } from "./oauth-errors.js";
 import { isStale, type KnownClient } from "./recent-clients.js";
 import { parseSecret } from "./secrets.js";
 

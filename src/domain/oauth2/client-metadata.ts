@@ -5,9 +5,9 @@ import { isDeeper } from "../kernel/json.js";
 import { proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
-import type { OAuthErrorCode } from "./failures.js";
+import type { OAuthErrorCode } from "./oauth-errors.js";
 import { type RedirectKind, redirectTarget, redirectUrisProblems } from "./redirect-uris.js";
-import { scopeProblem, splitScope } from "./scopes.js";
+import { scopeProblem, splitScope } from "./requested-scopes.js";
 
 /**
  * The metadata of an application (RFC 7591 §2), from a registration or a metadata document. Null and empty values

@@ -1,19 +1,17 @@
 import type { InferResult } from "kysely";
 import { databaseTime } from "../../clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, notFound } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
-import { now } from "../kernel/times.js";
 import { newId } from "../kernel/ids.js";
 import { lockApp } from "./apps.js";
 import { revokeGrantsOfSecret } from "./grants.js";
 import { newSecret, parseSecret } from "./secrets.js";
 import { clientHint } from "../tokens/credentials.js";
-import { isSecretOf } from "../tokens/text.js";
+import { isSecretOf } from "../tokens/token-text.js";
 
 const fields = ["id", "clientId", "suffix", "createdAt", "lastUsedAt", "expiresAt"] as const;
 

@@ -1,10 +1,9 @@
 import { type InferResult, sql } from "kysely";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, rowById } from "../kernel/queries.js";
 import { hour } from "../kernel/purge.js";
 import { isUuid } from "../kernel/text.js";
-import { rowById } from "../kernel/batches.js";
 
 /** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
 export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;

@@ -1,11 +1,11 @@
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation, unauthenticated } from "../kernel/errors.js";
-import { now } from "../kernel/times.js";
+import { now } from "../kernel/queries.js";
 import { type ClientRow, clientIdOf } from "./clients.js";
-import { oauthFailure } from "./failures.js";
+import { oauthFailure } from "./oauth-errors.js";
 import { createGrant, type NewGrant } from "./grants.js";
-import { type DescribedScope, describe } from "./scopes.js";
+import { type DescribedScope, describe } from "./requested-scopes.js";
 
 /** A request of an application for access, as the user sees it. */
 export interface AccessRequest {

@@ -4,9 +4,9 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { after, now } from "../kernel/times.js";
+import { after, now } from "../kernel/queries.js";
 import { hour, purge } from "../kernel/purge.js";
-import { randomText } from "../tokens/text.js";
+import { randomText } from "../kernel/ids.js";
 import { requestedAudiences } from "./audiences.js";
 import {
   authenticateClient,
@@ -17,10 +17,10 @@ import {
 import { clientsById } from "./clients.js";
 import { type AccessRequest, denyAccess, grantAccess, type PresentedRequest, presented } from "./consent.js";
 import { type DeviceExchange, invalidGrant } from "./exchange.js";
-import { oauthFailure, requireValues } from "./failures.js";
-import { requestedScopes, requireWithin } from "./scopes.js";
+import { oauthFailure, requireValues } from "./oauth-errors.js";
+import { requestedScopes, requireWithin } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
-import { requireOAuth2 } from "./settings.js";
+import { requireOAuth2 } from "./oauth2-settings.js";
 
 /** A device authorization request (RFC 8628 §3.1). */
 export interface StartOAuth2Device extends ClientCredentials {

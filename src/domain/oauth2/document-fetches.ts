@@ -1,14 +1,13 @@
 import { LRUCache } from "lru-cache";
 import { databaseTime } from "../../clock.js";
 import type { Config } from "../../config/config.js";
-import { boundedPool } from "../kernel/bounded-pool.js";
+import { boundedPool, SingleFlight } from "../kernel/concurrency.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
-import { SingleFlight } from "../kernel/single-flight.js";
 import { isObject } from "../kernel/json.js";
 import { hour, minute } from "../kernel/purge.js";
-import { addressesOf, type Fetch, mayCall, outsideFetch } from "../outside/http.js";
-import { mayCallInside } from "../outside/inside-addresses.js";
-import { oauthFailure } from "./failures.js";
+import { addressesOf, type Fetch, mayCall, outsideFetch } from "../../infrastructure/http.js";
+import { mayCallInside } from "../../infrastructure/inside-addresses.js";
+import { oauthFailure } from "./oauth-errors.js";
 
 /** A metadata document that was fetched. */
 export interface ClientDocument {

@@ -2,12 +2,12 @@ import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
-import { after, now } from "../kernel/times.js";
+import { after, now } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
-import { isSecretOf, newToken } from "../tokens/text.js";
+import { isSecretOf, newToken } from "../tokens/token-text.js";
 import { type AuthenticatedClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
 import type { GrantType } from "./clients.js";
-import { oauthFailure } from "./failures.js";
+import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 

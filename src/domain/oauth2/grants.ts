@@ -4,18 +4,15 @@ import { authorize, permitted, sees } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
-import { after, now } from "../kernel/times.js";
+import { after, anyOf, now, rowById } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
 import { defineList } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import { OrderDirection, type PageArguments } from "../kernel/paging.js";
+import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { day, purge } from "../kernel/purge.js";
 import { userHint } from "../tokens/credentials.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
-import { requireOAuth2 } from "./settings.js";
-import { rowById } from "../kernel/batches.js";
+import { requireOAuth2 } from "./oauth2-settings.js";
 
 /** Why a grant ended before its time. */
 export const RevokeReason = {

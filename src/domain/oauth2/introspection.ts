@@ -1,9 +1,9 @@
 import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
 import { authenticateClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
-import { requireValues } from "./failures.js";
+import { requireValues } from "./oauth-errors.js";
 import { findIssuedToken, type IssuedToken } from "./issued.js";
-import { requireOAuth2 } from "./settings.js";
+import { requireOAuth2 } from "./oauth2-settings.js";
 
 /** A request to introspect a token (RFC 7662 §2.1). */
 export interface IntrospectOAuth2Token extends ClientCredentials {

@@ -1,7 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { isSecretOf, parseToken } from "../tokens/text.js";
+import { isSecretOf, parseToken } from "../tokens/token-text.js";
 import { parseSecret } from "./secrets.js";
 
 type Kind = "access" | "refresh";

@@ -1,7 +1,7 @@
 import { scopeCatalog } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { AuthMethod, GrantType } from "./clients.js";
-import { mayRegister, requireOAuth2 } from "./settings.js";
+import { mayRegister, requireOAuth2 } from "./oauth2-settings.js";
 
 /** The metadata of an authorization server (RFC 8414 §2). */
 export interface ServerMetadata {

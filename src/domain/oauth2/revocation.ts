@@ -1,9 +1,9 @@
 import type { Context } from "../kernel/context.js";
 import { authenticateClient, type ClientCredentials, identifyClient } from "./client-authentication.js";
-import { requireValues } from "./failures.js";
+import { requireValues } from "./oauth-errors.js";
 import { revokeGrants } from "./grants.js";
 import { findIssuedToken } from "./issued.js";
-import { requireOAuth2 } from "./settings.js";
+import { requireOAuth2 } from "./oauth2-settings.js";
 
 /** A request to revoke a token (RFC 7009 §2.1). The type of the token is visible in its text: a hint is not needed. */
 export interface RevokeOAuth2Token extends ClientCredentials {

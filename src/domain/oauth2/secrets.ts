@@ -1,4 +1,4 @@
-import { hashSecret, randomParts } from "../tokens/text.js";
+import { hashSecret, randomParts } from "../tokens/token-text.js";
 
 /** The secrets of the protocol other than access tokens, and the letter of each in its text. */
 const letters = {

@@ -24,10 +24,10 @@ import {
   rotateRefreshToken,
   useServiceAccount,
 } from "./exchange.js";
-import { oauthFailure, requireValues } from "./failures.js";
+import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { isRegistered } from "./redirect-uris.js";
-import { coversAll, requestedScopes, requireWithin } from "./scopes.js";
-import { requireOAuth2 } from "./settings.js";
+import { coversAll, requestedScopes, requireWithin } from "./requested-scopes.js";
+import { requireOAuth2 } from "./oauth2-settings.js";
 
 const { AUTHORIZATION_CODE: C, REFRESH_TOKEN: R, CLIENT_CREDENTIALS: K, DEVICE_CODE: D } = GrantType;
 

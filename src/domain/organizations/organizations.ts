@@ -3,19 +3,17 @@ import { databaseTime } from "../../clock.js";
 import { Organization } from "../../entities/organizations.js";
 import type { Schema } from "../../entities/schema.js";
 import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/changes.js";
+import { auditChangesOf } from "../audit/recorded-changes.js";
 import { authorize, may, permitted, sees } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { given } from "../kernel/given.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, now, rowById } from "../kernel/queries.js";
 import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
-import { now } from "../kernel/times.js";
 import { userHint } from "../tokens/credentials.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
-import { rowById } from "../kernel/batches.js";
 
 const allOrganizations = (db: QueryCreator<Schema>) =>
   db

@@ -7,14 +7,14 @@ import { Context, type Services } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { minute } from "../kernel/purge.js";
-import { after, now } from "../kernel/times.js";
+import { after, now } from "../kernel/queries.js";
 import { resolveParameters } from "../templates/parameters.js";
-import { documentsById } from "../templates/versions.js";
+import { documentsById } from "../templates/template-versions.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { createBuild } from "../workspaces/builds.js";
-import { openStatuses } from "../workspaces/status.js";
+import { openStatuses } from "../workspaces/build-status.js";
 import { workspaces, workspacesById } from "../workspaces/workspaces.js";
-import { readPrebuildsSettings } from "./settings.js";
+import { readPrebuildsSettings } from "./prebuilds-settings.js";
 
 /** Unclaimed workspaces `w` with their presets `p` and templates `t`. */
 const unclaimed = (db: Db) =>

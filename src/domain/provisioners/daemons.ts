@@ -2,18 +2,17 @@ import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { anyOf, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
 import { readEach } from "../kernel/lists.js";
 import { day, purge } from "../kernel/purge.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { endJobsOf } from "./ends.js";
-import { type JobRow, jobsWithSubjects, presenceHint, templateNames } from "./jobs.js";
-import type { ProvisionerKeyRow } from "./keys.js";
+import { endJobsOf } from "./ended-jobs.js";
+import { type JobRow, jobsWithSubjects, presenceHint, templateNames } from "./provisioner-jobs.js";
+import type { ProvisionerKeyRow } from "./provisioner-keys.js";
 import { isOnline } from "./matching.js";
-import { reservedKeys } from "./tokens.js";
+import { reservedKeys } from "./provisioner-key-tokens.js";
 
 /** The current activity of a daemon. */
 export const ProvisionerDaemonStatus = { OFFLINE: "offline", IDLE: "idle", BUSY: "busy" } as const;

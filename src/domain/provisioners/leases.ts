@@ -3,11 +3,11 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, Problems } from "../kernel/errors.js";
 import { isStorable } from "../kernel/text.js";
-import { after, now } from "../kernel/times.js";
-import { hashSecret } from "../tokens/text.js";
-import type { BuildResult } from "../workspaces/build-outcomes.js";
-import { jobChanged, jobEnded } from "./ends.js";
-import { daemonHint, type JobErrorCode, jobFields, type JobOutcome } from "./jobs.js";
+import { after, now } from "../kernel/queries.js";
+import { hashSecret } from "../tokens/token-text.js";
+import type { BuildResult } from "../workspaces/ended-builds.js";
+import { jobChanged, jobEnded } from "./ended-jobs.js";
+import { daemonHint, type JobErrorCode, jobFields, type JobOutcome } from "./provisioner-jobs.js";
 
 /** A job, and the token with which its daemon reports on it. */
 export interface Leased {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/queries.js";
 
 // Rules that decide which daemon `d` may run which job `j`, and what they mean for the jobs that wait.
 

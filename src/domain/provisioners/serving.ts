@@ -7,9 +7,9 @@ import { notFound, Problems, quote } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { cleaned } from "../kernel/text.js";
 import { findAnyOrganization, findOrganization } from "../organizations/organizations.js";
-import { protocolVersion, registerDaemon } from "./registration.js";
+import { protocolVersion, registerDaemon } from "./daemon-registration.js";
 import { scoped, tagProblem } from "./tags.js";
-import { daemonNameProblem, isReservedKey, type ProvisionerKeyHolder } from "./tokens.js";
+import { daemonNameProblem, isReservedKey, type ProvisionerKeyHolder } from "./provisioner-key-tokens.js";
 
 /** The parameters with which a daemon connects. */
 export interface ServeRequest {

@@ -3,7 +3,7 @@ import type { RequestDetails } from "../kernel/request.js";
 import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import { rateLimited } from "../kernel/errors.js";
-import { folded } from "../kernel/folding.js";
+import { folded } from "../kernel/text.js";
 import { LabeledCounter } from "../kernel/labeled-counter.js";
 import { LocalCounters } from "./local.js";
 import { SharedCounters } from "./shared.js";

@@ -2,13 +2,13 @@ import { isLostRace } from "../../infrastructure/database/availability.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, quote } from "../kernel/errors.js";
 import { isObject } from "../kernel/json.js";
-import { checkDocument, type Json, member } from "./documents.js";
+import { checkDocument, type Json, member } from "./scim-documents.js";
 import { fault } from "./faults.js";
-import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "./groups.js";
+import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "./scim-groups.js";
 import { provisionerOf } from "./provisioner.js";
 import { locationOf } from "./user-rows.js";
-import { createScimUser, deleteScimUser, patchScimUser, replaceScimUser } from "./users.js";
-import { type Versioned, versionTag } from "./versions.js";
+import { createScimUser, deleteScimUser, patchScimUser, replaceScimUser } from "./scim-users.js";
+import { type Versioned, versionTag } from "./etags.js";
 
 /**
  * The result of an operation (RFC 7644 §3.7). Failed operations have a failure instead of a status, and the location of

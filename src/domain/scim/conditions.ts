@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
-import { folded } from "../kernel/folding.js";
+import { folded } from "../kernel/text.js";
 import { fault } from "./faults.js";
 import type { Comparison, Filter, Target } from "./filter.js";
 import { leafOf, type Place } from "./paths.js";

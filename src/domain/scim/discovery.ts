@@ -1,7 +1,7 @@
 import type { Context } from "../kernel/context.js";
 import { forbidden, notFound } from "../kernel/errors.js";
 import type { Values } from "./evaluate.js";
-import { listResponse } from "./messages.js";
+import { listResponse } from "./scim-messages.js";
 import { type Attribute, type ResourceType, resourceTypes, type Schema, schemas } from "./schema.js";
 
 type Configured = Pick<Context, "config">;

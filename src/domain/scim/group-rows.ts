@@ -1,13 +1,12 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { folded } from "../kernel/folding.js";
+import { folded, isUuid } from "../kernel/text.js";
 import { notFound } from "../kernel/errors.js";
-import { isUuid } from "../kernel/text.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
-import { isSeen, type MemberRow, memberValues } from "./members.js";
+import { isSeen, type MemberRow, memberValues } from "./scim-members.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { groupType, groupUrn } from "./schema.js";
 import { groupDisplay, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";

@@ -1,6 +1,6 @@
 import { DomainError, Problems, quote } from "../kernel/errors.js";
 import { isObject } from "../kernel/json.js";
-import { checkDocument, type Json, member, readValue, throwFaults } from "./documents.js";
+import { checkDocument, type Json, member, readValue, throwFaults } from "./scim-documents.js";
 import { fault } from "./faults.js";
 import { parsePath, type Target } from "./filter.js";
 import { extensionNamed, requireSafe } from "./paths.js";

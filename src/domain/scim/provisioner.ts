@@ -2,12 +2,11 @@ import { sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
 import { authorize, authorizeMachine, may, permitted } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
-import { anyOf } from "../kernel/any-of.js";
+import { after, anyOf, now } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { after, now } from "../kernel/times.js";
 import { type FoundUser, userTarget } from "../users/users.js";
-import { defaultSource } from "./keys.js";
+import { defaultSource } from "./scim-keys.js";
 
 /** Who provisions: an identity provider with its key, or a user with the rights of its own. */
 export interface Provisioner {

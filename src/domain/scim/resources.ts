@@ -4,15 +4,15 @@ import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import { parseFilter } from "./filter.js";
 import { groupResource } from "./group-rows.js";
-import { listScimGroups, type ScimGroup } from "./groups.js";
-import { membersByGroup } from "./members.js";
-import type { Listed, ListQuery } from "./lists.js";
-import { listResponse } from "./messages.js";
+import { listScimGroups, type ScimGroup } from "./scim-groups.js";
+import { membersByGroup } from "./scim-members.js";
+import type { Listed, ListQuery } from "./scim-lists.js";
+import { listResponse } from "./scim-messages.js";
 import { isSelective, names, projected, type Projection } from "./projection.js";
 import { groupType, type ResourceType, userType } from "./schema.js";
 import { locationOf, userResource } from "./user-rows.js";
-import { listScimUsers, type ScimUser } from "./users.js";
-import { hasVersion, versionTag } from "./versions.js";
+import { listScimUsers, type ScimUser } from "./scim-users.js";
+import { hasVersion, versionTag } from "./etags.js";
 
 /** A user or a group as SCIM clients see it. `isListed` leaves out what is only sent for a single resource. */
 export type ScimResource = { isListed?: boolean } & (({ kind: "User" } & ScimUser) | ({ kind: "Group" } & ScimGroup));

@@ -1,9 +1,8 @@
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { folded, foldedColumn } from "../kernel/folding.js";
-import { anyOf } from "../kernel/any-of.js";
-import { now } from "../kernel/times.js";
+import { folded, foldedColumn } from "../kernel/text.js";
+import { anyOf, now } from "../kernel/queries.js";
 import type { UserStatus } from "../users/users.js";
 import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";

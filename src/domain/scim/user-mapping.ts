@@ -1,8 +1,8 @@
 import { Problems } from "../kernel/errors.js";
-import { folded } from "../kernel/folding.js";
-import { emailProblem, iconProblem, nameProblem } from "../kernel/text.js";
+import { folded, iconProblem } from "../kernel/text.js";
+import { emailProblem, usernameProblem } from "../users/names.js";
 import type { AccountChange } from "../users/accounts.js";
-import { checkSize, throwFaults } from "./documents.js";
+import { checkSize, throwFaults } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 
@@ -110,7 +110,7 @@ const longestUsername = 32;
 /** The username that stands for a userName: its local part, else that of the email, else `user`. */
 export function usernameFor(userName: string, email: string): string {
   const bases = [userName, email].map((text) => slug(text.split("@", 1)[0]!, longestUsername));
-  return bases.find((base) => nameProblem(base) === undefined) ?? "user";
+  return bases.find((base) => usernameProblem(base) === undefined) ?? "user";
 }
 
 /** Usernames that are tried in order, and after which one with a random suffix is used. */

@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { folded, foldedColumn } from "../kernel/folding.js";
+import { folded, foldedColumn } from "../kernel/text.js";
 
 /** Whether the user `u` has a userName at an identity provider: without one, it is known by its username. */
 export const hasUserName = sql<SqlBool>`exists(

@@ -2,15 +2,14 @@ import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { folded, foldedSql } from "../kernel/folding.js";
-import { containing, isUuid } from "../kernel/text.js";
-import { numberOfUsers } from "../users/counts.js";
+import { containing, folded, foldedSql, isUuid } from "../kernel/text.js";
+import { numberOfUsers } from "../users/user-count.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { enterpriseUrn, type ResourceType, userType, userUrn } from "./schema.js";
-import { type Versioned, versionColumn, versionTag } from "./versions.js";
+import { type Versioned, versionColumn, versionTag } from "./etags.js";
 
 /** Users `u`, with the link `l` of a source and the link `n` that has the userName. */
 export const linkedUsers = (db: Db, { source }: Pick<Provisioner, "source">) =>

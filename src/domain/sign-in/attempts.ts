@@ -5,9 +5,9 @@ import type { Seals } from "../deployment/seals.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
-import { type IdentityProvider, newQuestion, type Question } from "../outside/identity-providers.js";
-import { hashSecret } from "../tokens/text.js";
-import { type SignedIn, signInThroughProvider } from "./providers.js";
+import { type IdentityProvider, newQuestion, type Question } from "../../infrastructure/identity-providers.js";
+import { hashSecret } from "../tokens/token-text.js";
+import { type SignedIn, signInThroughProvider } from "./provider-sign-in.js";
 
 /** Lifetime of an attempt in seconds. */
 const lifetime = 600;

@@ -1,11 +1,12 @@
 import type { Context } from "../kernel/context.js";
 import { mayOn } from "../authorization/authorization.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
-import { accountWithId, givenPasswordProblem, identified, isUnchanged, verify } from "./accounts.js";
-import type { ProviderName } from "../outside/identity-providers.js";
-import { hashSecret, randomText } from "../tokens/text.js";
-import { after, now } from "../kernel/times.js";
-import { folded } from "../kernel/folding.js";
+import { accountWithId, givenPasswordProblem, identified, isUnchanged, verify } from "./sign-in-accounts.js";
+import type { ProviderName } from "../../infrastructure/identity-providers.js";
+import { randomText } from "../kernel/ids.js";
+import { hashSecret } from "../tokens/token-text.js";
+import { after, now } from "../kernel/queries.js";
+import { folded } from "../kernel/text.js";
 import { minute, purge } from "../kernel/purge.js";
 import { findUser, type FoundUser } from "../users/users.js";
 

@@ -12,10 +12,10 @@ import {
   refused,
   verify,
   wrongPassword,
-} from "./accounts.js";
-import { now } from "../kernel/times.js";
-import { counted } from "./counts.js";
-import { limitFailures, rememberAddress } from "./failures.js";
+} from "./sign-in-accounts.js";
+import { now } from "../kernel/queries.js";
+import { counted } from "./counted-sign-ins.js";
+import { limitFailures, rememberAddress } from "./login-failures.js";
 import { passwordProblem } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 

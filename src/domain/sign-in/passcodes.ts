@@ -4,19 +4,20 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { Context } from "../kernel/context.js";
 import { systemActor } from "../kernel/actor.js";
 import { DomainError, forbidden, Problems } from "../kernel/errors.js";
-import { accountWithId, identified, refused } from "./accounts.js";
-import { rememberAddress } from "./failures.js";
+import { accountWithId, identified, refused } from "./sign-in-accounts.js";
+import { rememberAddress } from "./login-failures.js";
 import { transportOf } from "../notifications/methods.js";
 import { notify } from "../notifications/notify.js";
-import { accountNotifications } from "../notifications/templates/accounts.js";
-import { after, now } from "../kernel/times.js";
-import { folded, foldedColumn } from "../kernel/folding.js";
+import { accountNotifications } from "../notifications/templates/account-notifications.js";
+import { after, now } from "../kernel/queries.js";
+import { folded, foldedColumn } from "../kernel/text.js";
+import { emailProblem } from "../users/names.js";
 import { minute } from "../kernel/purge.js";
 import { passwordProblem } from "./passwords.js";
-import { emailProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
-import { hashSecret, randomText } from "../tokens/text.js";
+import { randomText } from "../kernel/ids.js";
+import { hashSecret } from "../tokens/token-text.js";
 
 export interface RequestOneTimePasscode {
   email: string;

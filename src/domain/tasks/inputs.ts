@@ -6,13 +6,13 @@ import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { textProblem } from "../kernel/text.js";
-import { after, now } from "../kernel/times.js";
-import { AgentUnreachable } from "../outside/agent-api.js";
-import { requireBudget } from "./budget.js";
-import { appBase, deliver, newestOf } from "./delivery.js";
-import { isUnfinished, messageById } from "./messages.js";
-import { finishInput, holdTime } from "./queue.js";
-import { inputsHint, queueHint, statusSentence } from "./status.js";
+import { after, now } from "../kernel/queries.js";
+import { AgentUnreachable } from "../../infrastructure/agent-api.js";
+import { requireBudget } from "./ai-budget.js";
+import { appBase, deliver, newestOf } from "./input-delivery.js";
+import { isUnfinished, messageById } from "./task-messages.js";
+import { finishInput, holdTime } from "./input-queue.js";
+import { inputsHint, queueHint, statusSentence } from "./task-status.js";
 import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 
 export interface SendTaskInput extends TaskReference {

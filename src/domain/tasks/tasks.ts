@@ -5,12 +5,11 @@ import { agentHealthReason } from "../agents/agents.js";
 import { authorize, seesOn, type Target } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
-import { tasksWithState } from "./status.js";
-import { rowById } from "../kernel/batches.js";
+import { tasksWithState } from "./task-status.js";
 
 /** The report of the program of a task, or, while the task is initializing, the step that it waits for. */
 export interface TaskState {

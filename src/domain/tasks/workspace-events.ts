@@ -1,11 +1,11 @@
 import type { AgentLifecycle } from "../agents/agents.js";
-import type { AppState } from "../agents/apps.js";
+import type { AppState } from "../agents/agent-apps.js";
 import type { Context } from "../kernel/context.js";
-import { now } from "../kernel/times.js";
+import { now } from "../kernel/queries.js";
 import { notify, oncePerMinute } from "../notifications/notify.js";
-import { taskNotifications } from "../notifications/templates/tasks.js";
-import { isUnfinished } from "./messages.js";
-import { taskHint, updateTaskStatus } from "./status.js";
+import { taskNotifications } from "../notifications/templates/task-notifications.js";
+import { isUnfinished } from "./task-messages.js";
+import { taskHint, updateTaskStatus } from "./task-status.js";
 
 /** The task of a workspace, if it has one. */
 const taskOf = ({ db }: Context, workspaceId: string) =>

@@ -3,12 +3,10 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { type AccessList, accessLists, type AclChanges } from "../groups/access-lists.js";
 import { type GroupRow, groups, membersAtOnce } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
-import { folded } from "../kernel/folding.js";
+import { containing, folded } from "../kernel/text.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import { invalidQuery, type PageArguments } from "../kernel/paging.js";
+import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js";
 import { parseSearch } from "../kernel/search.js";
-import { containing } from "../kernel/text.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { type AclRole, findTemplateFor, lockTemplate, ofTemplate } from "./templates.js";
 

@@ -1,5 +1,5 @@
 import { Problems, quote } from "../kernel/errors.js";
-import type { DocumentParameter, TemplateDocument } from "./documents.js";
+import type { DocumentParameter, TemplateDocument } from "./template-documents.js";
 import { monotonicProblem, valueProblem } from "./values.js";
 
 /** The values from which those of a build are chosen. Values are text: numbers, truths, and lists in JSON. */

@@ -1,14 +1,12 @@
 import type { InferResult } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { rowsByKey } from "../kernel/batches.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/any-of.js";
-import { now } from "../kernel/times.js";
-import type { TemplateDocument } from "./documents.js";
+import type { TemplateDocument } from "./template-documents.js";
 import { lockTemplate, ofTemplate } from "./templates.js";
-import { versionsById } from "./versions.js";
+import { versionsById } from "./template-versions.js";
 
 /** Whether the prebuilds of a preset are made, or have failed too often. */
 export const PrebuildStatus = { HEALTHY: "healthy", HARD_LIMITED: "hard_limited" } as const;

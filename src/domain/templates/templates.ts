@@ -2,19 +2,17 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { Template } from "../../entities/templates.js";
 import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/changes.js";
+import { auditChangesOf } from "../audit/recorded-changes.js";
 import { authorize, permitted, sees } from "../authorization/authorization.js";
 import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, rowById } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, text, time } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import type { OrderBy, PageArguments } from "../kernel/paging.js";
+import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
 import { proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { rowById } from "../kernel/batches.js";
 
 const templates = (db: Db) =>
   db

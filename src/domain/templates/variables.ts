@@ -1,9 +1,8 @@
-import type { Problems } from "../kernel/errors.js";
-import { quote } from "../kernel/errors.js";
+import { type Problems, quote } from "../kernel/errors.js";
 import type { Services } from "../kernel/context.js";
 import { templateVariables } from "../encryption/columns.js";
-import type { Sealed } from "../outside/vault.js";
-import type { TemplateDocument } from "./documents.js";
+import type { Sealed } from "../../infrastructure/vault.js";
+import type { TemplateDocument } from "./template-documents.js";
 import { typeProblem } from "./values.js";
 
 /** The value of a variable, as text: numbers and truths in JSON. */

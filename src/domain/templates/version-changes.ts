@@ -4,18 +4,18 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, conflictOn, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { now } from "../kernel/times.js";
+import { now } from "../kernel/queries.js";
 import { authorize } from "../authorization/authorization.js";
 import { auditedAs } from "../audit/audit.js";
-import { refuseForgottenKey } from "../encryption/keys.js";
-import { enqueueJob, type JobOutcome, type JobRow, priorities } from "../provisioners/jobs.js";
+import { refuseForgottenKey } from "../encryption/encryption-keys.js";
+import { enqueueJob, type JobOutcome, type JobRow, priorities } from "../provisioners/provisioner-jobs.js";
 import { scoped } from "../provisioners/tags.js";
-import { parseDocument, type TemplateDocument } from "./documents.js";
+import { parseDocument, type TemplateDocument } from "./template-documents.js";
 import { resolveParameters } from "./parameters.js";
 import { presetsByVersion, storePresets } from "./presets.js";
 import { lockTemplate, type TemplateRow } from "./templates.js";
 import { type ResolvedVariables, resolveVariables, sealVariables, type VariableValue } from "./variables.js";
-import { documentsById, findVersion, type FoundVersion, storeDocument } from "./versions.js";
+import { documentsById, findVersion, type FoundVersion, storeDocument } from "./template-versions.js";
 
 /** The contents of a version. */
 export interface VersionContent {

@@ -1,16 +1,9 @@
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Db } from "../../infrastructure/database/database.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/queries.js";
+import { laterSessionEnd, type SessionLife } from "./session-lifetime.js";
 import type { Snapshot } from "./snapshots.js";
-
-/** Lifetimes of sessions, in milliseconds. */
-export interface SessionLife {
-  /** A session ends after this time without use. */
-  sessionDuration: number;
-  /** A session ends at this age, even if in use. */
-  sessionMaxAge: number;
-}
 
 /** A use of a key. */
 interface Use {
@@ -19,8 +12,6 @@ interface Use {
   /** The new expiry of a session, if the use extends it. */
   expiresAt?: Date;
 }
-
-const hour = 3_600_000;
 
 /** Milliseconds between recorded uses of a key. Stored times are at most 5 minutes behind. */
 const accuracy = 4 * 60_000;
@@ -45,7 +36,7 @@ export class Activity {
 
   /** Records a use of the key, unless a recent use is already stored. */
   note(snapshot: Snapshot, now: number): void {
-    const end = this.#laterEnd(snapshot, now);
+    const end = laterSessionEnd(snapshot, this.life, now);
     if (now - snapshot.lastUsedAt < accuracy && end === undefined) return;
     if (this.#noted.size >= limit) return;
     const { credential, userId } = snapshot.actor;
@@ -72,15 +63,6 @@ export class Activity {
     } catch (error) {
       this.log.warn({ err: error, keys: uses.length }, "The last use of some keys could not be recorded.");
     }
-  }
-
-  /** The new expiry of a session in use: at most once per hour, up to its maximum age; `undefined` if unchanged. */
-  #laterEnd({ actor, createdAt, expiresAt }: Snapshot, now: number): number | undefined {
-    if (actor.credential.kind !== "session") return undefined;
-    const { sessionDuration, sessionMaxAge } = this.life;
-    const spent = now + sessionDuration - expiresAt;
-    const end = Math.min(now + sessionDuration, createdAt + sessionMaxAge);
-    return spent >= Math.min(hour, sessionDuration / 2) && end > expiresAt ? end : undefined;
   }
 }
 

@@ -4,14 +4,15 @@ import type { Database } from "../../infrastructure/database/database.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import { unauthenticated } from "../kernel/errors.js";
 import type { Events, Hint, Subscription } from "../kernel/events.js";
-import { Activity, type SessionLife } from "./activity.js";
-import { type ProvisionerKeyHolder, provisionerKeys } from "../provisioners/tokens.js";
-import { proxies } from "../workspace-proxies/tokens.js";
-import { scimKeys } from "../scim/tokens.js";
+import { Activity } from "./activity.js";
+import { type ProvisionerKeyHolder, provisionerKeys } from "../provisioners/provisioner-key-tokens.js";
+import { proxies } from "../workspace-proxies/proxy-tokens.js";
+import { scimKeys } from "../scim/scim-key-tokens.js";
 import { agents, Machines } from "./machines.js";
 import type { Recent } from "./recent.js";
+import type { SessionLife } from "./session-lifetime.js";
 import { livingKeys, type Snapshot, snapshots } from "./snapshots.js";
-import { isSecretOf, parseToken, type Token } from "./text.js";
+import { isSecretOf, parseToken, type Token } from "./token-text.js";
 import { Watches } from "./watches.js";
 
 export interface CredentialsOptions {

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { AgentActor } from "../kernel/actor.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf } from "../kernel/queries.js";
 import { unauthenticated } from "../kernel/errors.js";
 import { Recent } from "./recent.js";
-import { hashSecret } from "./text.js";
+import { hashSecret } from "./token-text.js";
 import { Watches } from "./watches.js";
 
 /** The holder of a token: a machine, or what several machines share. */

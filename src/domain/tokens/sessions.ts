@@ -2,20 +2,20 @@ import { databaseTime } from "../../clock.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { now } from "../kernel/times.js";
+import { now } from "../kernel/queries.js";
 import { keyHint, userHint } from "./credentials.js";
-import { insertKey, makeRoomForKey } from "./keys.js";
-import { newToken } from "./text.js";
+import { insertKey, makeRoomForKey } from "./api-keys.js";
+import { sessionEnd } from "./session-lifetime.js";
+import { newToken } from "./token-text.js";
 
 /** Maximum number of sessions of a user. Another one ends the oldest. */
 const sessionsPerUser = 100;
 
 /** Creates a session of a user, which the transaction must have locked. Returns the text of its token. */
 export async function issueSession(ctx: Context, userId: string): Promise<string> {
-  const { sessionDuration, sessionMaxAge } = ctx.config;
   await makeRoomForKey(ctx, userId, "session", sessionsPerUser);
   const token = newToken("session");
-  const expiresAt = new Date(databaseTime() + Math.min(sessionDuration, sessionMaxAge));
+  const expiresAt = new Date(sessionEnd(ctx.config, databaseTime()));
   await insertKey(ctx, token, { userId, kind: "session", scopes: ["all"], lastUsedAt: now, expiresAt }).execute();
   return token.text;
 }

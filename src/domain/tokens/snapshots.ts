@@ -4,8 +4,7 @@ import { jsonBuildObject } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import type { UserActor } from "../kernel/actor.js";
-import { rowById } from "../kernel/batches.js";
-import { now } from "../kernel/times.js";
+import { now, rowById } from "../kernel/queries.js";
 import { Recent } from "./recent.js";
 
 /** A key, with all data of its user that permissions depend on. */

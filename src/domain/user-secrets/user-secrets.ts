@@ -1,10 +1,10 @@
 import { type InferResult, sql } from "kysely";
 import { UserSecret } from "../../entities/user-secrets.js";
 import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf, auditWith } from "../audit/changes.js";
+import { auditChangesOf, auditWith } from "../audit/recorded-changes.js";
 import { authorize, sees } from "../authorization/authorization.js";
 import { userSecretValues } from "../encryption/columns.js";
-import { refuseForgottenKey } from "../encryption/keys.js";
+import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";

@@ -1,7 +1,7 @@
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { type Notification, notify } from "../notifications/notify.js";
-import { accountNotifications } from "../notifications/templates/accounts.js";
+import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import type { UserRow } from "./users.js";
 
 /** The events of an account. */

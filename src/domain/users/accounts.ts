@@ -4,17 +4,17 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
 import { changesOf, isEmpty } from "../kernel/given.js";
-import { folded, foldedColumn } from "../kernel/folding.js";
+import { folded, foldedColumn, iconProblem } from "../kernel/text.js";
+import { emailProblem, realNameProblem, usernameProblem } from "./names.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
 import { passwordProblem } from "../sign-in/passwords.js";
-import { now } from "../kernel/times.js";
-import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
+import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
-import { requireAnotherOwner } from "./roles.js";
+import { requireAnotherOwner } from "./user-roles.js";
 
 /** New values of an account. Null and absent fields stay unchanged. */
 export type AccountChange = {
@@ -28,7 +28,7 @@ export const hasNoPassword = "Only users who sign in with a password have one.";
 export function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
   const problems = new Problems();
   if (email != null) problems.add("email", emailProblem(email));
-  if (username != null) problems.add("username", nameProblem(username));
+  if (username != null) problems.add("username", usernameProblem(username));
   if (name != null) problems.add("name", realNameProblem(name));
   if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
   return problems;

@@ -4,11 +4,9 @@ import { permitted } from "../authorization/authorization.js";
 import { isSiteRole, type Role } from "../authorization/roles.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { folded } from "../kernel/folding.js";
+import { containing, folded, proseProblem } from "../kernel/text.js";
 import { defineList, defineListOfEach, text, time } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import type { OrderBy, PageArguments } from "../kernel/paging.js";
-import { containing, proseProblem } from "../kernel/text.js";
+import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
 import {
   allUsers,

@@ -1,10 +1,10 @@
 import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
 import { User } from "../../entities/users.js";
-import { rowById, rowsByKey } from "../kernel/batches.js";
+import { anyOf, rowById, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/changes.js";
+import { auditChangesOf } from "../audit/recorded-changes.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
 import {
   type Action,
@@ -16,9 +16,7 @@ import {
   type SiteRole,
 } from "../authorization/authorization.js";
 import { forbidden, notFound } from "../kernel/errors.js";
-import { folded } from "../kernel/folding.js";
-import { anyOf } from "../kernel/any-of.js";
-import { isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../kernel/text.js";
 
 export const UserStatus = { ACTIVE: "active", SUSPENDED: "suspended" } as const;
 export type UserStatus = (typeof UserStatus)[keyof typeof UserStatus];

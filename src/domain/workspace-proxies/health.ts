@@ -5,12 +5,11 @@ import * as z from "zod/mini";
 import type { Config } from "../../config/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { jsonIn } from "../kernel/json.js";
-import { numberOf } from "../kernel/locks.js";
+import { after, now, numberOf } from "../kernel/queries.js";
 import { claimed } from "../kernel/queue.js";
-import { after, now } from "../kernel/times.js";
 import { storable } from "../kernel/validation.js";
-import { type Fetch, OutsideError, outsideFetch } from "../outside/http.js";
-import { mayCallInside } from "../outside/inside-addresses.js";
+import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";
+import { mayCallInside } from "../../infrastructure/inside-addresses.js";
 
 /** The result of the last health check of a proxy. */
 export const ProxyStatus = {

@@ -3,9 +3,9 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
-import { workspaceNotifications } from "../notifications/templates/workspaces.js";
+import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
 import { automaticReasons } from "./builds.js";
-import type { BuildVersion } from "./versions.js";
+import type { BuildVersion } from "./build-versions.js";
 import type { WorkspaceRow } from "./workspaces.js";
 
 /** Builds with what their outcomes depend on, and what is told about them. */

@@ -1,21 +1,18 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { userIdOf } from "../kernel/actor.js";
-import { rowById, rowsByKey } from "../kernel/batches.js";
+import { anyOf, now, rowById, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/any-of.js";
 import { defineListOfEach, time } from "../kernel/lists.js";
-import type { Page } from "../kernel/page.js";
-import { OrderDirection, type PageArguments } from "../kernel/paging.js";
-import { now } from "../kernel/times.js";
+import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
-import { enqueueJob, priorities } from "../provisioners/jobs.js";
+import { enqueueJob, priorities } from "../provisioners/provisioner-jobs.js";
 import { scoped, type Tags } from "../provisioners/tags.js";
 import { taskBuildStarts } from "../tasks/workspace-events.js";
-import { updateTaskStatusOf } from "../tasks/status.js";
-import { buildStatus, isOpen, type WorkspaceTransition } from "./status.js";
+import { updateTaskStatusOf } from "../tasks/task-status.js";
+import { buildStatus, isOpen, type WorkspaceTransition } from "./build-status.js";
 import {
   accessHints,
   findWorkspace,

@@ -2,11 +2,11 @@ import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, notFound, Problems } from "../kernel/errors.js";
-import { succeedWithoutDaemon } from "../provisioners/ends.js";
+import { succeedWithoutDaemon } from "../provisioners/ended-jobs.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { announceBuild } from "./build-events.js";
 import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";
-import { readPreset, readVersion, versionToStart } from "./versions.js";
+import { readPreset, readVersion, versionToStart } from "./build-versions.js";
 import { type FoundWorkspace, lockWorkspace } from "./workspaces.js";
 
 /** The reasons that clients give for a start. */

@@ -2,19 +2,18 @@ import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { Workspace } from "../../entities/workspaces.js";
 import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/changes.js";
+import { auditChangesOf } from "../audit/recorded-changes.js";
 import { type Action, authorize, may, sees } from "../authorization/authorization.js";
 import { groupIdsOf, groupsHint } from "../groups/memberships.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflictOn, notFound, onViolation } from "../kernel/errors.js";
 import type { Hint } from "../kernel/events.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
-import { rowById } from "../kernel/batches.js";
 
-export { WorkspaceStatus, WorkspaceTransition } from "./status.js";
+export { WorkspaceStatus, WorkspaceTransition } from "./build-status.js";
 
 /** Workspaces `w`, deleted ones included. */
 export const workspaces = (db: Db) =>

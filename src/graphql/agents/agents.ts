@@ -1,16 +1,16 @@
 import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import { readAgent } from "../../domain/agents/access.js";
 import { AgentLifecycle, type AgentRow, AgentStatus, type AgentUsage } from "../../domain/agents/agents.js";
-import { type AppRow, appsByAgent } from "../../domain/agents/apps.js";
-import { type AgentLogRow, logsOfAgent } from "../../domain/agents/logs.js";
+import { type AppRow, appsByAgent } from "../../domain/agents/agent-apps.js";
+import { type AgentLogRow, logsOfAgent } from "../../domain/agents/agent-logs.js";
 import { type LogSource, logSourcesOf, type ScriptRow, scriptsByAgent } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Page } from "../../domain/kernel/page.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import { Access } from "../engine/access.js";
 import { BigInt, DateTime, Url, UUID } from "../engine/scalars.js";
-import { WorkspaceAppType } from "./apps.js";
+import { WorkspaceAppType } from "./agent-apps.js";
 import { AgentArchitecture, AgentSubsystem, DisplayApp, OperatingSystem, StartupScriptBehavior } from "./kinds.js";
-import { LogArgs, WorkspaceAgentLogConnection } from "./logs.js";
+import { LogArgs, WorkspaceAgentLogConnection } from "./agent-logs.js";
 import { WorkspaceAgentLogSourceType, WorkspaceScriptType } from "./scripts.js";
 
 @Access({ entryKey: "name" })

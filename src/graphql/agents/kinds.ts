@@ -1,5 +1,5 @@
 import { AgentLifecycle, AgentStatus } from "../../domain/agents/agents.js";
-import { AgentSubsystem } from "../../domain/agents/reports.js";
+import { AgentSubsystem } from "../../domain/agents/agent-reports.js";
 import { enumType } from "../engine/declarations.js";
 
 enumType({ AgentStatus }, "Whether an agent is connected.", {

@@ -1,10 +1,10 @@
 import { Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root, Subscription } from "type-graphql";
-import { type AgentEvent, watchAgentEvents } from "../../domain/agents/reports.js";
+import { type AgentEvent, watchAgentEvents } from "../../domain/agents/agent-reports.js";
 import { type AgentManifest, readAgentManifest } from "../../domain/agents/manifest.js";
-import type { AppRow } from "../../domain/agents/apps.js";
+import type { AppRow } from "../../domain/agents/agent-apps.js";
 import type { ScriptRow } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
-import type { UndeliveredSecret } from "../../domain/user-secrets/delivery.js";
+import type { UndeliveredSecret } from "../../domain/user-secrets/secret-delivery.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Url, UUID } from "../engine/scalars.js";
 import { AgentVariableType } from "./agents.js";

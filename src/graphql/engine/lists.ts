@@ -1,10 +1,10 @@
 import { Arg, ArgsType, type ClassType, Field, InputType, Int, ObjectType, Root } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/page.js";
 import {
+  offsetRule,
   type OrderBy,
   OrderDirection,
-  offsetRule,
+  type Page,
   type PageArguments,
   pageSizeRule,
 } from "../../domain/kernel/paging.js";

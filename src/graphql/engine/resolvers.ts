@@ -1,9 +1,9 @@
 import { WorkspaceAgentsResolver } from "../agents/agents.js";
-import { WorkspaceAppsResolver, WorkspaceAppStatusesResolver } from "../agents/apps.js";
-import { ExternalAgentsResolver } from "../agents/credentials.js";
-import { AgentLogsResolver } from "../agents/logs.js";
+import { WorkspaceAppsResolver, WorkspaceAppStatusesResolver } from "../agents/agent-apps.js";
+import { ExternalAgentsResolver } from "../agents/external-agents.js";
+import { AgentLogsResolver } from "../agents/agent-logs.js";
 import { AgentManifestAppsResolver, AgentManifestResolver, AgentManifestScriptsResolver } from "../agents/manifest.js";
-import { AgentReportsResolver } from "../agents/reports.js";
+import { AgentReportsResolver } from "../agents/agent-reports.js";
 import { AppearanceResolver } from "../appearance.js";
 import { ApplicationsResolver } from "../applications.js";
 import { AuditResolver } from "../audit.js";
@@ -12,7 +12,7 @@ import { ConnectionLogsResolver, ConnectionWebInfoResolver } from "../connection
 import { DeploymentResolver } from "../deployment.js";
 import { EncryptionResolver } from "../encryption.js";
 import { EntitlementsResolver } from "../entitlements.js";
-import { ExternalAuthChangesResolver } from "../external-auth/changes.js";
+import { ExternalAuthChangesResolver } from "../external-auth/external-auth-changes.js";
 import {
   ExternalAuthLinksResolver,
   ExternalAuthOverviewResolver,
@@ -21,7 +21,7 @@ import {
 } from "../external-auth/external-auth.js";
 import { GroupBudgetsResolver } from "../groups/budgets.js";
 import { GroupsResolver } from "../groups/groups.js";
-import { JoinedGroupsResolver } from "../groups/joined.js";
+import { JoinedGroupsResolver } from "../groups/joined-groups.js";
 import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
 import { LoginConversionsResolver } from "../sign-in/conversions.js";
@@ -29,46 +29,46 @@ import { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
 import { OAuth2AppsResolver } from "../oauth2/apps.js";
 import { OAuth2AppSecretsResolver, SecretsOfOAuth2AppsResolver } from "../oauth2/client-secrets.js";
 import { OAuth2GrantsResolver } from "../oauth2/grants.js";
-import { OAuth2SettingsResolver } from "../oauth2/settings.js";
+import { OAuth2SettingsResolver } from "../oauth2/oauth2-settings.js";
 import { OAuth2TokensResolver } from "../oauth2/tokens.js";
 import { NotificationMessagesResolver } from "../notifications/messages.js";
 import { NotificationPreferencesResolver } from "../notifications/preferences.js";
 import { ResourceAlertsResolver } from "../notifications/resource-alerts.js";
-import { NotificationTemplatesResolver } from "../notifications/templates.js";
-import { NotificationTransportsResolver } from "../notifications/transports.js";
+import { NotificationTemplatesResolver } from "../notifications/notification-templates.js";
+import { NotificationTransportsResolver } from "../notifications/notification-transports.js";
 import { UnsubscribingResolver } from "../notifications/unsubscribing.js";
 import { NotificationsResolver } from "../notifications/notifications.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
-import { OAuth2AuthorizationResolver } from "../oauth2/authorization.js";
+import { OAuth2AuthorizationResolver } from "../oauth2/authorization-requests.js";
 import { OAuth2DeviceConsentResolver } from "../oauth2/device-consent.js";
 import { OAuth2MetadataResolver } from "../oauth2/metadata.js";
-import { OAuth2RegistrationResolver } from "../oauth2/registration.js";
-import { JoinedOrganizationsResolver } from "../organizations/joined.js";
-import { OrganizationMembersResolver } from "../organizations/members.js";
+import { OAuth2RegistrationResolver } from "../oauth2/client-registration.js";
+import { JoinedOrganizationsResolver } from "../organizations/joined-organizations.js";
+import { OrganizationMembersResolver } from "../organizations/organization-members.js";
 import { OrganizationsResolver } from "../organizations/organizations.js";
 import { PasswordsResolver } from "../sign-in/passwords.js";
 import { PrebuildsResolver } from "../prebuilds.js";
-import { ProvisionerJobsResolver } from "../provisioners/jobs.js";
-import { ProvisionerDaemonsResolver, ProvisionerKeysResolver } from "../provisioners/keys.js";
-import { ProvisionerJobLogsResolver } from "../provisioners/logs.js";
+import { ProvisionerJobsResolver } from "../provisioners/provisioner-jobs.js";
+import { ProvisionerDaemonsResolver, ProvisionerKeysResolver } from "../provisioners/provisioner-keys.js";
+import { ProvisionerJobLogsResolver } from "../provisioners/job-logs.js";
 import { ProvisionerWorkResolver } from "../provisioners/work.js";
 import { QuietHoursResolver } from "../quiet-hours.js";
-import { ScimChangesResolver } from "../scim/changes.js";
+import { ScimChangesResolver } from "../scim/scim-changes.js";
 import { ScimDiscoveryResolver } from "../scim/discovery.js";
-import { ScimKeysResolver } from "../scim/keys.js";
-import { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/links.js";
+import { ScimKeysResolver } from "../scim/scim-keys.js";
+import { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/scim-links.js";
 import { ScimResourcesResolver } from "../scim/resources.js";
-import { TaskChangesResolver } from "../tasks/changes.js";
+import { TaskChangesResolver } from "../tasks/task-changes.js";
 import { TaskInputsResolver, TasksResolver } from "../tasks/tasks.js";
 import { TemplateAclResolver } from "../templates/acl.js";
-import { TemplateChangesResolver } from "../templates/changes.js";
+import { TemplateChangesResolver } from "../templates/template-changes.js";
 import { TemplateVersionChangesResolver } from "../templates/version-changes.js";
 import { TemplatesResolver } from "../templates/templates.js";
 import {
   TemplatePresetsResolver,
   TemplateVersionsResolver,
   VersionsOfTemplatesResolver,
-} from "../templates/versions.js";
+} from "../templates/template-versions.js";
 import { TokensResolver } from "../tokens.js";
 import { UserSecretsResolver } from "../user-secrets.js";
 import { PublicUsersResolver, UsersResolver } from "../users/users.js";
@@ -78,15 +78,15 @@ import {
   WorkspaceResourcesResolver,
 } from "../workspaces/builds.js";
 import { WorkspaceAclResolver } from "../workspaces/acl.js";
-import { WorkspaceChangesResolver } from "../workspaces/changes.js";
+import { WorkspaceChangesResolver } from "../workspaces/workspace-changes.js";
 import {
   WorkspacesOfOrganizationsResolver,
   WorkspacesOfTemplatesResolver,
   WorkspacesOfUsersResolver,
-} from "../workspaces/joined.js";
+} from "../workspaces/joined-workspaces.js";
 import { WorkspacesResolver } from "../workspaces/workspaces.js";
 import { WorkspaceProxiesResolver } from "../workspace-proxies/workspace-proxies.js";
-import { ProxyReportsResolver } from "../workspace-proxies/reports.js";
+import { ProxyReportsResolver } from "../workspace-proxies/proxy-reports.js";
 import { AccountsResolver } from "../users/accounts.js";
 
 /** Every resolver of the schema, by area. */

@@ -1,8 +1,13 @@
 import type { GraphQLResolveInfo } from "graphql";
 import { Arg, Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
-import type { Installation } from "../../domain/external-auth/accounts.js";
+import type { Installation } from "../../domain/external-auth/provider-accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
-import { type AccessToken, type LinkChange, readAccessToken, watchLink } from "../../domain/external-auth/delivery.js";
+import {
+  type AccessToken,
+  type LinkChange,
+  readAccessToken,
+  watchLink,
+} from "../../domain/external-auth/access-tokens.js";
 import {
   type ExternalAuth,
   type ExternalAuthOverview,
@@ -32,7 +37,7 @@ import {
   ExternalAuthObject,
   ExternalAuthOverviewObject,
   ExternalAuthProviderObject,
-} from "./types.js";
+} from "./external-auth-types.js";
 
 /** The fields of a link that are as stored. The provider is called for the others. */
 const stored = new Set([

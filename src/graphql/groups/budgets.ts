@@ -9,7 +9,7 @@ import {
   setGroupAiBudget,
 } from "../../domain/groups/budgets.js";
 import type { GroupRow } from "../../domain/groups/groups.js";
-import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
+import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/workspaces/quotas.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";

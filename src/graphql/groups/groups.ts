@@ -16,7 +16,7 @@ import {
 } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/changes.js";
+import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/group-changes.js";
 import {
   findGroup,
   findGroupByName,
@@ -28,13 +28,13 @@ import {
   listGroups,
   listOrganizationGroups,
 } from "../../domain/groups/groups.js";
-import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
-import type { Page } from "../../domain/kernel/page.js";
+import { type GroupMemberRow, membersOf } from "../../domain/groups/group-members.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
-import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
+import { GroupMemberConnection, GroupMembersArgs } from "./group-members.js";
 import { selectsOnly } from "../engine/selections.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";

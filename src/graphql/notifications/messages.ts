@@ -1,7 +1,7 @@
 import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/page.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import {
   type AttemptRow,
   attemptsByMessage,
@@ -15,14 +15,14 @@ import {
   retryNotificationMessages,
 } from "../../domain/notifications/messages.js";
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
-import { sendTestNotification } from "../../domain/notifications/custom.js";
+import { sendTestNotification } from "../../domain/notifications/custom-notifications.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
-import { NotificationTemplateType } from "./templates.js";
+import { NotificationTemplateType } from "./notification-templates.js";
 
 enumType({ NotificationMessageState: MessageState }, "State of a notification message.", {
   PENDING: "Waits for its first attempt, or for another after a repair.",

@@ -14,7 +14,7 @@ import {
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import { sendCustomNotification } from "../../domain/notifications/custom.js";
+import { sendCustomNotification } from "../../domain/notifications/custom-notifications.js";
 import {
   countUnread,
   type InboxAction,
@@ -25,8 +25,8 @@ import {
   readInboxNotification,
   ReadStatus,
 } from "../../domain/notifications/inbox.js";
-import type { Page } from "../../domain/kernel/page.js";
-import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
+import type { Page } from "../../domain/kernel/paging.js";
+import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch-inbox.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";

@@ -12,7 +12,7 @@ import {
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
-import { NotificationTemplateType } from "./templates.js";
+import { NotificationTemplateType } from "./notification-templates.js";
 
 @Access({ readWith: "notification_preference:read", references: ["templateId"] })
 @ObjectType("NotificationPreference", {

@@ -1,7 +1,7 @@
 import { Field, ObjectType } from "type-graphql";
 import type { PresentedRequest, RequestingApp } from "../../domain/oauth2/consent.js";
 import { RedirectKind } from "../../domain/oauth2/redirect-uris.js";
-import type { DescribedScope } from "../../domain/oauth2/scopes.js";
+import type { DescribedScope } from "../../domain/oauth2/requested-scopes.js";
 import { enumType } from "../engine/declarations.js";
 
 enumType({ OAuth2RedirectKind: RedirectKind }, "Where a redirect URI leads.", {

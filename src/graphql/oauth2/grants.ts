@@ -14,7 +14,7 @@ import {
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/page.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import { type ClientRow, clientsById } from "../../domain/oauth2/clients.js";
 import {
   type GrantRow,
@@ -25,7 +25,7 @@ import {
   revokeOwnGrants,
   RevokeReason,
 } from "../../domain/oauth2/grants.js";
-import { describe } from "../../domain/oauth2/scopes.js";
+import { describe } from "../../domain/oauth2/requested-scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";

@@ -1,11 +1,11 @@
 import { createUnionType, Field, Int, ObjectType } from "type-graphql";
 import type { AssignedJob, Assignment } from "../../domain/provisioners/work.js";
-import { ProvisionerJobType } from "../../domain/provisioners/jobs.js";
+import { ProvisionerJobType } from "../../domain/provisioners/provisioner-jobs.js";
 import type { VariableValue } from "../../domain/templates/variables.js";
 import { Access } from "../engine/access.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
 import { WorkspaceTransition } from "../workspaces/transitions.js";
-import "./jobs.js";
+import "./provisioner-jobs.js";
 
 @ObjectType("AssignedValue", { simpleResolvers: true, description: "A variable or a parameter with its value." })
 class AssignedValueType implements VariableValue {

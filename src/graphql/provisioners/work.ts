@@ -1,6 +1,6 @@
 import { Arg, Ctx, Field, InputType, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { JobErrorCode, ProvisionerJobStatus } from "../../domain/provisioners/jobs.js";
+import { JobErrorCode, ProvisionerJobStatus } from "../../domain/provisioners/provisioner-jobs.js";
 import {
   acceptProvisionerJob,
   type CompleteProvisionerJob,
@@ -15,14 +15,17 @@ import {
   ProvisionerLogSource,
   type UpdateProvisionerJob,
   updateProvisionerJob,
-} from "../../domain/provisioners/logs.js";
-import { type ReportProvisionerResources, reportProvisionerResources } from "../../domain/provisioners/reports.js";
+} from "../../domain/provisioners/job-logs.js";
+import {
+  type ReportProvisionerResources,
+  reportProvisionerResources,
+} from "../../domain/provisioners/resource-reports.js";
 import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerWorkEvent } from "./assignments.js";
-import "./logs.js";
+import "./job-logs.js";
 
 @InputType()
 abstract class LeasedInput implements Leased {

@@ -1,7 +1,7 @@
 import { Arg, Args, ArgsType, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { readScimGroup } from "../../domain/scim/groups.js";
-import type { ListQuery } from "../../domain/scim/lists.js";
+import { readScimGroup } from "../../domain/scim/scim-groups.js";
+import type { ListQuery } from "../../domain/scim/scim-lists.js";
 import type { Projection } from "../../domain/scim/projection.js";
 import {
   accountOf,
@@ -17,7 +17,7 @@ import {
   urlOf,
   versionOf,
 } from "../../domain/scim/resources.js";
-import { readScimUser } from "../../domain/scim/users.js";
+import { readScimUser } from "../../domain/scim/scim-users.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";

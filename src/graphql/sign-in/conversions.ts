@@ -2,7 +2,7 @@ import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
-import { ProviderName } from "../../domain/outside/identity-providers.js";
+import { ProviderName } from "../../infrastructure/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";

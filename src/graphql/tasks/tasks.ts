@@ -1,12 +1,11 @@
 import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Page } from "../../domain/kernel/page.js";
-import type { OrderBy } from "../../domain/kernel/paging.js";
-import { listTasks, type TaskFilter, type TaskOrderField, type TasksQuery } from "../../domain/tasks/list.js";
-import { readTaskLogs, type TaskLogEntry, type TaskLogs, watchTaskMessages } from "../../domain/tasks/logs.js";
-import { mostInputs, newestInputs, queuedInputs, type TaskMessageRow } from "../../domain/tasks/messages.js";
+import type { OrderBy, Page } from "../../domain/kernel/paging.js";
+import { listTasks, type TaskFilter, type TaskOrderField, type TasksQuery } from "../../domain/tasks/task-list.js";
+import { readTaskLogs, type TaskLogEntry, type TaskLogs, watchTaskMessages } from "../../domain/tasks/task-logs.js";
+import { mostInputs, newestInputs, queuedInputs, type TaskMessageRow } from "../../domain/tasks/task-messages.js";
 import { currentState, findTask, type TaskRow, type TaskState } from "../../domain/tasks/tasks.js";
-import { watchTasks } from "../../domain/tasks/watch.js";
+import { watchTasks } from "../../domain/tasks/watch-tasks.js";
 import { usersById } from "../../domain/users/users.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
@@ -24,7 +23,7 @@ import {
   TaskOrder,
   TaskStateType,
   TaskType,
-} from "./types.js";
+} from "./task-types.js";
 
 @ArgsType()
 class TasksArgs extends PageArgs implements TasksQuery {

@@ -1,9 +1,9 @@
 import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/page.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
-import { Weekday } from "../../domain/templates/changes.js";
+import { Weekday } from "../../domain/templates/template-changes.js";
 import {
   findTemplate,
   findTemplateByName,

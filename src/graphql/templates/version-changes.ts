@@ -8,15 +8,15 @@ import {
   type DryRunTemplateVersion,
   setActiveTemplateVersion,
 } from "../../domain/templates/version-changes.js";
-import { findVersion } from "../../domain/templates/versions.js";
+import { findVersion } from "../../domain/templates/template-versions.js";
 import { findTemplate } from "../../domain/templates/templates.js";
-import { jobsByIds } from "../../domain/provisioners/jobs.js";
+import { jobsByIds } from "../../domain/provisioners/provisioner-jobs.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
-import { ProvisionerJobObject } from "../provisioners/jobs.js";
+import { ProvisionerJobObject } from "../provisioners/provisioner-jobs.js";
 import { TemplateType } from "./templates.js";
-import { TemplateVersionType } from "./versions.js";
+import { TemplateVersionType } from "./template-versions.js";
 
 @InputType({ description: "The value of a variable of a template document." })
 export class TemplateVariableInput {

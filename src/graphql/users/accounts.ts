@@ -9,9 +9,9 @@ import {
   updateProfile,
   updateUser,
 } from "../../domain/users/accounts.js";
-import { type CreateUser, createUser } from "../../domain/users/creation.js";
-import { activateUser, suspendUser } from "../../domain/users/status.js";
-import { RoleName, setUserRoles } from "../../domain/users/roles.js";
+import { type CreateUser, createUser } from "../../domain/users/create-user.js";
+import { activateUser, suspendUser } from "../../domain/users/suspension.js";
+import { RoleName, setUserRoles } from "../../domain/users/user-roles.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";

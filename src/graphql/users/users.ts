@@ -15,7 +15,7 @@ import { databaseTime } from "../../clock.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/page.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import {
   findUser,
   LoginType,
@@ -25,7 +25,7 @@ import {
   UserStatus,
 } from "../../domain/users/users.js";
 import { listUsers, type UserFilter, UserOrderField } from "../../domain/users/listing.js";
-import { type HeldRole, RoleName, rolesOf } from "../../domain/users/roles.js";
+import { type HeldRole, RoleName, rolesOf } from "../../domain/users/user-roles.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";

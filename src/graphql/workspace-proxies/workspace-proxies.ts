@@ -14,8 +14,8 @@ import {
   type ProxyFields,
   updateWorkspaceProxy,
   type UpdateWorkspaceProxy,
-} from "../../domain/workspace-proxies/changes.js";
-import { type ProxyReplica, replicasByProxy } from "../../domain/workspace-proxies/registration.js";
+} from "../../domain/workspace-proxies/proxy-changes.js";
+import { type ProxyReplica, replicasByProxy } from "../../domain/workspace-proxies/proxy-registration.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";

@@ -14,8 +14,8 @@ import {
 import { type AgentRow, agentsByResource } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/page.js";
-import { type JobRow, jobsByIds } from "../../domain/provisioners/jobs.js";
+import type { Page } from "../../domain/kernel/paging.js";
+import { type JobRow, jobsByIds } from "../../domain/provisioners/provisioner-jobs.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import {
   BuildReason,
@@ -34,7 +34,7 @@ import { Access, watchedBy } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
-import { ProvisionerJobObject } from "../provisioners/jobs.js";
+import { ProvisionerJobObject } from "../provisioners/provisioner-jobs.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceTransition } from "./transitions.js";
 import { WorkspaceType } from "./workspaces.js";

@@ -2,7 +2,7 @@ import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query
 import { AgentStatus } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/page.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
@@ -11,7 +11,7 @@ import {
   type WorkspaceFilter,
   WorkspaceOrderField,
   type WorkspacesQuery,
-} from "../../domain/workspaces/list.js";
+} from "../../domain/workspaces/workspace-list.js";
 import {
   findWorkspace,
   findWorkspaceByName,

@@ -1,5 +1,5 @@
 import type { Attempt, SignInAttempts } from "../../domain/sign-in/attempts.js";
-import type { IdentityProvider } from "../../domain/outside/identity-providers.js";
+import type { IdentityProvider } from "../../infrastructure/identity-providers.js";
 import { TransportError } from "../../http/errors.js";
 import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
 import { ownPath, type PageHandler, signInFirst, type Visit } from "../visit.js";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { oauthFailure } from "../../domain/oauth2/failures.js";
+import { oauthFailure } from "../../domain/oauth2/oauth-errors.js";
 import { DomainError, type ErrorCode } from "../../domain/kernel/errors.js";
 import { formType, isForm, jsonType, readBody, readForm } from "../../http/body.js";
 import { failureHeaders, statusOf, TransportError } from "../../http/errors.js";

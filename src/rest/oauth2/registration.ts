@@ -1,5 +1,5 @@
 import { DomainError } from "../../domain/kernel/errors.js";
-import type { OAuthErrorCode } from "../../domain/oauth2/failures.js";
+import type { OAuthErrorCode } from "../../domain/oauth2/oauth-errors.js";
 import { readBody } from "../../http/body.js";
 import { area, type RowOptions } from "../engine/area.js";
 import type { Dialect } from "../engine/dialects.js";

@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain/kernel/errors.js";
-import { errorMessage } from "../../domain/scim/messages.js";
-import { scimError } from "../../graphql/scim/failures.js";
+import { errorMessage } from "../../domain/scim/scim-messages.js";
+import { scimError } from "../../graphql/scim/scim-failures.js";
 import { readWhole } from "../../http/body.js";
 import { scimHeader } from "../../http/credentials.js";
 import { failureHeaders, type TransportError } from "../../http/errors.js";

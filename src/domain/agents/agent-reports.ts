@@ -1,0 +1,165 @@
+import { sql } from "kysely";
+import { databaseTime } from "../../clock.js";
+import type { AgentUsage } from "../../entities/agents.js";
+import type { AgentActor } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { conflict, Problems } from "../kernel/errors.js";
+import { proseProblem, wholeNumber } from "../kernel/text.js";
+import { now } from "../kernel/queries.js";
+import { onChange, type Watch, watching } from "../kernel/watching.js";
+import { updateTaskStatus } from "../tasks/task-status.js";
+import { workspaceHint } from "../workspaces/workspaces.js";
+import { AgentLifecycle, AgentStatus, agentStatus } from "./agents.js";
+import { callingAgent, existing, publishChange, taskOfAgent } from "./caller.js";
+
+// Agents report often: reports are not audited, and those that change nothing cause no hints.
+
+/** Whether a stop or a deletion of the workspace `w` has begun, and has not failed. */
+const isEnding = sql<boolean>`coalesce(w.latest_transition <> 'start'
+  and w.latest_status in ('stopping', 'canceling', 'stopped', 'deleting', 'deleted'), false)`;
+
+/** Locks the calling agent. Throws UNAUTHENTICATED if it was deleted. */
+async function lockCaller({ db }: Context, { id }: AgentActor) {
+  const locked = await db
+    .selectFrom("workspaceAgents as a")
+    .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+    .select(["a.lifecycle", agentStatus.as("status"), isEnding.as("isEnding"), taskOfAgent.as("taskId")])
+    .where("a.id", "=", id)
+    .forNoKeyUpdate("a")
+    .executeTakeFirst();
+  return existing(locked);
+}
+
+/** Updates the calling agent. */
+const updateCaller = ({ db }: Context, { id }: AgentActor) =>
+  db.updateTable("workspaceAgents as a").where("a.id", "=", id);
+
+/** Records that the calling agent is connected. Returns whether it must shut down. */
+export async function heartbeatAgent(ctx: Context): Promise<boolean> {
+  const agent = callingAgent(ctx);
+  const { status, isEnding: shutdown, taskId } = await lockCaller(ctx, agent);
+  await updateCaller(ctx, agent)
+    .set({
+      lastConnectedAt: now,
+      disconnectedAt: null,
+      firstConnectedAt: sql<string>`coalesce(a.first_connected_at, now())`,
+    })
+    .execute();
+  if (status !== AgentStatus.CONNECTED) publishChange(ctx, agent, taskId);
+  return shutdown;
+}
+
+/** Records that the calling agent ends its connection. The next heartbeat begins another. */
+export async function disconnectAgent(ctx: Context): Promise<string> {
+  const agent = callingAgent(ctx);
+  const { taskId } = await lockCaller(ctx, agent);
+  await updateCaller(ctx, agent).set({ disconnectedAt: now }).execute();
+  publishChange(ctx, agent, taskId);
+  return agent.id;
+}
+
+/** Parts of the environment that an agent runs in. */
+export const AgentSubsystem = { ENVBOX: "envbox", ENVBUILDER: "envbuilder", EXECTRACE: "exectrace" } as const;
+export type AgentSubsystem = (typeof AgentSubsystem)[keyof typeof AgentSubsystem];
+
+export interface AgentStartup {
+  version: string;
+  /** Default: empty. */
+  apiVersion?: string | null;
+  expandedDirectory: string;
+  /** Default: none. */
+  subsystems?: AgentSubsystem[] | null;
+}
+
+/** Records what the calling agent is, when it starts. */
+export async function reportAgentStartup(ctx: Context, startup: AgentStartup): Promise<string> {
+  const agent = callingAgent(ctx);
+  const { version, expandedDirectory } = startup;
+  const apiVersion = startup.apiVersion ?? "";
+  const problems = new Problems();
+  problems.add("version", proseProblem(version, 64));
+  problems.add("apiVersion", proseProblem(apiVersion, 16));
+  problems.add("expandedDirectory", proseProblem(expandedDirectory, 4096));
+  problems.throwIfAny();
+  const subsystems = [...new Set(startup.subsystems)];
+  const { taskId } = await lockCaller(ctx, agent);
+  await updateCaller(ctx, agent)
+    .set({ version, apiVersion, expandedDirectory, subsystems, startedAt: now, updatedAt: now })
+    .execute();
+  publishChange(ctx, agent, taskId);
+  return agent.id;
+}
+
+/** Those with which a start ends. */
+const started: ReadonlySet<AgentLifecycle> = new Set([
+  AgentLifecycle.READY,
+  AgentLifecycle.START_TIMEOUT,
+  AgentLifecycle.START_ERROR,
+]);
+
+const order = Object.values(AgentLifecycle);
+
+/** Records the state of the calling agent. Throws CONFLICT for a former state other than `starting`. */
+export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle): Promise<string> {
+  const agent = callingAgent(ctx);
+  const { lifecycle, taskId } = await lockCaller(ctx, agent);
+  if (lifecycle === state) return agent.id;
+  if (state !== AgentLifecycle.STARTING && order.indexOf(state) < order.indexOf(lifecycle))
+    throw conflict(`The agent is ${lifecycle} already. It can only go back to starting.`);
+  const readyAt = started.has(state) ? now : state === AgentLifecycle.STARTING ? null : undefined;
+  await updateCaller(ctx, agent).set({ lifecycle: state, updatedAt: now, readyAt }).execute();
+  await updateTaskStatus(ctx, taskId);
+  publishChange(ctx, agent, taskId);
+  return agent.id;
+}
+
+/** Bytes; absent if unknown. */
+export type AgentResources = { [Part in Exclude<keyof AgentUsage, "reportedAt">]?: number | null };
+
+const parts = ["memoryUsedBytes", "memoryTotalBytes", "diskUsedBytes", "diskTotalBytes"] as const;
+
+/** Records the memory and disk of the calling agent, in place of the last report. */
+export async function reportAgentResources(ctx: Context, resources: AgentResources): Promise<string> {
+  const agent = callingAgent(ctx);
+  const problems = new Problems();
+  for (const part of parts)
+    problems.add(part, (resources[part] ?? 0) < 0 ? wholeNumber(0, Number.MAX_SAFE_INTEGER) : undefined);
+  problems.throwIfAny();
+  const bytesOf = (part: (typeof parts)[number]) => resources[part] ?? null;
+  const usage = {
+    memoryUsedBytes: bytesOf("memoryUsedBytes"),
+    memoryTotalBytes: bytesOf("memoryTotalBytes"),
+    diskUsedBytes: bytesOf("diskUsedBytes"),
+    diskTotalBytes: bytesOf("diskTotalBytes"),
+    reportedAt: new Date(databaseTime()).toISOString(),
+  };
+  return existing(await updateCaller(ctx, agent).set({ usage }).returning("a.id").executeTakeFirst()).id;
+}
+
+/** The instructions for an agent. */
+export interface AgentEvent {
+  /** Whether it must end: a stop or a deletion of the workspace has begun. */
+  shutdown: boolean;
+  /** Why; null unless it must end. */
+  reason: string | null;
+}
+
+const reasons = { stop: "The workspace is being stopped.", delete: "The workspace is being deleted." };
+
+async function readEvent(ctx: Context, workspaceId: string): Promise<AgentEvent> {
+  const workspace = await ctx.db
+    .selectFrom("workspaces as w")
+    .select([isEnding.as("isEnding"), "w.latestTransition as transition"])
+    .where("w.id", "=", workspaceId)
+    .executeTakeFirst();
+  const { isEnding: shutdown, transition } = existing(workspace);
+  return { shutdown, reason: shutdown && transition && transition !== "start" ? reasons[transition] : null };
+}
+
+/** Streams what the calling agent must do: first the current state, then each change. Ends with its token. */
+export const watchAgentEvents = (ctx: Context): Promise<Watch<AgentEvent>> =>
+  watching(ctx, {
+    while: (fresh) => callingAgent(fresh).workspaceId,
+    hints: (workspaceId) => [workspaceHint(workspaceId)],
+    read: onChange(readEvent, ({ shutdown }) => shutdown),
+  });

@@ -1,0 +1,159 @@
+import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
+import { may, permitted, siteRoles } from "../authorization/authorization.js";
+import { userIdOf } from "../kernel/actor.js";
+import { anyOf } from "../kernel/queries.js";
+import type { Context } from "../kernel/context.js";
+import { containing, folded } from "../kernel/text.js";
+import { defineListOfEach, text } from "../kernel/lists.js";
+import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
+import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
+import { isReadableUser, type UserRow, userFields } from "../users/users.js";
+import { type GroupRow, isEveryone, membersAtOnce } from "./groups.js";
+
+/** A user in a group. */
+export interface GroupMemberRow {
+  user: Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;
+  /** The same user: callers who may read a member may read its whole account. */
+  account: UserRow;
+  /** When the user was added. Null in Everyone. */
+  addedAt: string | null;
+}
+
+/** Filters of members. An absent filter does not narrow. */
+export interface GroupMemberFilter {
+  /** Words and `key:value` terms. */
+  search?: string | null;
+}
+
+export const GroupMemberOrderField = { USERNAME: "username" } as const;
+export type GroupMemberOrderField = (typeof GroupMemberOrderField)[keyof typeof GroupMemberOrderField];
+
+/** A page of the members of a group. */
+export interface MembersQuery extends PageArguments {
+  /** All members, up to a limit, instead of a page. */
+  complete?: boolean | null;
+  /** By default ascending. */
+  orderBy?: OrderBy<GroupMemberOrderField> | null;
+  filter?: GroupMemberFilter | null;
+}
+
+const membersOfGroups = (ctx: Context, group: Expression<string>) =>
+  ctx.db
+    .selectFrom("groupMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .where("m.groupId", "=", group)
+    .where(isReadableMember(ctx))
+    .select(userFields)
+    .select(sql<string | null>`m.created_at`.as("addedAt"))
+    .$castTo<Row>();
+
+/** Everyone has no rows of its own: its members are those of its organization. */
+const membersOfEveryone = (ctx: Context, group: Expression<string>) =>
+  ctx.db
+    .selectFrom("organizationMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .where("m.organizationId", "=", group)
+    .where(isReadableMember(ctx))
+    .select(userFields)
+    .select(sql<string | null>`null`.as("addedAt"))
+    .$castTo<Row>();
+
+type Row = UserRow & { addedAt: string | null };
+
+/** The condition that the caller may read the membership `m`: those of its organizations, and its own. */
+function isReadableMember({ actor }: Context) {
+  const { everywhere, organizations } = permitted(actor, "group_member:read");
+  const own = userIdOf(actor) ?? null;
+  return everywhere
+    ? sql<SqlBool>`true`
+    : sql<SqlBool>`(m.organization_id = ${anyOf(organizations)} or m.user_id = ${own})`;
+}
+
+const definition = {
+  id: { column: "m.userId", of: ({ id }: Row) => id },
+  // group_members_list_index, organization_members_list_index
+  orders: {
+    [GroupMemberOrderField.USERNAME]: {
+      username: text<Row>("m.username", { of: ({ username }) => folded(username), collation: "C" }),
+    },
+  },
+  filters: { search: (_: unknown, search: string) => matches(search) },
+  planned: ["search"] as const,
+  // A member may have left the group since its page was read.
+  formerRows: (ctx: Context) => sql`(
+    select lower(u.username collate "C") as username, u.id as user_id from users u where ${isReadableUser(ctx)}) m`,
+};
+const lists = {
+  everyone: defineListOfEach(membersOfEveryone, definition),
+  others: defineListOfEach(membersOfGroups, definition),
+};
+
+/**
+ * Reads the members of a group that the caller may read, by lower-case username: all, or only the caller. Counts the
+ * members who match a search up to `mostCounted`, unless the exact number is requested.
+ */
+export async function membersOf(ctx: Context, group: GroupRow, query: MembersQuery): Promise<Page<GroupMemberRow>> {
+  const { filter, complete, orderBy, ...page } = query;
+  const most = complete ? (group.membersAtOnce ?? membersAtOnce.alone) : undefined;
+  const list = isEveryone(group) ? lists.everyone : lists.others;
+  const found = await list.pageOf(ctx, group.id, { filter, orderBy, page, most });
+  return {
+    ...found,
+    nodes: found.nodes.map(({ addedAt, ...user }) => ({ user, account: user, addedAt })),
+    cursor: ({ account, addedAt }) => found.cursor({ ...account, addedAt }),
+    count: async (isExact) => (filter?.search ? found.count(isExact) : countMembers(ctx, group)),
+  };
+}
+
+/** A caller who may read the group but not all of its members is a member. */
+const countMembers = ({ actor }: Context, { organizationId, totalMemberCount }: GroupRow): number =>
+  may(actor, "group_member:read", { organizationId, ownerId: null }) ? totalMemberCount : 1;
+
+const keys = {
+  name: anyText,
+  status: oneOf("active", "suspended"),
+  login_type: oneOf("github", "none", "oidc", "password", "token"),
+  role: oneOf(...siteRoles, "member"),
+  service_account: yesOrNo,
+  created_before: moment,
+  created_after: moment,
+  last_seen_before: moment,
+  last_seen_after: moment,
+};
+
+/** The condition that a user `u` matches a search. Throws BAD_USER_INPUT. */
+function matches(search: string) {
+  const { words, terms } = parseSearch(search, keys, "Invalid member search query.");
+  return sql<SqlBool>`(${sql.join(
+    [
+      // As in the partial indexes of users.
+      sql`u.deleted_at is null and not u.is_system`,
+      ...words.map((word) =>
+        either(word.flatMap((part) => [username, email].map((column) => contains(column, folded(part))))),
+      ),
+      ...terms.name.map((name) =>
+        either(name.map((part) => sql<SqlBool>`lower(u.name) collate "C" like lower(${containing(part)}::text)`)),
+      ),
+      ...terms.status.map((status) => sql<SqlBool>`u.status = any(${status}::text[])`),
+      ...terms.login_type.map((type) => sql<SqlBool>`u.login_type = any(${type}::text[])`),
+      ...terms.service_account.map((is) => sql<SqlBool>`u.is_service_account = any(${is}::bool[])`),
+      // Every user has the role member.
+      ...terms.role
+        .filter((role) => !role.includes("member"))
+        .map((role) => sql<SqlBool>`u.site_roles <> '{}' and u.site_roles && ${role}::text[]`),
+      ...terms.created_before.map((times) => sql<SqlBool>`u.created_at <= ${latest(times)}::timestamptz`),
+      ...terms.created_after.map((times) => sql<SqlBool>`u.created_at >= ${earliest(times)}::timestamptz`),
+      ...terms.last_seen_before.map((times) => sql<SqlBool>`u.last_seen_at <= ${latest(times)}::timestamptz`),
+      ...terms.last_seen_after.map((times) => sql<SqlBool>`u.last_seen_at >= ${earliest(times)}::timestamptz`),
+    ],
+    sql` and `,
+  )})`;
+}
+
+const username = sql`lower(u.username collate "C")`;
+const email = sql`lower(u.email collate "C")`;
+const contains = (column: RawBuilder<unknown>, part: string) => sql<SqlBool>`${column} like ${containing(part)}`;
+const either = (conditions: ReadonlyArray<RawBuilder<SqlBool>>) => sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
+
+const earliest = (times: readonly string[]) => times.reduce((a, b) => (a < b ? a : b));
+const latest = (times: readonly string[]) => times.reduce((a, b) => (a > b ? a : b));

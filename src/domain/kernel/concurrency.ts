@@ -1,0 +1,119 @@
+import type { Logger } from "pino";
+import { unavailable } from "./errors.js";
+
+/** Maximum number of running background tasks. */
+const limit = 1_000;
+
+/** Fire-and-forget work of requests. Responses do not wait for it, so that their timing is no side channel. */
+export class BackgroundTasks {
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(private readonly log: Logger) {}
+
+  /** Starts `work`, with a signal that is aborted when the server stops. Throws UNAVAILABLE at the limit. */
+  run(name: string, work: (signal: AbortSignal) => Promise<void>): void {
+    if (this.#running.size >= limit) throw unavailable("Too many background tasks are running.");
+    const running = Promise.resolve(this.#stopping.signal)
+      .then(work)
+      .catch((error: unknown) => {
+        if (!this.#stopping.signal.aborted) this.log.error({ err: error, task: name }, "A background task failed.");
+      })
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Aborts all background tasks and waits for their end. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+}
+
+/** Runs a limited number of jobs at a time. */
+export interface BoundedPool {
+  <Result>(job: () => Promise<Result>): Promise<Result>;
+  /** Throws if a job would be rejected now. */
+  requireRoom(): void;
+}
+
+/** Runs at most `concurrency` jobs at a time and queues at most `waiting`. Further jobs fail with `rejection`. */
+export const boundedPool = (
+  concurrency: number,
+  waiting = Infinity,
+  rejection = () => new Error("Too many jobs are waiting."),
+): BoundedPool => boundedPools(concurrency, [waiting], rejection)[0]!;
+
+/**
+ * Creates pools that together run at most `concurrency` jobs at a time. `capacities` are the capacities of their
+ * queues, in order of priority: a free slot goes to the oldest job of the first queue that is not empty.
+ */
+export function boundedPools(
+  concurrency: number,
+  capacities: readonly number[],
+  rejection: () => Error,
+): BoundedPool[] {
+  let free = concurrency;
+  const queues = capacities.map((): Array<() => void> => []);
+
+  function next(): void {
+    const turn = queues.find(({ length }) => length > 0)?.shift();
+    if (turn) turn();
+    else free++;
+  }
+
+  return capacities.map((waiting, index) => {
+    const queue = queues[index]!;
+    const requireRoom = () => {
+      if (free === 0 && queue.length >= waiting) throw rejection();
+    };
+    const run = async <Result>(job: () => Promise<Result>): Promise<Result> => {
+      requireRoom();
+      if (free > 0) free--;
+      else await new Promise<void>((turn) => queue.push(turn));
+      try {
+        return await job();
+      } finally {
+        next();
+      }
+    };
+    return Object.assign(run, { requireRoom });
+  });
+}
+
+/** Shares work that is in progress: callers with the same key get the same result. */
+export class SingleFlight {
+  readonly #running = new Map<string, Promise<unknown>>();
+
+  /** Returns the result of the work in progress under a key, or starts it. All calls with a key return the same type. */
+  share<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const running = this.#running.get(key);
+    if (running) return running as Promise<Result>;
+    const started = Promise.resolve()
+      .then(work)
+      .finally(() => this.#running.delete(key));
+    this.#running.set(key, started);
+    return started;
+  }
+
+  /** Waits for all work in progress. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#running.values());
+  }
+}
+
+const turns: Array<() => void> = [];
+
+/**
+ * Resolves in a later turn of the event loop, each promise in a turn of its own. Long computations await it every few
+ * milliseconds to let requests, timers and each other proceed.
+ */
+export const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (turns.push(resolve) === 1) setImmediate(nextTurn);
+  });
+
+function nextTurn(): void {
+  turns.shift()!();
+  if (turns.length > 0) setImmediate(nextTurn);
+}

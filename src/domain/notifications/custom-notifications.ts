@@ -1,0 +1,104 @@
+import { sql, type SqlBool } from "kysely";
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { authorize } from "../authorization/authorization.js";
+import { Problems, rateLimited } from "../kernel/errors.js";
+import { proseProblem } from "../kernel/text.js";
+import { isRepeat } from "./idempotency-keys.js";
+import { notify, notifyNow } from "./notify.js";
+import { customTemplate, testTemplate } from "./templates/custom-templates.js";
+
+/** Sends the caller, an owner, a notification by every configured method. Returns the ids of its messages. */
+export async function sendTestNotification(ctx: Context): Promise<string[]> {
+  const { userId } = requireUser(ctx.actor);
+  authorize(ctx.actor, "notification_message:create", { ownerId: null });
+  await ctx.services.limits.testNotifications.take(userId, ctx.request);
+  const sent = await notify(ctx, { template: testTemplate, recipients: [userId], targets: [], labels: {}, data: {} });
+  ctx.audit({ action: "create", resourceType: "notification_message", diff: { template: { new: testTemplate.name } } });
+  return sent.map(({ id }) => id);
+}
+
+/** The texts of a custom notification; one of the two is required. */
+export interface CustomContent {
+  /** Markdown, one line. */
+  title?: string | null;
+  /** Markdown. */
+  message?: string | null;
+}
+
+/**
+ * Sends a notification with custom text to the caller. Returns its id in the inbox; `undefined` if the caller has
+ * disabled such notifications there, and for a repeated request: within 24 hours, only one request with the same
+ * idempotency key and content takes effect. Throws CONFLICT if the key was used for other content, RATE_LIMITED above 20
+ * per minute.
+ */
+export async function sendCustomNotification(
+  ctx: Context,
+  content: CustomContent,
+  idempotencyKey?: string | null,
+): Promise<string | undefined> {
+  const { userId } = requireUser(ctx.actor);
+  authorize(ctx.actor, "notification_message:create", { ownerId: userId });
+  const { title, message } = checked(content, idempotencyKey);
+
+  if (idempotencyKey && (await isRepeat(ctx, userId, idempotencyKey, [title, message]))) return undefined;
+  await countCustom(ctx, userId);
+  const sent = await notifyNow(ctx, {
+    template: customTemplate,
+    recipients: [userId],
+    targets: [],
+    labels: { custom_title: title.trim(), custom_message: message },
+    data: {},
+  });
+  const id = sent.find(({ method }) => method === "inbox")?.id;
+  ctx.audit({ action: "create", resourceType: "inbox_notification", resourceId: id });
+  return id;
+}
+
+type Texts = { title: string; message: string };
+
+function checked(content: CustomContent, key: string | null | undefined): Texts {
+  const problems = new Problems();
+  const [title, message] = [content.title ?? "", content.message ?? ""];
+  if (title.trim() === "" && message.trim() === "") {
+    const rule = "A title or a message is required.";
+    problems.add("content.title", rule);
+    problems.add("content.message", rule);
+  } else {
+    problems.add("content.title", proseProblem(title, 120));
+    problems.add("content.message", proseProblem(message, 2000));
+  }
+  problems.add("idempotencyKey", proseProblem(key ?? "", 255));
+  problems.throwIfAny();
+  return { title, message };
+}
+
+/**
+ * Stores the times of the last 20 custom notifications, newest first: another is allowed once the oldest is a minute old.
+ * Throws RATE_LIMITED before. Uses the time of the statement, because the transaction may have waited for others that began
+ * later.
+ */
+async function countCustom({ db }: Context, userId: string): Promise<void> {
+  const counted = await db
+    .insertInto("inboxCursors")
+    .values({ userId, lastSeq: 0, unreadCount: 0, customSentAt: sql`array[clock_timestamp()]` })
+    .onConflict((known) =>
+      known
+        .column("userId")
+        .doUpdateSet({ customSentAt: sql`(clock_timestamp() || inbox_cursors.custom_sent_at)[1:20]` })
+        .where(sql<SqlBool>`(inbox_cursors.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true`),
+    )
+    .returning("userId")
+    .executeTakeFirst();
+  if (counted) return;
+  const { seconds } = await db
+    .selectFrom("inboxCursors")
+    .select(
+      sql<number>`extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())::float8`.as(
+        "seconds",
+      ),
+    )
+    .where("userId", "=", userId)
+    .executeTakeFirstOrThrow();
+  throw rateLimited(seconds, "At most 20 custom notifications may be sent in a minute.");
+}

@@ -1,0 +1,368 @@
+import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
+import { auditedAs } from "../audit/audit.js";
+import {
+  authorize,
+  mayAssign,
+  organizationRoles,
+  type OrganizationRole,
+  permitted,
+  sees,
+} from "../authorization/authorization.js";
+import { userIdOf } from "../kernel/actor.js";
+import { lockMemberships } from "../groups/memberships.js";
+import type { Context } from "../kernel/context.js";
+import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
+import { folded } from "../kernel/text.js";
+import { anyOf } from "../kernel/queries.js";
+import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
+import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
+import { userHint } from "../tokens/credentials.js";
+import { isListed, searchProblem, userContains } from "../users/listing.js";
+import { type HeldRole, heldRoles, readRoles } from "../users/user-roles.js";
+import {
+  type FoundUser,
+  foldedUsername,
+  isReadableUser,
+  isUserNamed,
+  lockUser,
+  lockUsers,
+  type Membership,
+  readMemberships,
+  rejectSystemIdentity,
+  userFields,
+  type UserRoles,
+  type UserRow,
+  userTarget,
+} from "../users/users.js";
+import {
+  findOrganization,
+  isOrganizationNamed,
+  maxOrganizationsPerUser,
+  type OrganizationRow,
+  tooManyOrganizations,
+} from "./organizations.js";
+
+/** A member of an organization. The optional fields are present if the caller may read the user. */
+export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
+  user?: UserRow;
+  roles?: HeldRole[];
+  joinedAt?: string;
+}
+
+const members = ({ db }: Context) =>
+  db
+    .selectFrom("organizationMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .select(userFields)
+    .select(["m.organizationId", "m.roles", "m.createdAt as joinedAt"])
+    .$narrowType<UserRoles & { roles: OrganizationRole[] }>();
+
+type MemberRow = InferResult<ReturnType<typeof members>>[number];
+
+/** Filters of members. An absent filter does not narrow. */
+export interface OrganizationMemberFilter {
+  /** Part of the username, email or real name, in any letter case. */
+  search?: string | null;
+  role?: OrganizationRole | null;
+}
+
+export const OrganizationMemberOrderField = { USERNAME: "username", JOINED_AT: "joinedAt" } as const;
+export type OrganizationMemberOrderField =
+  (typeof OrganizationMemberOrderField)[keyof typeof OrganizationMemberOrderField];
+
+/** The condition that the caller may read the user who is the member `m`: filters must not disclose what is not shown. */
+function isReadable({ actor }: Context) {
+  const { everywhere, organizations } = permitted(actor, "user:read");
+  if (everywhere) return sql<SqlBool>`true`;
+  return sql<SqlBool>`(m.user_id = ${userIdOf(actor) ?? null} or m.organization_id = ${anyOf(organizations)})`;
+}
+
+const membersOf = (ctx: Context, organization: Expression<string>) =>
+  members(ctx).where("m.organizationId", "=", organization);
+
+const memberList = defineListOfEach(membersOf, {
+  id: { column: "m.userId", of: ({ id }) => id },
+  orders: {
+    // organization_members_list_index
+    [OrganizationMemberOrderField.USERNAME]: {
+      username: text("m.username", { of: ({ username }) => folded(username), collation: "C" }),
+    },
+    // organization_members_joined_index
+    [OrganizationMemberOrderField.JOINED_AT]: { joinedAt: time("m.createdAt", { of: ({ joinedAt }) => joinedAt }) },
+  },
+  filters: {
+    search: (eb, part: string, ctx) => eb.and([isListed, userContains(part, isReadable(ctx))]),
+    role: (eb, role: OrganizationRole, ctx) =>
+      eb.and([isReadable(ctx), sql<SqlBool>`m.roles <> '{}' and ${role} = any(m.roles)`]),
+  },
+  planned: ["search", "role"],
+  // Of users who are no members, only the place by username is known.
+  formerRows: (ctx) => sql`(
+    select ${foldedUsername} as username, null::timestamptz as created_at, u.id as user_id
+    from users u where ${isReadableUser(ctx)}) m`,
+});
+
+/** Lists the members of an organization, by default by username. */
+export async function listOrganizationMembers(
+  ctx: Context,
+  ref: string,
+  filter: OrganizationMemberFilter | null | undefined,
+  page: PageArguments,
+  orderBy: OrderBy<OrganizationMemberOrderField> | null | undefined,
+): Promise<Page<OrganizationMember>> {
+  const { id } = await findOrganization(ctx, ref);
+  authorize(ctx.actor, "organization_member:read", { organizationId: id });
+  if (orderBy?.field === OrganizationMemberOrderField.JOINED_AT && !readsAll(ctx, id))
+    throw forbidden("You cannot read when members joined.");
+  const problems = new Problems();
+  problems.add("filter.search", searchProblem(filter?.search));
+  const found = await memberList.pageOf(ctx, id, { filter, orderBy, page }, problems);
+  return visiblePage(ctx, found);
+}
+
+/** Lists the members of an organization, by username: one statement for all organizations of a request. */
+export async function membersOfOrganization(
+  ctx: Context,
+  { id }: OrganizationRow,
+  page: PageArguments,
+): Promise<Page<OrganizationMember>> {
+  authorize(ctx.actor, "organization_member:read", { organizationId: id });
+  const found = visiblePage(ctx, await memberList.pageOf(ctx, id, { page }));
+  return { ...found, count: async () => Math.min(await ctx.load(countMembers, id), mostCounted) };
+}
+
+/** The number of members of an organization. */
+export function memberCountOf(ctx: Context, { id }: OrganizationRow): Promise<number> {
+  authorize(ctx.actor, "organization_member:read", { organizationId: id });
+  return ctx.load(countMembers, id);
+}
+
+/** The group Everyone has the id of its organization and keeps a count. Deleted organizations have no groups. */
+async function countMembers({ db }: Context, ids: readonly string[]): Promise<number[]> {
+  const groups = await db.selectFrom("groups").select(["id", "memberCount"]).where("id", "=", anyOf(ids)).execute();
+  const counts = new Map(groups.map(({ id, memberCount }) => [id, memberCount]));
+  return ids.map((id) => counts.get(id) ?? 0);
+}
+
+/** Whether the caller may read every user who is a member of the organization. */
+function readsAll({ actor }: Context, organizationId: string): boolean {
+  const { everywhere, organizations } = permitted(actor, "user:read");
+  return everywhere || organizations.includes(organizationId);
+}
+
+/** The part of a member that the caller may read. */
+function visiblePart(ctx: Context, member: MemberRow): OrganizationMember {
+  const { id, username, name, avatarUrl, organizationId, joinedAt } = member;
+  const whole = id === userIdOf(ctx.actor) || readsAll(ctx, organizationId);
+  const seen = { id, username, name, avatarUrl };
+  return whole ? { ...seen, user: member, roles: heldRoles(member.roles, organizationId), joinedAt } : seen;
+}
+
+function visiblePage(ctx: Context, page: Page<MemberRow>): Page<OrganizationMember> {
+  const parts = new Map(page.nodes.map((member) => [visiblePart(ctx, member), member]));
+  return { ...page, nodes: [...parts.keys()], cursor: (part) => page.cursor(parts.get(part)!) };
+}
+
+/** A reference to a membership. */
+export interface MemberRef {
+  organization: string;
+  user: string;
+}
+
+/** Reads a member by ids, in an organization that the caller may read. Throws NOT_FOUND. */
+export async function readOrganizationMember(
+  ctx: Context,
+  { organization, user }: MemberRef,
+): Promise<OrganizationMember> {
+  const isIt = members(ctx).where("m.organizationId", "=", organization).where("m.userId", "=", user);
+  const member = await isIt.executeTakeFirst();
+  if (!member) throw notFound();
+  return visiblePart(ctx, member);
+}
+
+/** Adds a user to an organization, without roles. Returns the ids of the organization and the user. */
+export async function addOrganizationMember(ctx: Context, input: MemberRef): Promise<MemberRef> {
+  const { id: organizationId } = await findOrganization(ctx, input.organization);
+  // Callers who cannot add any account are rejected before the user is looked up.
+  const anyAccount = { organizationId, ownerId: null, siteRoles: [], memberships: [] };
+  authorize(ctx.actor, "organization_member:create", anyAccount);
+  const user = await lockUser(ctx, input.user);
+  authorize(ctx.actor, "organization_member:create", { organizationId, ...userTarget(user) });
+  rejectSystemIdentity(user);
+  if (isMemberOf(user, organizationId)) throw conflict("The user is already a member of the organization.");
+  await join(ctx, organizationId, [user]);
+  return { organization: organizationId, user: user.id };
+}
+
+const isMemberOf = ({ memberships }: FoundUser, organizationId: string): boolean =>
+  memberships.some((membership) => membership.organizationId === organizationId);
+
+/** Adds locked users, who are not members, to an organization. Throws CONFLICT for a user with too many memberships. */
+async function join(ctx: Context, organizationId: string, users: readonly FoundUser[]): Promise<void> {
+  if (users.some(({ memberships }) => memberships.length >= maxOrganizationsPerUser)) throw tooManyOrganizations();
+  const exists = await ctx.db
+    .selectFrom("organizations")
+    .select("id")
+    .where("id", "=", organizationId)
+    .where("deletedAt", "is", null)
+    .forShare()
+    .executeTakeFirst();
+  if (!exists) throw notFound();
+  const userIds = users.map(({ id }) => id);
+  await ctx.db
+    .insertInto("organizationMembers")
+    .columns(["organizationId", "userId", "createdAt"])
+    .expression(sql`select ${organizationId}::uuid, unnest(${userIds}::uuid[]), now()`)
+    .execute();
+  for (const user of users) {
+    ctx.audit({ action: "create", ...identified({ ...user, organizationId }) });
+    ctx.publish(userHint(user.id));
+  }
+}
+
+/**
+ * Adds users to an organization, without roles. Members stay as they are. Returns the ids of the given users that
+ * exist. Throws CONFLICT for a user with too many memberships.
+ */
+export async function joinOrganization(
+  ctx: Context,
+  organizationId: string,
+  userIds: readonly string[],
+): Promise<string[]> {
+  const users = await lockUsers(ctx, userIds);
+  const joining = users.filter((user) => !isMemberOf(user, organizationId));
+  for (const user of joining)
+    authorize(ctx.actor, "organization_member:create", { organizationId, ...userTarget(user) });
+  if (joining.length > 0) await join(ctx, organizationId, joining);
+  return users.map(({ id }) => id);
+}
+
+/** A member with all memberships of the user. */
+type MemberWithRoles = MemberRow & FoundUser;
+
+/** The member whom names or ids refer to. */
+const memberNamed = (ctx: Context, { organization, user }: MemberRef) =>
+  members(ctx)
+    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .where(isOrganizationNamed(organization))
+    .where(isUserNamed(ctx, user));
+
+async function findMember(ctx: Context, wanted: ReturnType<typeof memberNamed>): Promise<MemberWithRoles> {
+  const member = await wanted.executeTakeFirst();
+  if (!member || !sees(ctx.actor, "organization_member:read", member)) throw notFound();
+  // A statement of its own: the snapshot of the one above is older than its wait for a lock.
+  return { ...member, memberships: await readMemberships(ctx, [member.id]) };
+}
+
+/** A member as the target of a permission check. */
+const memberTarget = (member: MemberWithRoles) => ({ ...userTarget(member), organizationId: member.organizationId });
+
+/**
+ * Finds a member and locks the user and the membership until the transaction ends. Throws for callers without
+ * `permission`, before it locks anything.
+ */
+async function lockMember(
+  ctx: Context,
+  ref: MemberRef,
+  permission: "organization_member:update" | "organization_member:delete",
+): Promise<MemberWithRoles> {
+  const named = memberNamed(ctx, ref);
+  if (!permitted(ctx.actor, permission).everywhere)
+    authorize(ctx.actor, permission, memberTarget(await findMember(ctx, named)));
+  const member = await findMember(ctx, named.forNoKeyUpdate("u").forUpdate("m"));
+  authorize(ctx.actor, permission, memberTarget(member));
+  rejectSystemIdentity(member);
+  return member;
+}
+
+/**
+ * Deletes a membership with its roles, groups, and entries of access lists. Throws CONFLICT for owners of workspaces of
+ * the organization. Returns the member before the deletion.
+ */
+export async function removeOrganizationMember(ctx: Context, input: MemberRef): Promise<OrganizationMember> {
+  const member = await lockMember(ctx, input, "organization_member:delete");
+  await endMembership(ctx, member, member);
+  return visiblePart(ctx, member);
+}
+
+/** Removes a locked user from the given organizations of which it is a member. */
+export async function leaveOrganizations(
+  ctx: Context,
+  user: FoundUser,
+  organizationIds: readonly string[],
+): Promise<void> {
+  for (const membership of user.memberships) {
+    const { organizationId } = membership;
+    if (!organizationIds.includes(organizationId)) continue;
+    authorize(ctx.actor, "organization_member:delete", { organizationId, ...userTarget(user) });
+    await endMembership(ctx, user, membership);
+  }
+}
+
+/** Deletes a membership of a locked user, with what depends on it. The caller was authorized. */
+async function endMembership(
+  ctx: Context,
+  user: Pick<UserRow, "id" | "username">,
+  { organizationId, roles }: Membership,
+): Promise<void> {
+  const userId = user.id;
+  await lockMemberships(ctx, { organizationId, userId });
+  const owned = await ctx.db
+    .selectFrom("workspaces")
+    .select("id")
+    .where("ownerId", "=", userId)
+    .where("organizationId", "=", organizationId)
+    .where("deletedAt", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  if (owned) throw conflict("The user owns workspaces. Delete them first.");
+  await ctx.db
+    .deleteFrom("templateAclEntries as e")
+    .using("templates as t")
+    .whereRef("t.id", "=", "e.templateId")
+    .where("t.organizationId", "=", organizationId)
+    .where("e.userId", "=", userId)
+    .execute();
+  await ctx.db
+    .deleteFrom("workspaceAclEntries as e")
+    .using("workspaces as w")
+    .whereRef("w.id", "=", "e.workspaceId")
+    .where("w.organizationId", "=", organizationId)
+    .where("e.userId", "=", userId)
+    .execute();
+  await ctx.db
+    .deleteFrom("organizationMembers")
+    .where("organizationId", "=", organizationId)
+    .where("userId", "=", userId)
+    .execute();
+  ctx.audit({ action: "delete", ...identified({ ...user, organizationId }), diff: { roles: { old: roles } } });
+  ctx.publish(userHint(userId));
+}
+
+/** Replaces the roles of a member. Throws FORBIDDEN if the caller may not assign one of the added or removed roles. */
+export async function setOrganizationMemberRoles(
+  ctx: Context,
+  input: MemberRef & { roles: string[] },
+): Promise<MemberRef> {
+  const member = await lockMember(ctx, input, "organization_member:update");
+  const { organizationId } = member;
+  const roles = readRoles(input.roles, organizationRoles);
+  const changed = organizationRoles.filter((role) => roles.includes(role) !== member.roles.includes(role));
+  for (const role of changed)
+    if (!mayAssign(ctx.actor, role, organizationId)) throw forbidden(`You cannot give or take the role ${role}.`);
+
+  if (changed.length > 0) {
+    await ctx.db
+      .updateTable("organizationMembers")
+      .set({ roles })
+      .where("organizationId", "=", organizationId)
+      .where("userId", "=", member.id)
+      .execute();
+    ctx.audit({ action: "update", ...identified(member), diff: { roles: { old: member.roles, new: roles } } });
+    ctx.publish(userHint(member.id));
+  }
+  return { organization: organizationId, user: member.id };
+}
+
+const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
+  auditedAs("organization_member", id, username, organizationId);

@@ -1,0 +1,291 @@
+import { sql, type SqlBool } from "kysely";
+import { auditedAs } from "../audit/audit.js";
+import { may, requireScope, sees } from "../authorization/authorization.js";
+import { systemActor } from "../kernel/actor.js";
+import { Context, type Services } from "../kernel/context.js";
+import { conflict, forbidden, notFound } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf, now } from "../kernel/queries.js";
+import { claimed } from "../kernel/queue.js";
+import { isUuid } from "../kernel/text.js";
+import { importEnded } from "../templates/version-changes.js";
+import { type BuildResult, buildChanged, buildEnded } from "../workspaces/ended-builds.js";
+import {
+  daemonHint,
+  jobFields,
+  jobHint,
+  type JobOutcome,
+  type JobRow,
+  jobsWithSubjects,
+  ownerOfJob,
+  presenceHint,
+  type ProvisionerJobType,
+  workHint,
+} from "./provisioner-jobs.js";
+import { isWaiting } from "./matching.js";
+
+// How jobs end, whether or not their daemons say so. `leases.ts` has the ends that daemons report.
+
+/** Runs in the transaction that ends a job, after the end. `job` has the final status. */
+type Ended = (ctx: Context, job: JobRow, outcome: JobOutcome, result: BuildResult) => Promise<void>;
+
+const ended: Record<ProvisionerJobType, Ended> = {
+  template_version_import: importEnded,
+  workspace_build: buildEnded,
+  template_version_dry_run: async () => {},
+};
+
+/**
+ * Applies the outcome of a job that has ended in this transaction. Every end passes here: completion, failure,
+ * cancellation, timeouts, and the deletion of a key.
+ */
+export async function jobEnded(
+  ctx: Context,
+  job: JobRow,
+  outcome: JobOutcome,
+  before: JobRow["status"],
+  result: BuildResult = {},
+): Promise<void> {
+  await ended[job.type](ctx, job, outcome, result);
+  auditStatus(ctx, job, before);
+  ctx.publish(jobHint(job.id));
+}
+
+/** Applies a status that is not final: a daemon accepted the job, or its cancellation was requested. */
+export async function jobChanged(ctx: Context, job: Pick<JobRow, "id" | "type" | "workspaceBuildId">): Promise<void> {
+  if (job.type === "workspace_build") await buildChanged(ctx, job);
+  ctx.publish(jobHint(job.id));
+}
+
+const auditStatus = (ctx: Context, { id, type, organizationId, status, error }: JobRow, before: JobRow["status"]) =>
+  ctx.audit({
+    action: "update",
+    ...auditedAs("provisioner_job", id, type, organizationId),
+    diff: { status: { old: before, new: status }, ...(error !== "" && { error: { old: "", new: error } }) },
+  });
+
+/** The changes that end a job. Its daemon cannot report any more. */
+const withoutLease = { completedAt: now, leaseHash: null, leaseExpiresAt: null, refusedBy: null };
+
+/** The changes that return a job from a daemon to the queue. */
+export const handedBack = { workerId: null, workerName: "", leaseHash: null, leaseExpiresAt: null };
+
+/**
+ * Cancels a job that waits, and asks the daemon of a running one to stop it. Returns its id. Throws CONFLICT for a job
+ * that has ended or is being canceled. The owner of the job may cancel it if the template allows it.
+ */
+export async function cancelProvisionerJob(ctx: Context, id: string): Promise<string> {
+  requireScope(ctx.actor, "provisioner_job:update");
+  if (!isUuid(id)) throw notFound();
+  const found = await jobsWithSubjects(ctx.db)
+    .where("j.id", "=", id)
+    .select(["j.status", "j.workerId", "j.organizationId", ownerOfJob])
+    .select((eb) => eb.fn.coalesce("t.allowUserCancel", eb.lit(false)).as("allowsCancel"))
+    .forUpdate("j")
+    .executeTakeFirst();
+  if (!found || !sees(ctx.actor, "provisioner_job:read", found)) throw notFound();
+  if (!may(ctx.actor, "provisioner_job:update", found)) throw forbidden();
+  if (found.status === "canceling") throw conflict("The job is being canceled already.");
+  if (found.status !== "pending" && found.status !== "running") throw conflict("The job has ended.");
+  if (await cancelPendingJob(ctx, id)) return id;
+
+  const job = await ctx.db
+    .updateTable("provisionerJobs as j")
+    .set({ status: "canceling", canceledAt: now })
+    .where("j.id", "=", id)
+    .returning(jobFields)
+    .executeTakeFirstOrThrow();
+  await jobChanged(ctx, job);
+  auditStatus(ctx, job, "running");
+  if (job.workerId !== null) ctx.publish(daemonHint(job.workerId));
+  return id;
+}
+
+/** Cancels a job unless a daemon has accepted it. Returns whether it did. Checks no permission. */
+export async function cancelPendingJob(ctx: Context, id: string): Promise<boolean> {
+  const job = await ctx.db
+    .updateTable("provisionerJobs as j")
+    .set({ ...withoutLease, status: "canceled", canceledAt: now })
+    .where("j.id", "=", id)
+    .where("j.status", "=", "pending")
+    .returning(jobFields)
+    .executeTakeFirst();
+  if (!job) return false;
+  await jobEnded(ctx, job, "canceled", "pending");
+  if (job.workerId !== null) ctx.publish(daemonHint(job.workerId));
+  return true;
+}
+
+/** Ends a job of this transaction as succeeded, without any daemon. */
+export async function succeedWithoutDaemon(ctx: Context, id: string): Promise<void> {
+  const job = await ctx.db
+    .updateTable("provisionerJobs as j")
+    .set({ status: "succeeded", startedAt: now, completedAt: now })
+    .where("j.id", "=", id)
+    .returning(jobFields)
+    .executeTakeFirstOrThrow();
+  await jobEnded(ctx, job, "succeeded", "pending");
+}
+
+/** Fails the running jobs of daemons that are deleted, and gives back those that they did not accept yet. */
+export async function endJobsOf(
+  ctx: Context,
+  organizationId: string,
+  daemonIds: readonly string[],
+  error: string,
+): Promise<void> {
+  const held = await ctx.db
+    .selectFrom("provisionerJobs")
+    .where("workerId", "=", anyOf(daemonIds))
+    .where("status", "in", ["running", "canceling"])
+    .select(["id", "status"])
+    .orderBy("id")
+    .forUpdate()
+    .execute();
+  const former = new Map(held.map(({ id, status }) => [id, status]));
+  const failed = await ctx.db
+    .updateTable("provisionerJobs as j")
+    .set({ ...withoutLease, status: "failed", error })
+    .where("j.id", "=", anyOf([...former.keys()]))
+    .returning(jobFields)
+    .execute();
+  await ctx.db
+    .updateTable("provisionerJobs")
+    .set(handedBack)
+    .where("workerId", "=", anyOf(daemonIds))
+    .where("status", "=", "pending")
+    .execute();
+  for (const job of failed) await jobEnded(ctx, job, "failed", former.get(job.id)!);
+  ctx.publish(workHint(organizationId), ...daemonIds.map(presenceHint));
+}
+
+/** The condition that the job `j` was handed out to a daemon, or runs on it. It has an index. */
+const isHeldByDaemon = sql<SqlBool>`(j.worker_id is not null and j.completed_at is null)`;
+
+/** Takes back jobs that were handed out and not accepted in time. */
+export const unacceptedJobs = {
+  name: "take back provisioner jobs that no daemon accepted",
+  every: 3_000,
+  async run({ database, events }: Services): Promise<void> {
+    const { db } = database;
+    const late = db
+      .selectFrom("provisionerJobs as j")
+      .where(isHeldByDaemon)
+      .where("j.status", "=", "pending")
+      .where("j.leaseExpiresAt", "<=", now)
+      .select("j.id");
+    const released = await db
+      .updateTable("provisionerJobs as j")
+      .set((eb) => ({ ...handedBack, refusedBy: eb.ref("j.workerId") }))
+      .where("j.id", "=", claimed(late, 1000))
+      .returning("j.organizationId")
+      .execute();
+    events.publish(...released.map(({ organizationId }) => workHint(organizationId)));
+  },
+};
+
+/** Why an overdue job ends, for its log and its error. */
+const reasons = {
+  waited: "No provisioner daemon accepted the job in time.",
+  hung: "The provisioner daemon stopped reporting.",
+  tooLong: "The job ran longer than the server allows.",
+  uncanceled: "The provisioner daemon did not stop the job in time after its cancellation.",
+} as const;
+
+/** Ends jobs that are overdue. */
+export const jobReaper = {
+  name: "end overdue provisioner jobs",
+  every: 30_000,
+  async run(services: Services): Promise<void> {
+    // A job whose end fails does not keep the others from theirs.
+    const passed: string[] = [];
+    while (await endNext(services, passed));
+  },
+};
+
+/** Ends an overdue job in a transaction of its own. Returns false if there is none. */
+async function endNext(services: Services, passed: string[]): Promise<boolean> {
+  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  let id: string | undefined;
+  try {
+    return await ctx.transactional(async () => {
+      const overdue = await lockOverdue(ctx, passed);
+      if (!overdue) return false;
+      id = overdue.id;
+      await endOverdue(ctx, overdue);
+      return true;
+    });
+  } catch (error) {
+    if (id === undefined) throw error;
+    passed.push(id);
+    services.log.error({ err: error, jobId: id }, "An overdue job could not be ended; it is tried again later.");
+    return true;
+  }
+}
+
+/** The condition that some milliseconds have passed since a time. */
+const passedSince = (column: string, milliseconds: number) =>
+  sql<SqlBool>`${sql.ref(column)} <= now() - make_interval(secs => ${milliseconds / 1000})`;
+
+/** Locks the oldest overdue job that no other replica ends. */
+function lockOverdue(ctx: Context, passed: readonly string[]) {
+  const { jobPendingTimeout, jobCancelTimeout, jobMaxRuntime } = ctx.config;
+  const isStale = passedSince("j.createdAt", jobPendingTimeout);
+  const isUncanceled = sql<SqlBool>`(j.status = 'canceling' and ${passedSince("j.canceledAt", jobCancelTimeout)})`;
+  const isTooLong = passedSince("j.startedAt", jobMaxRuntime);
+  return (
+    ctx.db
+      .selectFrom("provisionerJobs as j")
+      // Read by the indexes of jobs that wait, and of those that daemons hold.
+      .where(
+        sql<SqlBool>`j.id = any(array(
+          select j.id from provisioner_jobs j where ${isWaiting} and ${isStale}
+          union all select j.id from provisioner_jobs j where ${isHeldByDaemon}))`,
+      )
+      .where("j.completedAt", "is", null)
+      .where("j.id", "<>", sql<string>`all(${passed}::uuid[])`)
+      .where(
+        sql<SqlBool>`case when j.status = 'pending' then ${isStale}
+          else j.lease_expires_at <= now() or ${isTooLong} or ${isUncanceled} end`,
+      )
+      .select([
+        "j.id",
+        "j.status",
+        "j.logSequence",
+        sql<keyof typeof reasons>`case when j.status = 'pending' then 'waited' when ${isUncanceled} then 'uncanceled'
+          when ${isTooLong} then 'tooLong' else 'hung' end`.as("reason"),
+      ])
+      .orderBy("j.createdAt")
+      .limit(1)
+      .forUpdate()
+      .skipLocked()
+      .executeTakeFirst()
+  );
+}
+
+type Overdue = NonNullable<Awaited<ReturnType<typeof lockOverdue>>>;
+
+async function endOverdue(ctx: Context, { id, status: former, logSequence, reason }: Overdue): Promise<void> {
+  const outcome = reason === "uncanceled" ? "canceled" : "failed";
+  const [error, sequence] = [reasons[reason], logSequence + 1];
+  await ctx.db
+    .insertInto("provisionerJobLogs")
+    .values({
+      jobId: id,
+      sequence,
+      id: newId(),
+      createdAt: now,
+      level: "error",
+      source: "provisioner_daemon",
+      output: error,
+    })
+    .execute();
+  const job = await ctx.db
+    .updateTable("provisionerJobs as j")
+    .set({ ...withoutLease, status: outcome, error, logSequence: sequence })
+    .where("j.id", "=", id)
+    .returning(jobFields)
+    .executeTakeFirstOrThrow();
+  await jobEnded(ctx, job, outcome, former);
+  if (job.workerId !== null) ctx.publish(daemonHint(job.workerId));
+}

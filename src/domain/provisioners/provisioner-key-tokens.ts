@@ -1,0 +1,62 @@
+import { anyOf } from "../kernel/queries.js";
+import type { MachineTokens } from "../tokens/machines.js";
+import { randomText } from "../kernel/ids.js";
+import { hashSecret } from "../tokens/token-text.js";
+
+/** A key with which provisioner daemons connect. */
+export interface ProvisionerKeyHolder {
+  readonly kind: "provisioner_key";
+  readonly id: string;
+  /** SHA-256 of the secret of the key, base64. */
+  readonly tokenHash: string;
+  readonly organizationId: string;
+  readonly name: string;
+  /** The tags of its daemons. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** Keys of provisioner daemons: `stwk_<secret>`. */
+export const provisionerKeys: MachineTokens<ProvisionerKeyHolder> = {
+  kind: "provisioner_key",
+  form: /^stwk_([0-9A-Za-z]{43})$/,
+  malformed: "The token is malformed.",
+  find: (db, hashes) =>
+    db
+      .selectFrom("provisionerKeys as k")
+      .innerJoin("organizations as o", "o.id", "k.organizationId")
+      .where("k.secretHash", "=", anyOf(hashes, "bytea"))
+      .where("o.deletedAt", "is", null)
+      .select(["k.id", "k.organizationId", "k.name", "k.tags", "k.secretHash as tokenHash"])
+      .execute(),
+};
+
+/** Generates a key. The text is returned once; only the hash is stored. */
+export function newProvisionerKey(): { text: string; hash: Buffer } {
+  const secret = randomText(43);
+  return { text: `stwk_${secret}`, hash: hashSecret(secret) };
+}
+
+/** A key without a secret, which each organization has. */
+export interface ReservedKey {
+  id: string;
+  name: string;
+}
+
+/** The keys of the daemon of the server, and of daemons that connect with the session of a user. */
+export const reservedKeys = {
+  builtIn: { id: "00000000-0000-7000-8000-000000000001", name: "built-in" },
+  userAuth: { id: "00000000-0000-7000-8000-000000000002", name: "user-auth" },
+} as const satisfies Record<string, ReservedKey>;
+
+const reservedNames = new Set<string>(Object.values(reservedKeys).map(({ name }) => name));
+
+/** Whether a name, in any letter case, is that of a reserved key. */
+export const isReservedKey = (name: string): boolean => reservedNames.has(name.toLowerCase());
+
+const namePattern = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/i;
+
+/** Names of keys and daemons. */
+export const daemonNameProblem = (name: string): string | undefined =>
+  namePattern.test(name)
+    ? undefined
+    : "Must be 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends.";

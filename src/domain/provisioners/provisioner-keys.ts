@@ -1,0 +1,152 @@
+import { randomBytes } from "node:crypto";
+import { type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
+import { auditedAs } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { badInput, conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf, now, rowById } from "../kernel/queries.js";
+import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
+import { machineHint } from "../tokens/machines.js";
+import { endJobsOf } from "./ended-jobs.js";
+import { tagProblems } from "./tags.js";
+import {
+  daemonNameProblem,
+  isReservedKey,
+  newProvisionerKey,
+  type ReservedKey,
+  reservedKeys,
+} from "./provisioner-key-tokens.js";
+
+const keys = (db: Db) =>
+  db.selectFrom("provisionerKeys as k").select(["k.id", "k.organizationId", "k.name", "k.tags", "k.createdAt"]);
+
+/** A key of provisioner daemons, without its secret. */
+export type ProvisionerKeyRow = InferResult<ReturnType<typeof keys>>[number];
+
+export interface CreateProvisionerKey {
+  /** An id, a name, or `default`. */
+  organization: string;
+  name?: string | null;
+  tags?: Record<string, unknown> | null;
+}
+
+/** Maximum number of keys of an organization. */
+const mostKeys = 1000;
+
+const keysOfOrganization = (ctx: Context, organizationId: string) =>
+  keys(ctx.db).where("k.organizationId", "=", organizationId).orderBy("k.createdAt").orderBy("k.id").execute();
+
+/** Lists the keys of an organization by creation, without reserved ones. */
+export async function listProvisionerKeys(ctx: Context, ref: string): Promise<ProvisionerKeyRow[]> {
+  const { id: organizationId } = await findOrganization(ctx, ref);
+  authorize(ctx.actor, "provisioner_key:read", { organizationId });
+  return keysOfOrganization(ctx, organizationId);
+}
+
+/** Lists the keys of an organization like `listProvisionerKeys`, followed by the reserved ones. */
+export async function listKeysOfDaemons(ctx: Context, ref: string): Promise<ProvisionerKeyRow[]> {
+  const organization = await findOrganization(ctx, ref);
+  authorize(ctx.actor, "provisioner_key:read", { organizationId: organization.id });
+  const stored = await keysOfOrganization(ctx, organization.id);
+  return [...stored, ...Object.values(reservedKeys).map((key) => reservedRow(key, organization))];
+}
+
+/** A reserved key, which no row represents. It is as old as the organization. */
+const reservedRow = (key: ReservedKey, organization: OrganizationRow): ProvisionerKeyRow => ({
+  ...key,
+  organizationId: organization.id,
+  tags: {},
+  createdAt: organization.createdAt,
+});
+
+/** Batch read of keys by id, for `ctx.load`. Checks no permission: the object that has the id does. */
+export async function provisionerKeysByIds(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<Array<ProvisionerKeyRow | undefined>> {
+  const rows = await keys(ctx.db).where("k.id", "=", anyOf(ids)).execute();
+  return rowById(rows, ids);
+}
+
+const nameTaken = () => conflictOn("name", "Another key of the organization has this name.");
+
+/** Creates a key. Returns its text, which cannot be read again. */
+export async function createProvisionerKey(
+  ctx: Context,
+  { organization: ref, ...input }: CreateProvisionerKey,
+): Promise<{ id: string; key: string }> {
+  const { id: organizationId } = await findOrganization(ctx, ref);
+  authorize(ctx.actor, "provisioner_key:create", { organizationId });
+  requireFeature(ctx, "external_provisioner_daemons");
+  const name = input.name || `key-${randomBytes(4).toString("hex")}`;
+  const problems = new Problems();
+  problems.add("name", isReservedKey(name) ? "This name is reserved." : daemonNameProblem(name));
+  const tags = tagProblems(input.tags ?? {}, problems, ["scope", "owner"]);
+  problems.throwIfAny();
+
+  const { count } = await ctx.db
+    .selectFrom("provisionerKeys")
+    .where("organizationId", "=", organizationId)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  if (count >= mostKeys) throw conflict(`An organization can have at most ${mostKeys} provisioner keys.`);
+  const { text, hash: secretHash } = newProvisionerKey();
+  const id = newId();
+  const { userId: creatorId } = requireUser(ctx.actor);
+  await ctx.db
+    .insertInto("provisionerKeys")
+    .values({ id, organizationId, name, secretHash, tags, creatorId, createdAt: now })
+    .execute()
+    .catch(onViolation({ provisioner_keys_name_unique: nameTaken }));
+  const audited = auditedAs("provisioner_key", id, name, organizationId);
+  ctx.audit({ action: "create", ...audited, diff: { name: { new: name }, tags: { new: tags }, key: { new: "***" } } });
+  return { id, key: text };
+}
+
+export interface DeleteProvisionerKey {
+  /** An id, a name, or `default`. */
+  organization: string;
+  /** In any letter case. */
+  name: string;
+}
+
+/**
+ * Deletes a key with its daemons: their sockets are closed, their jobs fail. Returns the key before the deletion. Throws
+ * BAD_USER_INPUT for reserved keys.
+ */
+export async function deleteProvisionerKey(
+  ctx: Context,
+  { organization: ref, name }: DeleteProvisionerKey,
+): Promise<ProvisionerKeyRow> {
+  const { id: organizationId } = await findOrganization(ctx, ref);
+  authorize(ctx.actor, "provisioner_key:delete", { organizationId });
+  if (isReservedKey(name)) throw badInput([{ field: "name", detail: "Reserved keys cannot be deleted." }]);
+  const key = await keys(ctx.db)
+    .where("k.organizationId", "=", organizationId)
+    .where(sql<SqlBool>`lower(k.name) = lower(${name})`)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!key) throw notFound();
+  // No further jobs are assigned to them from here on, which would refer to them.
+  const daemons = await ctx.db
+    .selectFrom("provisionerDaemons")
+    .where("keyId", "=", key.id)
+    .select("id")
+    .orderBy("id")
+    .forUpdate()
+    .execute();
+  const daemonIds = daemons.map(({ id }) => id);
+  await endJobsOf(ctx, organizationId, daemonIds, "The key of the provisioner daemon was deleted.");
+  await ctx.db.deleteFrom("provisionerKeys").where("id", "=", key.id).execute();
+  ctx.audit({
+    action: "delete",
+    ...auditedAs("provisioner_key", key.id, key.name, organizationId),
+    diff: { name: { old: key.name }, tags: { old: key.tags } },
+  });
+  ctx.publish(machineHint(key.id));
+  return key;
+}

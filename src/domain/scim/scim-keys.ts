@@ -1,0 +1,175 @@
+import type { InferResult } from "kysely";
+import { databaseTime } from "../../clock.js";
+import { ScimKey } from "../../entities/scim.js";
+import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/recorded-changes.js";
+import { authorize } from "../authorization/authorization.js";
+import { userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { conflict, notFound, Problems } from "../kernel/errors.js";
+import { anyOf, rowById, takeTurn } from "../kernel/queries.js";
+import type { Page, PageArguments } from "../kernel/paging.js";
+import { given } from "../kernel/given.js";
+import { defineList, time } from "../kernel/lists.js";
+import { organizationsById } from "../organizations/organizations.js";
+import { displayNameProblem } from "../kernel/text.js";
+import { machineHint } from "../tokens/machines.js";
+import { newScimKey } from "./scim-key-tokens.js";
+
+const scimKeys = ({ db }: Context) =>
+  db
+    .selectFrom("scimKeys as k")
+    .select([
+      "k.id",
+      "k.name",
+      "k.source",
+      "k.organizationIds",
+      "k.createdBy",
+      "k.createdAt",
+      "k.expiresAt",
+      "k.lastUsedAt",
+      "k.lastUsedIp",
+    ]);
+
+/** A key of an identity provider, without its secret. */
+export type ScimKeyRow = InferResult<ReturnType<typeof scimKeys>>[number];
+
+export interface CreateScimKey {
+  name: string;
+  /** Default: `default`. */
+  source?: string | null;
+  /** The organizations whose groups the key manages. Default: the default organization. */
+  organizationIds?: string[] | null;
+  /** RFC 3339. Default: never. */
+  expiresAt?: string | null;
+}
+
+export interface UpdateScimKey {
+  id: string;
+  name?: string | null;
+  expiresAt?: string | null;
+}
+
+/** The source of keys that name none, and of users who provision with their own credential. */
+export const defaultSource = "default";
+
+/** Maximum number of keys, expired ones included. */
+const mostKeys = 100;
+
+const mostOrganizations = 100;
+
+const scimKeyList = defineList(scimKeys, {
+  id: { column: "k.id", of: ({ id }) => id, isId: (text) => /^[0-9A-Za-z]{10}$/.test(text) },
+  orders: { createdAt: { createdAt: time("k.createdAt") } },
+  filters: {},
+});
+
+/** Lists all keys, oldest first. */
+export async function listScimKeys(ctx: Context, page: PageArguments): Promise<Page<ScimKeyRow>> {
+  authorize(ctx.actor, "scim_key:read");
+  return scimKeyList.page(ctx, { page }, new Problems());
+}
+
+/** Batch read of keys by id, for `ctx.load`. Checks no permission: the object with the id does. */
+export async function scimKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ScimKeyRow | Error>> {
+  const found = await scimKeys(ctx).where("k.id", "=", anyOf(ids, "text")).execute();
+  return rowById(found, ids).map((row) => row ?? notFound());
+}
+
+/** The organizations of a key that still exist. */
+export async function organizationsOfKey(ctx: Context, { organizationIds }: ScimKeyRow) {
+  const found = await Promise.all(organizationIds.map((id) => ctx.load(organizationsById, id)));
+  return found.filter((organization) => organization !== undefined);
+}
+
+/** Creates a key. Returns its text, which cannot be read again. */
+export async function createScimKey(ctx: Context, input: CreateScimKey): Promise<{ id: string; secret: string }> {
+  authorize(ctx.actor, "scim_key:create");
+  requireFeature(ctx, "scim");
+  const { name, expiresAt = null } = input;
+  const source = input.source ?? defaultSource;
+  const organizationIds = input.organizationIds && [...new Set(input.organizationIds)];
+  const problems = new Problems();
+  problems.add("name", nameProblem(name));
+  problems.add("source", /^[\w.-]{1,64}$/.test(source) ? undefined : sourceRule);
+  const isFew = !organizationIds || (organizationIds.length > 0 && organizationIds.length <= mostOrganizations);
+  problems.add("organizationIds", isFew ? undefined : `Must name 1 to ${mostOrganizations} organizations.`);
+  problems.add("expiresAt", endProblem(expiresAt));
+  problems.throwIfAny();
+
+  await takeTurn(ctx, "scim_keys");
+  const organizations = await ctx.db
+    .selectFrom("organizations")
+    .select("id")
+    .where("deletedAt", "is", null)
+    .where((eb) => (organizationIds ? eb("id", "=", anyOf(organizationIds)) : eb("isDefault", "=", true)))
+    .execute();
+  const found = organizations.map((organization) => organization.id);
+  for (const [index, each] of (input.organizationIds ?? []).entries())
+    if (!found.includes(each)) problems.add(`organizationIds[${index}]`, "Must be the id of an organization.");
+  problems.throwIfAny();
+  const { held } = await ctx.db
+    .selectFrom("scimKeys")
+    .select(({ fn }) => fn.countAll<number>().as("held"))
+    .executeTakeFirstOrThrow();
+  if (held >= mostKeys) throw conflict(`There can be at most ${mostKeys} SCIM keys.`);
+  const { id, text, hash } = newScimKey();
+  ctx.em.create(ScimKey, {
+    id,
+    name,
+    source,
+    organizationIds: organizationIds ?? found,
+    expiresAt: expiresAt && new Date(expiresAt),
+    tokenHash: hash,
+    createdBy: userIdOf(ctx.actor) ?? null,
+    createdAt: new Date(databaseTime()),
+  });
+  await ctx.em.flush();
+  return { id, secret: text };
+}
+
+const sourceRule = "Must be 1 to 64 letters, digits, dots, hyphens and underscores.";
+
+const nameProblem = (name: string): string | undefined => (name ? displayNameProblem(name) : "Is required.");
+
+const endProblem = (expiresAt: string | null): string | undefined =>
+  expiresAt !== null && Date.parse(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;
+
+async function lockKey(ctx: Context, id: string): Promise<ScimKeyRow> {
+  const key = await scimKeys(ctx).where("k.id", "=", id).forUpdate().executeTakeFirst();
+  if (!key) throw notFound();
+  return key;
+}
+
+/** Changes the name or the expiry of a key. Returns its id. */
+export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }: UpdateScimKey): Promise<string> {
+  authorize(ctx.actor, "scim_key:create");
+  await lockKey(ctx, id);
+  const problems = new Problems();
+  if (name != null) problems.add("name", nameProblem(name));
+  problems.add("expiresAt", endProblem(expiresAt));
+  problems.throwIfAny();
+
+  const stored = await ctx.em.findOneOrFail(ScimKey, id);
+  ctx.em.assign(stored, given({ name, expiresAt: expiresAt && new Date(expiresAt) }));
+  await ctx.em.flush();
+  ctx.publish(machineHint(id));
+  return id;
+}
+
+/** Ends a key, on every replica within a second. What it provisioned stays. Returns the key before the deletion. */
+export async function revokeScimKey(ctx: Context, id: string): Promise<ScimKeyRow> {
+  authorize(ctx.actor, "scim_key:delete");
+  const key = await lockKey(ctx, id);
+  ctx.em.remove(await ctx.em.findOneOrFail(ScimKey, id));
+  await ctx.em.flush();
+  ctx.publish(machineHint(id));
+  return key;
+}
+
+auditChangesOf(ScimKey, {
+  resource: ({ id }, before) => auditedAs("scim_key", id, before("name")),
+  fields: ["name", "source", "organizationIds", "expiresAt"],
+  deletion: { action: "revoke", fields: ["source"] },
+});

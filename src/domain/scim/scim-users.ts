@@ -1,0 +1,327 @@
+import { isDeepStrictEqual } from "node:util";
+import { sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
+import { lostRace, throwLostRace } from "../../infrastructure/database/availability.js";
+import { type Diff, diffOf } from "../audit/audit.js";
+import { authorize, permitted } from "../authorization/authorization.js";
+import { leaveGroups } from "../groups/memberships.js";
+import type { Context } from "../kernel/context.js";
+import { DomainError, notFound } from "../kernel/errors.js";
+import { isUuid } from "../kernel/text.js";
+import { now } from "../kernel/queries.js";
+import { joinOrganization, leaveOrganizations } from "../organizations/organization-members.js";
+import { type AccountChange, changeAccount } from "../users/accounts.js";
+import { addUser } from "../users/create-user.js";
+import { setStatus } from "../users/suspension.js";
+import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
+import { changed } from "./apply-operations.js";
+import { type Json, readResource } from "./scim-documents.js";
+import type { Values } from "./evaluate.js";
+import { beyondOrganizations, privileged } from "./faults.js";
+import { type Listed, type ListQuery, listResources } from "./scim-lists.js";
+import { type Operation, readOperations, replacing } from "./operations.js";
+import { isBeyond, isVisibleGroup, permissionToLink, type Provisioner, provisionerOf } from "./provisioner.js";
+import { userType } from "./schema.js";
+import {
+  addLink,
+  asUniqueness,
+  baseOf,
+  type Existing,
+  freeUsername,
+  hideUser,
+  matchUser,
+  requireUserNameFree,
+  writeLink,
+} from "./user-links.js";
+import { requireAddresses, type WantedUser, wantedUser } from "./user-mapping.js";
+import {
+  countVisibleUsers,
+  readUserRow,
+  type ScimUserRow,
+  selectUsers,
+  userFilterColumns,
+  userResource,
+  visibleIds,
+  visibleUsers,
+} from "./user-rows.js";
+import { requireVersion } from "./etags.js";
+
+/** A SCIM document, and the versions that the resource may have: tags or `*`, separated by commas. */
+export interface ScimChange {
+  id: string;
+  document: Json;
+  ifMatch?: string | null;
+}
+
+/** A user as SCIM clients of a source see it. */
+export interface ScimUser {
+  row: ScimUserRow;
+}
+
+/** Reads a user. Throws NOT_FOUND for users that the caller's source has deleted. */
+export const readScimUser = (ctx: Context, id: string): Promise<ScimUserRow> =>
+  readUserRow(ctx, provisionerOf(ctx), id);
+
+/** Lists users. */
+export function listScimUsers(ctx: Context, query: ListQuery): Promise<Listed<ScimUserRow>> {
+  const provisioner = provisionerOf(ctx);
+  const list = {
+    type: userType,
+    source: provisioner.source,
+    columns: userFilterColumns(ctx, provisioner),
+    id: sql<string>`u.id`,
+    rows: (db: Db) => selectUsers(ctx, visibleUsers(db, provisioner)),
+    ids: (db: Db) => visibleIds(db, provisioner),
+    count: (db: Db) => countVisibleUsers(db, provisioner),
+  };
+  return listResources(ctx, list, query);
+}
+
+/**
+ * Creates a user, or revives one that the source deleted. Throws CONFLICT if another user has the externalId, the
+ * userName or the email. With `upsert`, updates the user who has the externalId or the email instead.
+ */
+export async function createScimUser(
+  ctx: Context,
+  { document, upsert = false }: { document: Json; upsert?: boolean | null },
+): Promise<ScimUser> {
+  const provisioner = provisionerOf(ctx);
+  const resource = readResource(userType, document);
+  const wanted = wantedUser(resource);
+  authorize(ctx.actor, "user:create");
+  const { existing, isFree } = await matchUser(ctx, provisioner, wanted, upsert ?? false);
+  if (existing) return adoptUser(ctx, provisioner, existing, resource);
+
+  const { email, name, avatarUrl } = wanted.account;
+  const { scimLoginType: loginType } = ctx.config;
+  const username = isFree ? baseOf(wanted) : await freeUsername(ctx, wanted, null);
+  const status = wanted.active === false ? "suspended" : "active";
+  const account = { email, username, name: name ?? "", status } as const;
+  const { organizationIds, source } = provisioner;
+  // A value that another transaction took meanwhile is found by the next attempt.
+  const created = await addUser(ctx, { ...account, avatarUrl: avatarUrl ?? "", loginType, organizationIds }).catch(
+    throwLostRace,
+  );
+  await addLink(ctx, provisioner, created.id, wanted).catch(throwLostRace);
+  const { externalId, userName, kept: attributes } = wanted;
+  return { row: { ...created, ...account, externalId, userName, nameSource: source, attributes, groups: [] } };
+}
+
+/** Replaces a user (RFC 7644 §3.5.1). Absent attributes are cleared, except userName, emails and active. */
+export async function replaceScimUser(ctx: Context, { document, ...change }: ScimChange): Promise<ScimUser> {
+  const resource = readResource(userType, document);
+  return changeUser(ctx, provisionerOf(ctx), change, (user) => replaced(user, resource));
+}
+
+const replaced = ({ userName, emails, active }: Values, given: Values): Values => ({
+  userName,
+  emails,
+  active,
+  ...given,
+});
+
+/**
+ * Changes a user by operations (RFC 7644 §3.5.2): all of them, or none. With `merge`, the document may also be a user,
+ * whose attributes replace those of the user.
+ */
+export async function patchScimUser(
+  ctx: Context,
+  { document, merge, ...change }: ScimChange & { merge?: boolean | null },
+): Promise<ScimUser> {
+  const provisioner = provisionerOf(ctx);
+  const isMerged = merge && !Object.keys(document).some((key) => key.toLowerCase() === "operations");
+  const operations: Operation[] = isMerged ? replacing(userType, document) : readOperations(userType, document);
+  return changeUser(ctx, provisioner, change, (user) => changed(user, operations));
+}
+
+/**
+ * Suspends a user, who leaves its groups, and hides it from the source. The account stays for administrators. A user who
+ * also belongs to other organizations leaves those of the key instead of being suspended. Returns the id.
+ */
+export async function deleteScimUser(
+  ctx: Context,
+  { id, ifMatch }: { id: string; ifMatch?: string | null },
+): Promise<string> {
+  const provisioner = provisionerOf(ctx);
+  const { account } = await lockedUser(ctx, provisioner, id, { ifMatch });
+  await leaveGroups(ctx, account.id, isVisibleGroup(ctx));
+  if (isBeyond(ctx, account)) await leaveOrganizations(ctx, account, provisioner.organizationIds ?? []);
+  else await setStatus(ctx, account, "suspended");
+  await hideUser(ctx, provisioner, account.id);
+  ctx.audit({ action: "delete", ...identified(account), diff: { provisioned: { old: true, new: false } } });
+  return account.id;
+}
+
+/** Makes of the writable attributes of a user what they should be. */
+type Apply = (user: Values) => Values;
+
+/**
+ * Changes a user to what `apply` makes of it. Writes nothing if that is no difference. Looks at the user without a lock
+ * first, since a synchronization changes few users.
+ */
+async function changeUser(
+  ctx: Context,
+  provisioner: Provisioner,
+  { id, ifMatch }: Omit<ScimChange, "document">,
+  apply: Apply,
+): Promise<ScimUser> {
+  const differenceOf = (row: ScimUserRow) => difference(writable(ctx, row), apply(writable(ctx, row)));
+  const permission = permissionToLink(ctx);
+  if (!permission || permitted(ctx.actor, permission).everywhere) {
+    const row = await readUserRow(ctx, provisioner, id);
+    requireVersion(row, ifMatch);
+    if (!differenceOf(row)) return { row };
+  }
+  const locked = await lockedUser(ctx, provisioner, id, { ifMatch });
+  const done = differenceOf(locked.row);
+  return done ? write(ctx, provisioner, locked, done) : { row: locked.row };
+}
+
+/** Changes an existing user to one that a source wants to create: it joins as a new one would, and becomes visible. */
+async function adoptUser(
+  ctx: Context,
+  provisioner: Provisioner,
+  { id, isGone }: Existing,
+  resource: Values,
+): Promise<ScimUser> {
+  const { account, row } = await lockedUser(ctx, provisioner, id, { isGone }).catch((error: unknown) => {
+    // Another transaction changed what was found before the lock.
+    throw error instanceof DomainError && error.code === "NOT_FOUND" ? lostRace(error) : error;
+  });
+  const before = writable(ctx, row);
+  const after = replaced(before, resource);
+  let done = difference(before, after);
+  if (isGone) {
+    const usual = isBeyond(ctx, account) ? before.active : true;
+    done = reviving(before, { ...after, active: resource.active ?? usual });
+    // Others may have added it to groups meanwhile.
+    await leaveGroups(ctx, id, isVisibleGroup(ctx));
+  }
+  await joinAsNew(ctx, provisioner, account);
+  return done ? write(ctx, provisioner, { account, row }, done) : { row };
+}
+
+/** Adds a user of none of the caller's organizations to all of them, as if it were new. */
+async function joinAsNew(ctx: Context, { organizationIds = [] }: Provisioner, { id, memberships }: FoundUser) {
+  if (memberships.some(({ organizationId }) => organizationIds.includes(organizationId))) return;
+  for (const organizationId of organizationIds) await joinOrganization(ctx, organizationId, [id]);
+}
+
+interface LockedUser extends ScimUser {
+  account: FoundUser;
+}
+
+/**
+ * Locks a user that the source sees, or one that it has deleted if `isGone`. Throws NOT_FOUND for others, and if its
+ * version is none of `ifMatch`.
+ */
+async function lockedUser(
+  ctx: Context,
+  provisioner: Provisioner,
+  id: string,
+  { ifMatch, isGone = false }: { ifMatch?: string | null | undefined; isGone?: boolean },
+): Promise<LockedUser> {
+  if (!isUuid(id)) throw notFound();
+  const account = await lockUser(ctx, id, permissionToLink(ctx));
+  const row = await readUserRow(ctx, provisioner, id, { isGone });
+  requireVersion(row, ifMatch);
+  return { account, row };
+}
+
+/** The attributes of a user that clients can write. */
+function writable(ctx: Context, row: ScimUserRow): Values {
+  const { schemas: _, id: _id, meta: _meta, groups: _groups, ...rest } = userResource(ctx, row);
+  return rest;
+}
+
+/** The difference between a user and what it should be. */
+interface Difference {
+  before: Values;
+  wanted: WantedUser;
+  isRenamed: boolean;
+  status?: UserStatus;
+  /** The attributes that change, except the status. */
+  attributes: Diff;
+}
+
+/** Returns how a user differs from what it should be; `undefined` for no difference. */
+function difference(before: Values, after: Values): Difference | undefined {
+  if (!isDeepStrictEqual(before.emails, after.emails)) requireAddresses(after);
+  const wanted = wantedUser(after);
+  const keys = [...new Set([before, after].flatMap((each) => Object.keys(each)))];
+  // Cleared attributes become "".
+  const all = diffOf(before, Object.fromEntries(keys.map((key) => [key, after[key] ?? ""])));
+  if (Object.keys(all).length === 0) return undefined;
+  const { active, ...attributes } = all;
+  const isRenamed = attributes.userName !== undefined;
+  return { before, wanted, attributes, isRenamed, ...(active && { status: wanted.active ? "active" : "suspended" }) };
+}
+
+/** The difference between a user that the source deleted and what it should be. */
+function reviving(before: Values, after: Values): Difference {
+  const unchanged: Difference = { before, wanted: wantedUser(after), isRenamed: false, attributes: {} };
+  const { attributes, ...others } = difference(before, after) ?? unchanged;
+  return { ...others, attributes: { ...attributes, provisioned: { old: false, new: true } } };
+}
+
+/** Writes a difference to the account and to the link of the source. */
+async function write(
+  ctx: Context,
+  provisioner: Provisioner,
+  { account, row }: LockedUser,
+  { before, wanted, attributes, status, isRenamed }: Difference,
+): Promise<ScimUser> {
+  const isLinkChanged = Object.keys(attributes).length > 0;
+  const permission = permissionToLink(ctx);
+  if (isLinkChanged && permission) authorize(ctx.actor, permission, userTarget(account));
+  if (status) requireWithin(ctx, account);
+  const change = accountChange(ctx, account, wantedUser(before), wanted);
+  if (isRenamed && ctx.config.scimFollowUsername) change.username = await freeUsername(ctx, wanted, account.id);
+  // After the wait for a username.
+  if (isRenamed) await requireUserNameFree(ctx, wanted.userName, account.id);
+
+  if (isLinkChanged) {
+    // The link of another source keeps a userName that does not change.
+    const isElsewhere = row.nameSource !== null && row.nameSource !== provisioner.source;
+    const name = isElsewhere && wanted.userName === row.userName ? null : wanted.userName;
+    await writeLink(ctx, provisioner, account.id, wanted, name);
+  }
+  const isAccountChanged = await changeAccount(ctx, account, change).catch(asUniqueness);
+  if (status) await setStatus(ctx, account, status);
+  // What changed in the account is recorded, too.
+  if (isLinkChanged) ctx.audit({ action: "update", ...identified(account), diff: attributes });
+  // Triggers raise the version with changes of the account.
+  if (!isAccountChanged && !status)
+    await ctx.db
+      .updateTable("users")
+      .set(({ eb }) => ({ scimVersion: eb("scimVersion", "+", 1), updatedAt: now }))
+      .where("id", "=", account.id)
+      .execute();
+  return { row: await readUserRow(ctx, provisioner, account.id) };
+}
+
+/** The change of the account, except the username. Throws FORBIDDEN if the caller may not make it. */
+function accountChange(ctx: Context, account: FoundUser, former: WantedUser, wanted: WantedUser): AccountChange {
+  const change: AccountChange = Object.fromEntries(
+    Object.entries(wanted.account).filter(
+      ([field, value]) => value !== former.account[field as "email"] && value !== account[field as "email"],
+    ),
+  );
+  if (wanted.userName !== former.userName || Object.keys(change).length > 0) requirePersonal(ctx, account);
+  return change;
+}
+
+/** Throws FORBIDDEN for a key if the user also belongs to other organizations. */
+function requireWithin(ctx: Context, user: FoundUser): void {
+  if (isBeyond(ctx, user)) throw beyondOrganizations();
+}
+
+/** Throws FORBIDDEN if the caller may not change the name and the email of the user. */
+function requirePersonal(ctx: Context, user: FoundUser): void {
+  requireWithin(ctx, user);
+  try {
+    authorize(ctx.actor, "user:update_personal", userTarget(user));
+  } catch (error) {
+    throw error instanceof DomainError && error.code === "FORBIDDEN" ? privileged() : error;
+  }
+}

@@ -1,0 +1,213 @@
+import type { Context } from "../kernel/context.js";
+import { requireFullSession } from "../authorization/authorization.js";
+import { conflict, DomainError, forbidden } from "../kernel/errors.js";
+import { now } from "../kernel/queries.js";
+import { folded } from "../kernel/text.js";
+import { emailProblem, realNameProblem, usernameProblem } from "../users/names.js";
+import { newId, randomText } from "../kernel/ids.js";
+import { purge } from "../kernel/purge.js";
+import { type Account, accountFields, accounts, accountsWithEmail, identified, refused } from "./sign-in-accounts.js";
+import { useConversion } from "./conversions.js";
+import { counted } from "./counted-sign-ins.js";
+import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
+import { endSessions, issueSession } from "../tokens/sessions.js";
+import { announce } from "../users/account-events.js";
+
+/** A completed sign-in at a provider. */
+export interface ProviderSignIn {
+  identity: Identity;
+  /** SHA-256 of the state of the attempt, which is valid once. */
+  stateHash: Buffer;
+  /** The expiry of the state, RFC 3339. */
+  expiresAt: string;
+  /** SHA-256 of the state of a conversion, if the sign-in completes one. */
+  conversion?: Buffer;
+}
+
+/** The user, with a new session unless the sign-in completed a conversion. */
+export interface SignedIn {
+  userId: string;
+  sessionToken?: string;
+}
+
+/**
+ * Signs in the user of an identity: by its link to an account; otherwise by the email of an account that was created
+ * for the provider and has no link; otherwise by creating an account, if allowed. An account with a password is linked
+ * only by a conversion.
+ */
+export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn): Promise<SignedIn> {
+  const { identity, stateHash, expiresAt, conversion } = signIn;
+  const { numInsertedOrUpdatedRows } = await ctx.db
+    .insertInto("spentSignIns")
+    .values({ stateHash, expiresAt })
+    .onConflict((used) => used.doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 1n) throw forbidden("This sign-in has already been used.");
+  const linked = await accountLinkedTo(ctx, identity);
+  if (conversion) {
+    if (linked) throw conflict("This identity signs in to an account already.");
+    return { userId: await convert(ctx, identity, conversion) };
+  }
+  return counted(ctx, identity.provider, async () => {
+    const account = linked ?? (await linkByEmail(ctx, identity)) ?? (await createAccount(ctx, identity));
+    return { userId: account.id, sessionToken: await begin(ctx, account, identity.provider) };
+  });
+}
+
+// Both lock the user, so that what the sign-in checks cannot change before the commit.
+
+const accountLinkedTo = ({ db }: Context, { provider, issuer, subject }: Identity): Promise<Account | undefined> =>
+  accounts(db)
+    .where("id", "=", (eb) =>
+      eb
+        .selectFrom("userLinks")
+        .where((links) => links.and({ provider, issuer, subject }))
+        .select("userId"),
+    )
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+
+const accountWithEmailOf = async ({ db }: Context, { email }: Identity): Promise<Account | undefined> =>
+  email === undefined ? undefined : accountsWithEmail(db, email).forNoKeyUpdate().executeTakeFirst();
+
+/** Links an account to an identity. Returns false if either of them is linked already. */
+async function link({ db }: Context, { provider, issuer, subject }: Identity, userId: string): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("userLinks")
+    .values({ provider, issuer, subject, userId, createdAt: now })
+    .onConflict((existing) => existing.doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+/** Links the account with the email of the identity, if it was created for the provider and has no link. */
+async function linkByEmail(ctx: Context, identity: Identity): Promise<Account | undefined> {
+  const account = await accountWithEmailOf(ctx, identity);
+  if (!account) return undefined;
+  if (account.loginType !== identity.provider) throw refused(ctx, account, otherLoginType(account));
+  if (!(await link(ctx, identity, account.id))) {
+    throw refused(ctx, account, forbidden("The account with this email belongs to another identity of the provider."));
+  }
+  ctx.audit({ action: "update", actorId: account.id, ...identified(account), diff: linkDiff(identity) });
+  return account;
+}
+
+const linkDiff = ({ provider, issuer, subject }: Identity) => ({ link: { new: { provider, issuer, subject } } });
+
+const otherLoginType = ({ loginType }: Account) =>
+  forbidden("Incorrect login type.", { detail: `The account with this email signs in by ${loginType}.` });
+
+/** Creates a session of a locked account. Returns its token. */
+async function begin(ctx: Context, account: Account, provider: ProviderName): Promise<string> {
+  if (account.loginType !== provider) throw refused(ctx, account, otherLoginType(account));
+  if (account.status === "suspended") {
+    throw refused(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
+  }
+  await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
+  const sessionToken = await issueSession(ctx, account.id);
+  ctx.audit({ action: "login", actorId: account.id, ...identified(account), diff: { provider: { new: provider } } });
+  return sessionToken;
+}
+
+/** Converts the caller's login from the password to the provider. Ends the caller's other sessions. */
+async function convert(ctx: Context, identity: Identity, conversion: Buffer): Promise<string> {
+  if (ctx.actor.kind !== "user") throw conversionEnded();
+  requireFullSession(ctx.actor);
+  const { userId, credential } = ctx.actor;
+  const account = await accountWithEmailOf(ctx, identity);
+  const isOwn = account !== undefined && account.id === userId && account.loginType === "password";
+  if (!isOwn) throw forbidden("Your email at the provider differs from the email of your account.");
+  if (account.status === "suspended" || !(await useConversion(ctx, conversion, userId, identity.provider))) {
+    throw conversionEnded();
+  }
+  if (!(await link(ctx, identity, userId))) {
+    throw conflict("This identity signs in to an account already.");
+  }
+  await ctx.db
+    .updateTable("users")
+    .set({ loginType: identity.provider, passwordHash: null, updatedAt: now })
+    .where("id", "=", userId)
+    .execute();
+  await endSessions(ctx, userId, credential.id);
+  const diff = {
+    loginType: { old: "password", new: identity.provider },
+    password: { old: "***" },
+    ...linkDiff(identity),
+  };
+  ctx.audit({ action: "update", ...identified(account), diff });
+  return userId;
+}
+
+const conversionEnded = () => forbidden("The conversion has ended. Start a new one.");
+
+/** Maximum number of usernames to try for a new account. */
+const usernameTries = 5;
+
+/** Creates an account, if the domain of the email is allowed. Throws FORBIDDEN otherwise. */
+async function createAccount(ctx: Context, identity: Identity): Promise<Account> {
+  const { email, provider } = identity;
+  if (email === undefined) throw forbidden("The provider returned no verified email.");
+  const domain = folded(email.slice(email.lastIndexOf("@") + 1));
+  const isAllowed = ctx.config.oidcEmailDomains.includes(domain) && emailProblem(email) === undefined;
+  if (!isAllowed) throw forbidden("There is no account for you here. Ask an administrator for one.");
+
+  const name = identity.name && realNameProblem(identity.name) === undefined ? identity.name : "";
+  for (let attempt = 1; attempt <= usernameTries; attempt++) {
+    const username = usernameOf(identity, attempt);
+    const account = await insertAccount(ctx, { email, username, name, loginType: provider });
+    if (!account) continue;
+    if (!(await link(ctx, identity, account.id))) break;
+    const diff = { email: { new: email }, username: { new: username }, loginType: { new: provider } };
+    ctx.audit({
+      action: "create",
+      actorId: account.id,
+      ...identified(account),
+      diff: { ...diff, ...linkDiff(identity) },
+    });
+    await announce(ctx, "created", account);
+    return account;
+  }
+  throw conflict("Another request has created an account for you. Sign in again.");
+}
+
+/** Inserts an account into the default organization. Returns nothing if the email or the username is taken. */
+async function insertAccount(
+  { db }: Context,
+  account: Pick<Account, "email" | "username" | "name" | "loginType">,
+): Promise<Account | undefined> {
+  const created = await db
+    .insertInto("users")
+    .values({ ...account, id: newId(), createdAt: now, updatedAt: now })
+    .onConflict((existing) => existing.doNothing())
+    .returning(accountFields)
+    .executeTakeFirst();
+  if (!created) return undefined;
+  await db
+    .insertInto("organizationMembers")
+    .columns(["organizationId", "userId", "createdAt"])
+    .expression((eb) =>
+      eb
+        .selectFrom("organizations")
+        .where("isDefault", "=", true)
+        .select(["id", eb.val(created.id).as("userId"), now.as("createdAt")]),
+    )
+    .execute();
+  return created;
+}
+
+const longestUsername = 32;
+
+/** Derives a username from the one at the provider or the email, with a random suffix after the first attempt. */
+function usernameOf({ username, email = "" }: Identity, attempt: number): string {
+  const base = (username ?? email)
+    .split("@")[0]!
+    .normalize("NFKD")
+    .replace(/[^a-zA-Z0-9]+/g, "-");
+  const suffix = attempt === 1 ? "" : `-${randomText(4).toLowerCase()}`;
+  const plain = base.slice(0, longestUsername - suffix.length).replace(/^-+|-+$/g, "");
+  const found = plain + suffix;
+  return usernameProblem(found) === undefined ? found : `user-${randomText(8).toLowerCase()}`;
+}
+
+/** Deletes expired states of sign-ins. */
+export const signInPurge = purge("spent_sign_ins", { by: "expires_at" });

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Services } from "../kernel/context.js";
+import { urlProblem } from "../kernel/text.js";
+import { type AgentApi, type AgentMessage, AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api.js";
+
+/** The base of the AgentAPI paths of an app, without a slash at the end; `undefined` if the app has no such URL. */
+export function appBase(url: string | null): string | undefined {
+  if (!url || urlProblem(url) !== undefined) return undefined;
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/\/+$/, "");
+}
+
+/** Milliseconds for which the conversation is read to find a message whose delivery is uncertain, and between reads. */
+export const confirmation = { within: 10_000, every: 1_000 };
+
+/** How a delivery ended. `unsent` means that the program received nothing. */
+export type DeliveryOutcome = { state: "delivered" } | { state: "failed" | "unconfirmed" | "unsent"; detail: string };
+
+/**
+ * The newest message of a conversation; -1 if it is empty. One that is too long to read cannot confirm a delivery, but can
+ * go on: no message is later than its newest one. Rejects with `AgentUnreachable`.
+ */
+export async function newestOf(agentApi: AgentApi, base: string): Promise<number> {
+  try {
+    return (await agentApi.messages(base)).at(-1)?.id ?? -1;
+  } catch (error) {
+    if (error instanceof AgentUnreachable && error.isTooLong) return Number.MAX_SAFE_INTEGER;
+    throw error;
+  }
+}
+
+/**
+ * Sends an input to the program of a task, once. If the response is lost, the conversation shows whether it has arrived:
+ * then it has a message of a user with this content that is later than `newest`.
+ */
+export async function deliver(
+  { agentApi }: Pick<Services, "agentApi">,
+  base: string,
+  content: string,
+  newest: number,
+): Promise<DeliveryOutcome> {
+  try {
+    await agentApi.send(base, content);
+    return { state: "delivered" };
+  } catch (error) {
+    if (error instanceof AgentRejection) return { state: "failed", detail: error.title };
+    if (!(error instanceof AgentUnreachable)) throw error;
+    return error.wasSent ? confirm(agentApi, base, content, newest) : { state: "unsent", detail: error.message };
+  }
+}
+
+/** Looks for a message in the conversation for a while. */
+export async function confirm(
+  agentApi: AgentApi,
+  base: string,
+  content: string,
+  newest: number,
+): Promise<DeliveryOutcome> {
+  const deadline = performance.now() + confirmation.within;
+  for (;;) {
+    const messages = await agentApi.messages(base).catch((): AgentMessage[] => []);
+    const isThere = messages.some((each) => each.role === "user" && each.id > newest && each.content === content);
+    if (isThere) return { state: "delivered" };
+    if (performance.now() + confirmation.every > deadline)
+      return { state: "unconfirmed", detail: "The task app did not confirm the message." };
+    await sleep(confirmation.every);
+  }
+}

@@ -1,0 +1,189 @@
+import { sql } from "kysely";
+import { authorizeMachine, may } from "../authorization/authorization.js";
+import { anyOf, now } from "../kernel/queries.js";
+import type { Context } from "../kernel/context.js";
+import { badInput, conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
+import { isObject } from "../kernel/json.js";
+import { utcMoment } from "../kernel/text.js";
+import { relaying, type Watch } from "../kernel/watching.js";
+import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-api.js";
+import { accessHints } from "../workspaces/workspaces.js";
+import { appBase } from "./input-delivery.js";
+import { statusSentence, taskHint } from "./task-status.js";
+import { findTaskFor, type TaskRow, taskTarget } from "./tasks.js";
+
+/** Who wrote an entry: a user (input), or the program (output). */
+export const TaskLogType = { INPUT: "input", OUTPUT: "output" } as const;
+export type TaskLogType = (typeof TaskLogType)[keyof typeof TaskLogType];
+
+export interface TaskLogEntry {
+  id: number;
+  content: string;
+  type: TaskLogType;
+  time: string;
+}
+
+/** The conversation of a task, live or as last stored. */
+export interface TaskLogs {
+  entries: TaskLogEntry[];
+  /** Whether the entries are stored ones. */
+  snapshot: boolean;
+  /** When they were stored; null for live entries, and if none were stored. */
+  snapshotAt: string | null;
+}
+
+const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
+  id,
+  content,
+  type: role === "user" ? TaskLogType.INPUT : TaskLogType.OUTPUT,
+  time,
+});
+
+/**
+ * Reads the conversation of a task: of an active one from its program, for callers who may connect to it; else what its
+ * agent stored. Throws UNAVAILABLE if the program fails, CONFLICT in the states error and unknown, if nothing is stored.
+ */
+export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLogs> {
+  const isLive = task.status === "active" && may(ctx.actor, "workspace:application_connect", taskTarget(task));
+  const live = isLive ? await liveEntries(ctx, task) : undefined;
+  if (Array.isArray(live)) return { entries: live, snapshot: false, snapshotAt: null };
+  const stored = await ctx.load(snapshotsByTask, task.id);
+  if (stored) return { entries: stored.messages.map(entryOf), snapshot: true, snapshotAt: stored.capturedAt };
+  if (live) throw live;
+  if (task.status === "error" || task.status === "unknown")
+    throw conflict(`${statusSentence(task.status)} It has no stored logs.`);
+  return { entries: [], snapshot: true, snapshotAt: null };
+}
+
+/** Batch read of what the agents of tasks stored, for `ctx.load`. */
+async function snapshotsByTask({ db }: Context, taskIds: readonly string[]) {
+  const rows = await db
+    .selectFrom("taskLogSnapshots")
+    .select(["taskId", "messages", "capturedAt"])
+    .where("taskId", "=", anyOf(taskIds))
+    .execute();
+  const found = new Map(rows.map((row) => [row.taskId, row]));
+  return taskIds.map((id) => found.get(id));
+}
+
+const unreachable = (cause?: unknown) =>
+  new DomainError("UNAVAILABLE", "Failed to reach the task app.", { upstream: true, cause });
+
+/** The entries of a program, or the failure to read them. */
+async function liveEntries(ctx: Context, { appUrl }: TaskRow): Promise<TaskLogEntry[] | DomainError> {
+  const base = appBase(appUrl);
+  if (base === undefined) return unreachable();
+  try {
+    return (await ctx.services.agentApi.messages(base)).map(entryOf);
+  } catch (error) {
+    if (error instanceof AgentUnreachable) return unreachable(error);
+    throw error;
+  }
+}
+
+/**
+ * Streams the conversation of an active task as its program reports it: first all entries, then each that is new or
+ * changed. Ends with the program's stream. Throws CONFLICT for a task that is not active. A rejected watch throws before
+ * this resolves.
+ */
+export const watchTaskMessages = (ctx: Context, { id }: { id: string }): Promise<Watch<TaskLogEntry>> =>
+  relaying(ctx, {
+    while: (fresh) => findTaskFor(fresh, { task: id }, "workspace:application_connect"),
+    hints: (task) => [taskHint(task.id), ...accessHints(ctx, task.workspaceId)],
+    open: (task, signal) => openConversation(ctx, task, signal),
+  });
+
+async function openConversation(
+  { services }: Context,
+  { status, appUrl }: TaskRow,
+  signal: AbortSignal,
+): Promise<AsyncIterator<TaskLogEntry, void>> {
+  if (status !== "active") throw conflict(`${statusSentence(status)} Only an active task has live messages.`);
+  const base = appBase(appUrl);
+  if (base === undefined) throw unreachable();
+  return entriesOf(await services.agentApi.events(base, signal).catch(upstreamFailure));
+}
+
+async function* entriesOf(messages: AsyncIterable<AgentMessage>): AsyncGenerator<TaskLogEntry, void> {
+  for await (const message of messages) yield entryOf(message);
+}
+
+function upstreamFailure(error: unknown): never {
+  throw error instanceof AgentUnreachable ? unreachable(error) : error;
+}
+
+export interface UploadTaskLogSnapshot {
+  taskId: string;
+  /** `agentapi`: an object with the messages of the conversation, as AgentAPI lists them. */
+  format: string;
+  content: unknown;
+}
+
+/** Maximum size of the uploaded JSON, in bytes. */
+export const largestSnapshot = 64 * 1024;
+
+/**
+ * Stores the conversation of a task, for its agent. Throws NOT_FOUND for a task of another workspace, BAD_USER_INPUT for
+ * an unknown format or faulty messages, all of them together.
+ */
+export async function uploadTaskLogSnapshot(
+  ctx: Context,
+  { taskId, format, content }: UploadTaskLogSnapshot,
+): Promise<string> {
+  const agent = authorizeMachine(ctx.actor, "task_snapshot:upload");
+  const task = await ctx.db
+    .selectFrom("tasks as t")
+    .innerJoin("workspaceAgents as a", "a.workspaceId", "t.workspaceId")
+    .innerJoin("workspaceBuilds as b", "b.id", "a.buildId")
+    .select("b.buildNumber")
+    .where("t.id", "=", taskId)
+    .where("a.id", "=", agent.id)
+    .where("t.deletedAt", "is", null)
+    .executeTakeFirst();
+  if (!task) throw notFound();
+  if (format !== "agentapi") throw badInput([{ field: "format", detail: "Must be agentapi." }]);
+  if (Buffer.byteLength(JSON.stringify(content)) > largestSnapshot)
+    throw new DomainError("BAD_USER_INPUT", "Request body too large.", {
+      tooLarge: true,
+      detail: `A snapshot must be at most ${largestSnapshot} bytes.`,
+    });
+  const messages = sql<AgentMessage[]>`${JSON.stringify(readMessages(content))}::jsonb`;
+  await ctx.db
+    .insertInto("taskLogSnapshots")
+    .values({ taskId, buildNumber: task.buildNumber, format, messages, capturedAt: now })
+    .onConflict((existing) =>
+      existing
+        .column("taskId")
+        .doUpdateSet((eb) => ({
+          buildNumber: eb.ref("excluded.buildNumber"),
+          format: eb.ref("excluded.format"),
+          messages: eb.ref("excluded.messages"),
+          capturedAt: eb.ref("excluded.capturedAt"),
+        }))
+        // An upload of an older build does not replace the one of a newer build.
+        .whereRef("taskLogSnapshots.buildNumber", "<=", "excluded.buildNumber"),
+    )
+    .execute();
+  return taskId;
+}
+
+/** Reads the messages of an upload. NUL characters, which Postgres does not store, become U+FFFD. */
+function readMessages(content: unknown): AgentMessage[] {
+  const given = isObject(content) ? content.messages : undefined;
+  if (!Array.isArray(given)) throw badInput([{ field: "messages", detail: "Must be a list of messages." }]);
+  const problems = new Problems();
+  const messages = given.map((each: unknown, index) => readMessage(each, `messages[${index}]`, problems));
+  problems.throwIfAny();
+  return messages;
+}
+
+function readMessage(value: unknown, path: string, problems: Problems): AgentMessage {
+  const { id, content, role, time } = isObject(value) ? value : {};
+  const at = typeof time === "string" ? utcMoment(time) : undefined;
+  problems.add(`${path}.id`, Number.isSafeInteger(id) ? undefined : "Must be an integer.");
+  problems.add(`${path}.content`, typeof content === "string" ? undefined : "Must be a text.");
+  problems.add(`${path}.role`, role === "user" || role === "agent" ? undefined : "Must be user or agent.");
+  problems.add(`${path}.time`, at === undefined ? "Must be a date and time in RFC 3339 form." : undefined);
+  const text = typeof content === "string" ? content.replaceAll("\0", "\uFFFD").toWellFormed() : "";
+  return { id: Number(id), role: role as AgentMessage["role"], content: text, time: at ?? "" };
+}

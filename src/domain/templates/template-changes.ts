@@ -1,0 +1,186 @@
+import { sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../clock.js";
+import { Template } from "../../entities/templates.js";
+import { auditWith } from "../audit/recorded-changes.js";
+import { authorize } from "../authorization/authorization.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { changesOf, given } from "../kernel/given.js";
+import { newId } from "../kernel/ids.js";
+import { displayNameProblem, iconProblem, nameProblem, proseProblem, wholeNumber } from "../kernel/text.js";
+import { now } from "../kernel/queries.js";
+import { notify, templateAdministrators } from "../notifications/notify.js";
+import { templateNotifications } from "../notifications/templates/provisioning.js";
+import { findOrganization } from "../organizations/organizations.js";
+import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
+import { addVersion, readContent, type VersionContent } from "./version-changes.js";
+
+/** A day of the week, as `Date.getDay` numbers them. */
+export const Weekday = { SUNDAY: 0, MONDAY: 1, TUESDAY: 2, WEDNESDAY: 3, THURSDAY: 4, FRIDAY: 5, SATURDAY: 6 } as const;
+export type Weekday = (typeof Weekday)[keyof typeof Weekday];
+
+type Settings = Omit<
+  TemplateRow,
+  "id" | "createdAt" | "updatedAt" | "organizationId" | "creatorId" | "activeVersionId"
+>;
+
+/** The settings of a template. Absent and null values keep what is stored, or take the default. */
+export type TemplateFields = { [Name in keyof Settings]?: Settings[Name] | null };
+
+/** Seconds: ten years. */
+const longest = 315_360_000;
+export const durationRule = wholeNumber(0, longest);
+
+const durations = ["defaultTtlSeconds", "activityBumpSeconds", "dormantAfterSeconds", "deleteAfterSeconds"] as const;
+
+/** Adds the faults of the given fields. */
+function addFieldProblems(problems: Problems, fields: TemplateFields): void {
+  const { name, displayName, description, icon, deprecationMessage } = fields;
+  if (name != null) problems.add("name", nameProblem(name));
+  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
+  if (description != null) problems.add("description", proseProblem(description, 1000));
+  if (deprecationMessage != null) problems.add("deprecationMessage", reasonProblem(deprecationMessage));
+  if (icon != null) problems.add("icon", iconProblem(icon));
+  for (const each of durations) {
+    const value = fields[each] ?? 0;
+    problems.add(each, value < 0 || value > longest ? durationRule : undefined);
+  }
+}
+
+const reasonProblem = (text: string): string | undefined =>
+  text !== "" && text.trim() === "" ? "Must not be blank." : proseProblem(text, 1000);
+
+/** The given properties of a template. Days are ordered, and each counts once. */
+const propertiesOf = ({
+  defaultTtlSeconds: defaultTtl,
+  activityBumpSeconds: activityBump,
+  dormantAfterSeconds: dormantAfter,
+  deleteAfterSeconds: deleteAfter,
+  autostopDays: days,
+  ...others
+}: TemplateFields) => {
+  const autostopDays = days && [...new Set(days)].toSorted((a, b) => a - b);
+  return given({ ...others, defaultTtl, activityBump, dormantAfter, deleteAfter, autostopDays });
+};
+
+type Properties = ReturnType<typeof propertiesOf>;
+
+/** Throws FORBIDDEN if changes need a license that the deployment lacks. Switching off needs none. */
+function requireScheduling(ctx: Context, { autostopDays = [], dormantAfter, deleteAfter }: Properties): void {
+  if (autostopDays.length > 0 || dormantAfter || deleteAfter) requireFeature(ctx, "advanced_template_scheduling");
+}
+
+const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name", "This name is in use.") });
+
+export interface CreateTemplate extends TemplateFields, VersionContent {
+  /** Id, name or `default`. */
+  organization: string;
+  /** Whether all members of the organization may use it. Default: true. */
+  everyoneCanUse?: boolean | null;
+}
+
+/** Creates a template with its first version. Returns the ids of both. */
+export async function createTemplate(
+  ctx: Context,
+  { organization: ref, everyoneCanUse, document, variables, ...fields }: CreateTemplate,
+): Promise<{ templateId: string; templateVersionId: string }> {
+  const { userId: creatorId } = requireUser(ctx.actor);
+  const { id: organizationId } = await findOrganization(ctx, ref);
+  authorize(ctx.actor, "template:create", { organizationId, acl: null });
+  const name = fields.name ?? "";
+  const problems = new Problems();
+  addFieldProblems(problems, { ...fields, name });
+  const content = readContent({ document, variables: variables ?? null }, problems);
+  const properties = propertiesOf(fields);
+  requireScheduling(ctx, properties);
+  problems.throwIfAny();
+
+  // The lock keeps the organization from being deleted.
+  const organization = await ctx.db
+    .selectFrom("organizations")
+    .select("id")
+    .where("id", "=", organizationId)
+    .where("deletedAt", "is", null)
+    .forShare()
+    .executeTakeFirst();
+  if (!organization) throw notFound();
+  const template = ctx.em.create(Template, { organization: organizationId, creator: creatorId, ...properties, name });
+  const isForAll = everyoneCanUse ?? true;
+  auditWith(template, { everyoneCanUse: { new: isForAll } });
+  await ctx.em.flush().catch(throwTaken);
+  const { id } = template;
+  if (isForAll) await allowEveryone(ctx, id, organizationId);
+  const options = { name: null, activates: true };
+  const templateVersionId = await addVersion(ctx, { id, name, organizationId }, content!, options);
+  return { templateId: id, templateVersionId };
+}
+
+/** Has the access list of a template give its use to Everyone, whose group has the id of the organization. */
+async function allowEveryone(ctx: Context, templateId: string, organizationId: string): Promise<void> {
+  const [everyone] = await ctx.db.selectFrom("groups").select("id").where("id", "=", organizationId).execute();
+  if (!everyone) return;
+  await ctx.db
+    .insertInto("templateAclEntries")
+    .values({ id: newId(), templateId, groupId: everyone.id, role: "use", createdAt: now })
+    .execute();
+}
+
+export interface UpdateTemplate extends TemplateFields {
+  templateId: string;
+}
+
+/**
+ * Changes the names and settings of a template. Tells the owners of its workspaces when it becomes deprecated. Returns
+ * its id.
+ */
+export async function updateTemplate(ctx: Context, { templateId, ...fields }: UpdateTemplate): Promise<string> {
+  const template = await lockTemplate(ctx, templateId, "template:update");
+  const stored = await ctx.em.findOneOrFail(Template, template.id);
+  const changes = changesOf(stored, propertiesOf(fields));
+  requireScheduling(ctx, changes);
+  const problems = new Problems();
+  addFieldProblems(problems, fields);
+  problems.throwIfAny();
+  ctx.em.assign(stored, changes);
+  await ctx.em.flush().catch(throwTaken);
+  if (changes.deprecationMessage && template.deprecationMessage === "") await announceDeprecation(ctx, stored);
+  return template.id;
+}
+
+const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationMessage: message }: Template) =>
+  notify(ctx, {
+    template: templateNotifications.deprecated,
+    recipients: sql<SqlBool>`u.id in (select owner_id from workspaces where template_id = ${id} and deleted_at is null)`,
+    targets: [id],
+    labels: { template: displayName || name, message },
+    data: {},
+  });
+
+/**
+ * Deletes a template, which frees its name. Throws CONFLICT while it has workspaces. Returns it before the deletion.
+ */
+export async function deleteTemplate(ctx: Context, templateId: string): Promise<FoundTemplate> {
+  const template = await lockTemplate(ctx, templateId, "template:delete");
+  const workspace = await ctx.db
+    .selectFrom("workspaces")
+    .select("id")
+    .where("templateId", "=", template.id)
+    .where("deletedAt", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  if (workspace) throw conflict("The template has workspaces, or prebuilt ones. Delete them first.");
+  await ctx.db.deleteFrom("templateAclEntries").where("templateId", "=", template.id).execute();
+  const stored = await ctx.em.findOneOrFail(Template, template.id);
+  stored.deletedAt = new Date(databaseTime());
+  await ctx.em.flush();
+  await notify(ctx, {
+    template: templateNotifications.deleted,
+    recipients: templateAdministrators(ctx, template.organizationId),
+    targets: [template.id],
+    labels: { name: template.displayName || template.name },
+    data: {},
+  });
+  return template;
+}

@@ -1,0 +1,138 @@
+import { sql } from "kysely";
+import { auditedAs, diffOf } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf, now } from "../kernel/queries.js";
+import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
+import { passwordProblem } from "../sign-in/passwords.js";
+import { announce } from "./account-events.js";
+import { accountProblems, hasNoPassword, requireFree, throwTaken } from "./accounts.js";
+import type { LoginType, UserRow, UserStatus } from "./users.js";
+
+export interface CreateUser {
+  email: string;
+  username: string;
+  name?: string | null;
+  /** Default: `none` for service accounts, `password` for all others. */
+  loginType?: LoginType | null;
+  /** Required if `loginType` is `password`, otherwise not allowed. */
+  password?: string | null;
+  /** Default: the default organization. */
+  organizationIds?: string[] | null;
+  isServiceAccount?: boolean | null;
+}
+
+/** Creates a user or a service account with memberships in organizations. Returns its id. */
+export async function createUser(ctx: Context, input: CreateUser): Promise<string> {
+  authorize(ctx.actor, "user:create");
+  const { organizationIds, isServiceAccount = null, password } = input;
+  const account = {
+    email: input.email,
+    username: input.username,
+    name: input.name ?? "",
+    loginType: input.loginType ?? (isServiceAccount ? "none" : "password"),
+    isServiceAccount: isServiceAccount ?? false,
+  };
+  const problems = accountProblems(account);
+  if (isServiceAccount && account.loginType !== "none")
+    problems.add("loginType", "Service accounts cannot sign in: their login type is none.");
+  problems.add("password", await firstPasswordProblem(password ?? undefined, account));
+  if (organizationIds?.length === 0) problems.add("organizationIds", "Must name at least one organization.");
+  problems.throwIfAny();
+  if ((organizationIds?.length ?? 0) > maxOrganizationsPerUser) throw tooManyOrganizations();
+
+  const passwordHash = password ? await ctx.services.passwords.hash(password) : null;
+  await requireFree(ctx, account);
+  const { id } = await addUser(ctx, { ...account, passwordHash, organizationIds }).catch(throwTaken);
+  return id;
+}
+
+/** A user to be added. */
+interface NewUser {
+  email: string;
+  username: string;
+  name: string;
+  loginType: LoginType;
+  avatarUrl?: string;
+  status?: UserStatus;
+  isServiceAccount?: boolean;
+  passwordHash?: string | null;
+  /** Default: the default organization. */
+  organizationIds?: readonly string[] | null | undefined;
+}
+
+/**
+ * Adds a user, whose values were checked, to organizations. Throws BAD_USER_INPUT for organizations that are missing.
+ * Violates unique indexes if another user has the email or the username.
+ */
+export async function addUser(ctx: Context, { organizationIds: wanted, ...user }: NewUser) {
+  const { avatarUrl, status, passwordHash, isServiceAccount = false, ...account } = user;
+  const id = newId();
+  const added = await ctx.db
+    .insertInto("users")
+    .values({ id, createdAt: now, updatedAt: now, ...user, createdBy: userIdOf(ctx.actor) ?? null })
+    .returning(["id", "createdAt", "updatedAt", "scimVersion as version"])
+    .executeTakeFirstOrThrow();
+  // After the user: the insert locks groups that count members, so that creations do not wait for each other's values
+  // while they hold such a lock.
+  const organizationIds = await joinAsNew(ctx, id, wanted ?? null);
+  const others = { ...(avatarUrl && { avatarUrl }), ...(status && status !== "active" && { status }) };
+  const diff = diffOf(
+    {},
+    { ...account, isServiceAccount, ...others, organizationIds, password: passwordHash && "***" },
+  );
+  ctx.audit({ action: "create", ...auditedAs("user", id, user.username), diff });
+  await announce(ctx, "created", { id, ...user });
+  ctx.afterCommit(() => noteGrowth(ctx));
+  return added;
+}
+
+/** Adds a new user to organizations, to the default one if `wanted` is null. Returns their ids. */
+async function joinAsNew(ctx: Context, userId: string, wanted: readonly string[] | null): Promise<string[]> {
+  const joined = await ctx.db
+    .insertInto("organizationMembers")
+    .columns(["organizationId", "userId", "createdAt"])
+    .expression((eb) =>
+      eb
+        .selectFrom("organizations as o")
+        .select(["o.id", eb.val(userId).as("userId"), now.as("createdAt")])
+        .where("o.deletedAt", "is", null)
+        .where((is) => (wanted === null ? is("o.isDefault", "=", true) : is("o.id", "=", anyOf(wanted))))
+        .orderBy("o.id")
+        .forShare(),
+    )
+    .returning("organizationId")
+    .execute();
+  const organizationIds = joined.map(({ organizationId }) => organizationId);
+  const problems = new Problems();
+  for (const [index, id] of (wanted ?? []).entries())
+    if (!organizationIds.includes(id)) problems.add(`organizationIds[${index}]`, "Must be the id of an organization.");
+  problems.throwIfAny();
+  return organizationIds;
+}
+
+async function firstPasswordProblem(
+  password: string | undefined,
+  account: Pick<UserRow, "email" | "username" | "name" | "loginType">,
+) {
+  if (account.loginType === "password") return passwordProblem(password ?? "", account);
+  return password === undefined ? undefined : hasNoPassword;
+}
+
+/** The users that this process has created, and the number of them at which Postgres counts their tables again. */
+const growth = { created: 0, counted: 100 };
+
+/**
+ * Has Postgres count the tables of users after each tenfold growth. Statements are planned once, and those planned for a
+ * small table read all of it; by itself, Postgres counts a table a minute after it has grown.
+ */
+function noteGrowth({ services }: Context): void {
+  if (++growth.created < growth.counted) return;
+  growth.counted *= 10;
+  services.backgroundTasks.run("count the tables of users", async () => {
+    await sql`analyze users, organization_members, scim_user_links`.execute(services.database.db);
+  });
+}

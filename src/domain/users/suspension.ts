@@ -1,0 +1,39 @@
+import { User } from "../../entities/users.js";
+import { userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { conflict } from "../kernel/errors.js";
+import { revokeGrantsOfUser } from "../oauth2/grants.js";
+import { userHint } from "../tokens/credentials.js";
+import { announce } from "./account-events.js";
+import { requireAnotherOwner } from "./user-roles.js";
+import { authorizeOn, type FoundUser, lockUser, type UserStatus } from "./users.js";
+
+/** Suspends a user and ends all of its sessions and tokens. What the user owns stays unchanged. Returns the id. */
+export const suspendUser = (ctx: Context, ref: string): Promise<string> => changeStatus(ctx, ref, "suspended");
+
+/** Ends the suspension of a user, who has to sign in again. Returns the id. */
+export const activateUser = (ctx: Context, ref: string): Promise<string> => changeStatus(ctx, ref, "active");
+
+async function changeStatus(ctx: Context, ref: string, status: UserStatus): Promise<string> {
+  const user = await lockUser(ctx, ref, "user:update");
+  await setStatus(ctx, user, status);
+  return user.id;
+}
+
+/** Gives a locked user a status, and ends all of its access. Returns whether the user had another one before. */
+export async function setStatus(ctx: Context, user: FoundUser, status: UserStatus): Promise<boolean> {
+  authorizeOn(ctx, "user:update", user);
+  const isSuspended = status === "suspended";
+  if (isSuspended && user.id === userIdOf(ctx.actor)) throw conflict("You cannot suspend yourself.");
+  if (user.status === status) return false;
+  if (isSuspended) await requireAnotherOwner(ctx, user);
+
+  ctx.em.assign(await ctx.em.findOneOrFail(User, user.id), { status });
+  await ctx.em.flush();
+  // On activation, too: what a concurrent sign-in or consent created during the suspension must not become valid again.
+  await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
+  await revokeGrantsOfUser(ctx, user.id, "user_suspended");
+  ctx.publish(userHint(user.id));
+  await announce(ctx, status === "active" ? "activated" : "suspended", user);
+  return true;
+}

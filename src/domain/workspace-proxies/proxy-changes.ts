@@ -1,0 +1,170 @@
+import { databaseTime } from "../../clock.js";
+import { WorkspaceProxy } from "../../entities/workspace-proxies.js";
+import type { Context } from "../kernel/context.js";
+import { auditedAs } from "../audit/audit.js";
+import { auditChangesOf } from "../audit/recorded-changes.js";
+import { authorize, may } from "../authorization/authorization.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { changesOf, given, isEmpty } from "../kernel/given.js";
+import { newId } from "../kernel/ids.js";
+import { takeTurn } from "../kernel/queries.js";
+import { replaceSiteSetting } from "../deployment/site-settings.js";
+import { displayNameProblem, iconProblem, nameProblem } from "../kernel/text.js";
+import { machineHint } from "../tokens/machines.js";
+import { newProxyToken } from "./proxy-tokens.js";
+import {
+  findWorkspaceProxy,
+  isNamedPrimary,
+  lockWorkspaceProxy,
+  primaryRegion,
+  readWorkspaceProxy,
+  type WorkspaceProxyRow,
+} from "./workspace-proxies.js";
+
+/** The fields of a proxy that administrators set. */
+export interface ProxyFields {
+  name?: string | null;
+  displayName?: string | null;
+  icon?: string | null;
+}
+
+export interface UpdateWorkspaceProxy extends ProxyFields {
+  /** Id or name. */
+  workspaceProxy: string;
+  /** Optional; must be the id of the proxy. */
+  id?: string | null;
+  regenerateToken?: boolean | null;
+}
+
+/** A changed proxy, with its new token if one was generated. */
+export interface ChangedProxy {
+  id: string;
+  proxyToken?: string;
+}
+
+/** Maximum number of proxies that are not deleted. */
+const maxProxies = 100;
+
+/** Serializes transactions that create a proxy or change its hosts. */
+export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => takeTurn(ctx, "workspace_proxies");
+
+/** Creates an unregistered proxy. Returns its token, which cannot be read again. */
+export async function createWorkspaceProxy(ctx: Context, { name, displayName, icon }: ProxyFields & { name: string }) {
+  authorize(ctx.actor, "workspace_proxy:create");
+  requireFeature(ctx, "workspace_proxy");
+  const fields = { name, ...given({ displayName, icon }) };
+  problemsOf(fields).throwIfAny();
+
+  await lockWorkspaceProxies(ctx);
+  const id = newId();
+  const token = newProxyToken(id);
+  const { count } = await ctx.db
+    .selectFrom("workspaceProxies")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("deletedAt", "is", null)
+    .executeTakeFirstOrThrow();
+  if (count >= maxProxies) throw conflict(`There can be at most ${maxProxies} proxies.`);
+  ctx.em.create(WorkspaceProxy, { id, ...fields, tokenHash: token.hash });
+  await ctx.em.flush().catch(throwTaken);
+  return { id, proxyToken: token.text };
+}
+
+function problemsOf({ name, displayName, icon }: ProxyFields): Problems {
+  const problems = new Problems();
+  if (name != null) problems.add("name", proxyNameProblem(name));
+  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
+  if (icon != null) problems.add("icon", iconProblem(icon));
+  return problems;
+}
+
+const proxyNameProblem = (name: string): string | undefined =>
+  isNamedPrimary(name) ? "The name primary is that of the deployment itself." : nameProblem(name);
+
+const throwTaken = onViolation({ workspace_proxies_name_unique: () => conflictOn("name", "This name is in use.") });
+
+/** Rejects callers without the permission before any lock is taken. Throws NOT_FOUND if they cannot see the proxy. */
+async function authorizeOn(
+  ctx: Context,
+  ref: string,
+  permission: "workspace_proxy:update" | "workspace_proxy:delete",
+): Promise<void> {
+  if (may(ctx.actor, permission)) return;
+  await findWorkspaceProxy(ctx, ref);
+  authorize(ctx.actor, permission);
+}
+
+/** Changes the fields of a proxy, or replaces its token. */
+export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceProxy): Promise<ChangedProxy> {
+  await authorizeOn(ctx, input.workspaceProxy, "workspace_proxy:update");
+  const proxy = await lockWorkspaceProxy(ctx, input.workspaceProxy);
+  if (!proxy) return updatePrimary(ctx, input);
+  requireFeature(ctx, "workspace_proxy");
+  const change = fieldsOf({ ...input, name: input.name || null });
+  const problems = problemsOf(change);
+  if (input.id != null && input.id !== proxy.id) problems.add("id", "Is that of another proxy.");
+  problems.throwIfAny();
+
+  const { id } = proxy;
+  const token = input.regenerateToken ? newProxyToken(id) : undefined;
+  const changes = { ...changesOf(proxy, change), ...(token && { tokenHash: token.hash }) };
+  if (isEmpty(changes)) return { id };
+  const stored = await ctx.em.findOneOrFail(WorkspaceProxy, id);
+  ctx.em.assign(stored, changes);
+  if (stored.registration > 0) stored.checkDueAt = new Date(databaseTime());
+  await ctx.em.flush().catch(throwTaken);
+  if (token) ctx.publish(machineHint(id));
+  ctx.afterCommit(() => ctx.services.proxyHealth.soon());
+  return { id, proxyToken: token?.text };
+}
+
+const fieldsOf = ({ name, displayName, icon }: ProxyFields) => ({ name, displayName, icon });
+
+/** Changes the display name and icon of the primary; its other fields come from the configuration. */
+async function updatePrimary(ctx: Context, input: UpdateWorkspaceProxy): Promise<ChangedProxy> {
+  const primary = await findPrimary(ctx, input.workspaceProxy);
+  requireFeature(ctx, "workspace_proxy");
+  const { id, name, displayName, icon, regenerateToken } = input;
+  const problems = new Problems();
+  if (id != null && id !== primary.id) problems.add("id", "Is that of another proxy.");
+  if (name && name !== primary.name) problems.add("name", "The primary keeps its name.");
+  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
+  if (icon != null) problems.add("icon", iconProblem(icon));
+  if (regenerateToken) problems.add("regenerateToken", "The primary has no token.");
+  problems.throwIfAny();
+
+  const region = { displayName: displayName ?? primary.displayName, icon: icon ?? primary.icon };
+  await replaceSiteSetting(ctx, primaryRegion, region, identified(primary));
+  return { id: primary.id };
+}
+
+/** Reads the primary. Throws NOT_FOUND if `ref` does not name it: any other proxy that cannot be locked is deleted. */
+async function findPrimary(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
+  await lockWorkspaceProxies(ctx);
+  const found = await readWorkspaceProxy(ctx, ref);
+  if (!isNamedPrimary(found.name)) throw notFound();
+  return found;
+}
+
+/** Deletes a proxy, which releases its name and revokes its token. Returns its id. */
+export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<string> {
+  await authorizeOn(ctx, ref, "workspace_proxy:delete");
+  const proxy = (await lockWorkspaceProxy(ctx, ref)) ?? (await findPrimary(ctx, ref));
+  if (isNamedPrimary(proxy.name)) throw new DomainError("BAD_USER_INPUT", "The primary cannot be deleted.");
+  await ctx.db.deleteFrom("workspaceProxyReplicas").where("proxyId", "=", proxy.id).execute();
+  const stored = await ctx.em.findOneOrFail(WorkspaceProxy, proxy.id);
+  ctx.em.assign(stored, { deletedAt: new Date(databaseTime()), checkDueAt: null });
+  await ctx.em.flush();
+  ctx.publish(machineHint(proxy.id));
+  return proxy.id;
+}
+
+export const identified = ({ id, name }: Pick<WorkspaceProxyRow, "id" | "name">) =>
+  auditedAs("workspace_proxy", id, name);
+
+auditChangesOf(WorkspaceProxy, {
+  resource: ({ id }, before) => identified({ id, name: before("name") }),
+  fields: ["name", "displayName", "icon"],
+  secrets: { token: "tokenHash" },
+  deletion: { fields: [] },
+});

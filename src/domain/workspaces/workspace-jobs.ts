@@ -1,0 +1,149 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../clock.js";
+import type { Db } from "../../infrastructure/database/database.js";
+import { hasFeature } from "../entitlements/requirements.js";
+import { systemActor } from "../kernel/actor.js";
+import { Context, type Services } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
+import { minute } from "../kernel/purge.js";
+import { claimed } from "../kernel/queue.js";
+import { after, now } from "../kernel/queries.js";
+import { systemIdentity } from "../users/system-identities.js";
+import { announceDormancy } from "./build-events.js";
+import { createBuild } from "./builds.js";
+import { isOpen, openStatuses } from "./build-status.js";
+import { ofWorkspace, workspaceHint, workspaces } from "./workspaces.js";
+
+/** Maximum number of workspaces that a replica claims at a time. */
+const batchSize = 20;
+
+/** Workspaces `w` of templates `t` on which the server may act. */
+const idle = (db: Db) =>
+  db
+    .selectFrom("workspaces as w")
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .select("w.id")
+    .where("w.deletedAt", "is", null)
+    .where("w.prebuiltPresetId", "is", null)
+    .where("w.latestStatus", "not in", openStatuses)
+    .where((eb) => eb.or([eb("w.autobuildAfter", "is", null), eb("w.autobuildAfter", "<=", now)]));
+
+/** Queries of the workspaces that are due, by reason, the earliest first. */
+const due = {
+  stop: (db: Db) => idle(db).where("w.deadline", "<=", now).orderBy("w.deadline"),
+  dormancy: (db: Db) =>
+    idle(db)
+      .where("t.dormantAfter", ">", 0)
+      .where("w.dormantAt", "is", null)
+      .where(sql<SqlBool>`w.last_used_at <= now() - make_interval(secs => t.dormant_after)`)
+      .orderBy("w.lastUsedAt"),
+  deletion: (db: Db) =>
+    idle(db)
+      .where("t.deleteAfter", ">", 0)
+      .where(sql<SqlBool>`w.dormant_at <= now() - make_interval(secs => t.delete_after)`)
+      .orderBy("w.dormantAt"),
+};
+
+type DueQuery = ReturnType<typeof idle>;
+
+/** Claims workspaces: no other replica acts on them within a minute. If this one ends meanwhile, they are delayed. */
+const claim = (db: Db, query: DueQuery) =>
+  db
+    .updateTable("workspaces")
+    .set({ autobuildAfter: after(minute) })
+    .where("id", "=", claimed(query, batchSize, "w"))
+    .returning("id")
+    .execute();
+
+const withTemplate = (db: Db) =>
+  workspaces(db)
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .leftJoin("tasks as k", (join) => join.onRef("k.workspaceId", "=", "w.id").on("k.deletedAt", "is", null))
+    .select(["t.deleteAfter as deleteAfterSeconds", "k.id as taskId"]);
+
+/** A workspace that is due, with what its template says, and its task. */
+type Due = InferResult<ReturnType<typeof withTemplate>>[number];
+
+/** A build that fails is repeated after half an hour. */
+const retryLater = ({ db }: Context, { id }: Due) =>
+  db
+    .updateTable("workspaces")
+    .set({ autobuildAfter: after(30 * minute) })
+    .where("id", "=", id)
+    .execute();
+
+async function stopOverdue(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
+  if (workspace.deadline === null || workspace.deadline > new Date(databaseTime()).toISOString()) return;
+  const reason = workspace.taskId === null ? "autostop" : "task_auto_pause";
+  await createBuild(ctx, workspace, { transition: "stop", reason, initiatorId });
+  await retryLater(ctx, workspace);
+}
+
+async function makeDormant(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
+  if (workspace.dormantAt !== null) return;
+  if (workspace.latestStatus !== "stopped") {
+    await createBuild(ctx, workspace, { transition: "stop", reason: "dormancy", initiatorId });
+    await retryLater(ctx, workspace);
+  }
+  const { dormantAt } = await ctx.db
+    .updateTable("workspaces")
+    .set({ dormantAt: now, updatedAt: now })
+    .where("id", "=", workspace.id)
+    .returning((eb) => eb.ref("dormantAt").$notNull().as("dormantAt"))
+    .executeTakeFirstOrThrow();
+  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff: { dormantAt: { old: null, new: dormantAt } } });
+  ctx.publish(workspaceHint(workspace.id));
+  await announceDormancy(ctx, workspace, dormantAt, workspace.deleteAfterSeconds);
+}
+
+async function deleteExpired(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
+  if (workspace.dormantAt === null) return;
+  await createBuild(ctx, workspace, { transition: "delete", reason: "autodelete", initiatorId });
+  await retryLater(ctx, workspace);
+}
+
+type Act = (ctx: Context, workspace: Due, initiatorId: string) => Promise<void>;
+
+/** Claims workspaces that are due, in batches, and acts on each in a transaction of its own. */
+async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act): Promise<void> {
+  const { db } = services.database;
+  for (;;) {
+    const found = await claim(db, select(db));
+    for (const { id } of found) {
+      try {
+        await inTransaction(services, id, act);
+      } catch (error) {
+        services.log.error(
+          { err: error, workspaceId: id },
+          "A workspace could not be stopped or deleted. Retried later.",
+        );
+      }
+    }
+    if (found.length < batchSize) return;
+  }
+}
+
+async function inTransaction(services: Services, id: string, act: Act): Promise<void> {
+  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  await ctx.transactional(async () => {
+    const initiatorId = await systemIdentity(ctx, "system");
+    const locked = withTemplate(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null).forNoKeyUpdate("w");
+    const workspace = await locked.executeTakeFirst();
+    if (workspace && !isOpen(workspace.latestStatus)) await act(ctx, workspace, initiatorId);
+  });
+}
+
+const scheduled = (select: (db: Db) => DueQuery, act: Act) => async (services: Services) => {
+  if (hasFeature({ services }, "advanced_template_scheduling")) await sweep(services, select, act);
+};
+
+/** The background jobs of workspaces. */
+export const workspaceJobs = [
+  {
+    name: "stop workspaces at their deadline",
+    every: minute / 4,
+    run: (services: Services) => sweep(services, due.stop, stopOverdue),
+  },
+  { name: "make unused workspaces dormant", every: 5 * minute, run: scheduled(due.dormancy, makeDormant) },
+  { name: "delete dormant workspaces", every: 5 * minute, run: scheduled(due.deletion, deleteExpired) },
+];

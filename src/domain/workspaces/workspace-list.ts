@@ -1,0 +1,110 @@
+import { type Expression, sql, type SqlBool } from "kysely";
+import { agentStatus, type AgentStatus } from "../agents/agents.js";
+import { permitted } from "../authorization/authorization.js";
+import { userIdOf } from "../kernel/actor.js";
+import { anyOf } from "../kernel/queries.js";
+import type { Context } from "../kernel/context.js";
+import { Problems } from "../kernel/errors.js";
+import { contains, defineList, defineListOfEach, idNamed, inOrganizations, time } from "../kernel/lists.js";
+import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import { proseProblem } from "../kernel/text.js";
+import { findOrganization } from "../organizations/organizations.js";
+import { findUser } from "../users/users.js";
+import type { WorkspaceStatus } from "./build-status.js";
+import { sharedWith, type WorkspaceRow, workspaces } from "./workspaces.js";
+
+/** Filters of workspaces. An absent filter does not narrow. */
+export interface WorkspaceFilter {
+  /** Id, username or `me`. */
+  owner?: string | null;
+  /** Id, name or `default`. */
+  organization?: string | null;
+  templateId?: string | null;
+  status?: WorkspaceStatus | null;
+  /** Part of the name, in any letter case. */
+  search?: string | null;
+  dormant?: boolean | null;
+  /** Whether it has an agent of this status. */
+  hasAgent?: AgentStatus | null;
+}
+
+/** Orders of workspaces. Activity is noted once a minute at most. */
+export const WorkspaceOrderField = { LAST_USED_AT: "lastUsedAt" } as const;
+export type WorkspaceOrderField = (typeof WorkspaceOrderField)[keyof typeof WorkspaceOrderField];
+
+export interface WorkspacesQuery extends PageArguments {
+  filter?: WorkspaceFilter | null;
+  /** By default descending. */
+  orderBy?: OrderBy<WorkspaceOrderField> | null;
+}
+
+const readableWorkspaces = (ctx: Context) => workspaces(ctx.db).where("w.deletedAt", "is", null).where(isReadable(ctx));
+
+/** The condition that the caller may read the workspace `w`. Callers without a role have few, which are found by id. */
+function isReadable({ actor }: Context): Expression<SqlBool> {
+  const { everywhere, organizations, own: readsOwn } = permitted(actor, "workspace:read");
+  if (everywhere) return sql`true`;
+  if (!readsOwn && organizations.length === 0) return sql`false`;
+  const userId = userIdOf(actor) ?? null;
+  const memberships = actor.kind === "user" ? [...actor.organizations.keys()] : [];
+  const isNear = sql<SqlBool>`w.id = any(array(
+    select own.id from workspaces own
+    where own.owner_id = ${userId} and own.organization_id = ${anyOf(memberships)} and own.deleted_at is null
+    union all ${sharedWith(userId)}))`;
+  return organizations.length > 0 ? sql`(${inOrganizations("w.organizationId", organizations)} or ${isNear})` : isNear;
+}
+
+const definition = {
+  id: { column: "w.id", of: ({ id }: WorkspaceRow) => id },
+  orders: { [WorkspaceOrderField.LAST_USED_AT]: { lastUsedAt: time<WorkspaceRow>("w.lastUsedAt") } }, // workspaces_list_index
+  filters: {},
+  // A workspace may have been deleted since its page was read.
+  otherPlace: (ctx: Context, id: string) => sql`
+    select w.last_used_at, w.id from workspaces w where w.id = ${id} and ${isReadable(ctx)}`,
+};
+
+const workspaceList = defineList(readableWorkspaces, {
+  ...definition,
+  filters: {
+    owner: (eb, id: string) => eb("w.ownerId", "=", id),
+    organization: (eb, id: string) => eb("w.organizationId", "=", id),
+    templateId: (eb, id: string) => eb("w.templateId", "=", id),
+    status: (eb, status: WorkspaceStatus) => eb("w.latestStatus", "=", status),
+    search: (_, part: string) => contains("w.name", part),
+    dormant: (eb, isDormant: boolean) => eb("w.dormantAt", isDormant ? "is not" : "is", null),
+    // By the agents of the workspace: without the offset, Postgres might read those of all workspaces.
+    hasAgent: (_, status: AgentStatus) => sql<SqlBool>`exists (
+      select from workspace_agents a
+      where a.workspace_id = w.id and a.token_ended_at is null and ${agentStatus} = ${status} offset 0)`,
+  },
+  planned: ["status", "search", "dormant", "hasAgent"],
+});
+
+const lastUsedFirst = { field: WorkspaceOrderField.LAST_USED_AT, direction: OrderDirection.DESC };
+
+/** Lists the workspaces that the caller may read, by default the most recently used first. */
+export async function listWorkspaces(
+  ctx: Context,
+  { filter, orderBy, ...page }: WorkspacesQuery,
+): Promise<Page<WorkspaceRow>> {
+  const problems = new Problems();
+  problems.add("filter.search", filter?.search ? proseProblem(filter.search, 64) : undefined);
+  const [owner, organization] = await Promise.all([
+    filter?.owner ? idNamed(ctx, filter.owner, findUser) : undefined,
+    filter?.organization ? idNamed(ctx, filter.organization, findOrganization) : undefined,
+  ]);
+  const query = { filter: { ...filter, owner, organization }, orderBy: orderBy ?? lastUsedFirst, page };
+  return workspaceList.page(ctx, query, problems);
+}
+
+/** Lists the workspaces of an object that the caller may read, the most recently used first. */
+function workspacesOf(column: "w.ownerId" | "w.organizationId" | "w.templateId") {
+  const list = defineListOfEach((ctx, id) => readableWorkspaces(ctx).where(column, "=", id), definition);
+  return (ctx: Context, { id }: { id: string }, page: PageArguments): Promise<Page<WorkspaceRow>> =>
+    list.pageOf(ctx, id, { page, orderBy: lastUsedFirst });
+}
+
+// workspaces_owner_used_index, workspaces_used_index, workspaces_template_index
+export const workspacesOfUser = workspacesOf("w.ownerId");
+export const workspacesOfOrganization = workspacesOf("w.organizationId");
+export const workspacesOfTemplate = workspacesOf("w.templateId");

@@ -1,0 +1,95 @@
+import { Arg, ArgsType, Ctx, Field, InputType, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import {
+  AgentLogLevel,
+  type AgentLogRow,
+  type AppendAgentLogs,
+  appendAgentLogs,
+  watchAgentLog,
+} from "../../domain/agents/agent-logs.js";
+import type { Context } from "../../domain/kernel/context.js";
+import type { LogArguments } from "../../domain/kernel/log-lines.js";
+import { pageSizeRule } from "../../domain/kernel/paging.js";
+import { Access, watchedBy } from "../engine/access.js";
+import { Mutates, enumType } from "../engine/declarations.js";
+import { connectionOf } from "../engine/lists.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+
+enumType({ AgentLogLevel }, "Importance of a line of the log of an agent.", {
+  TRACE: "Every step.",
+  DEBUG: "For the search of faults.",
+  INFO: "What happens.",
+  WARN: "What may become a fault.",
+  ERROR: "A fault.",
+});
+
+@Access({ readWith: "workspace_agent:read" })
+@ObjectType("WorkspaceAgentLog", { simpleResolvers: true, description: "A line of the log of an agent." })
+export class WorkspaceAgentLogType implements AgentLogRow {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => Int, { description: "Number of the line in its log, from 1 on." }) sequence!: number;
+  @Field(() => DateTime, { description: "When it was written, by the clock of the agent." }) createdAt!: string;
+  @Field(() => AgentLogLevel, { description: "Importance of the line." }) level!: AgentLogLevel;
+  @Field(() => UUID, { description: "ID of the log source that wrote it." }) logSourceId!: string;
+  @Field({ description: "Text of the line, at most 4 KiB." }) output!: string;
+}
+
+export const WorkspaceAgentLogConnection = connectionOf("WorkspaceAgentLog", () => WorkspaceAgentLogType, {
+  description: "A page of the log of an agent.",
+});
+
+/** Selects lines of a log. */
+@ArgsType()
+export class LogArgs implements LogArguments {
+  @Access({ rule: pageSizeRule })
+  @Field(() => Int, { nullable: true, description: "The page size, at most 1000. The default is 100." })
+  first?: number | null;
+  @Field(() => String, { nullable: true, description: "Returns lines after this cursor or line id." }) after?:
+    | string
+    | null;
+}
+
+@InputType("AgentLogInput", { description: "A line for the log of the calling agent." })
+class AgentLogInput {
+  @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
+  @Field(() => AgentLogLevel, { description: "Importance of the line." }) level!: AgentLogLevel;
+  @Field({ description: "Text of the line; a text of more than 4 KiB is cut and gets a mark." })
+  output!: string;
+}
+
+@InputType({ description: "Input of `appendAgentLogs`." })
+class AppendAgentLogsInput implements AppendAgentLogs {
+  @Field(() => UUID, { nullable: true, description: "ID of a log source of the agent. Default: the agent itself." })
+  logSourceId?: string | null;
+  @Field(() => [AgentLogInput], { description: "The lines in their order, at most 100." }) logs!: AgentLogInput[];
+}
+
+@Resolver()
+export class AgentLogsResolver {
+  @Access({ openTo: ["agent"] })
+  @Mutates("Appends lines to the log of the calling agent.", {
+    overflowed: {
+      type: () => Boolean,
+      description: "Whether lines were dropped, now or before, because the log of the agent is limited to 1 MiB.",
+    },
+  })
+  async appendAgentLogs(@Arg("input", { description: "The lines." }) input: AppendAgentLogsInput, @Ctx() ctx: Context) {
+    return { overflowed: await appendAgentLogs(ctx, input) };
+  }
+
+  @Access({ needs: ["workspace_agent:read"] })
+  @Subscription(() => WorkspaceAgentLogType, {
+    description: "Streams the log of an agent: first the lines after `after`, then each line that is appended.",
+    subscribe: watchedBy(watchAgentLog),
+  })
+  workspaceAgentLogAppended(
+    @Root() line: AgentLogRow,
+    @Arg("agentId", () => UUID, { description: "ID of the agent." }) _agentId: string,
+    @Arg("after", () => String, {
+      nullable: true,
+      description: "The cursor or id of the last received line. Default: the start of the log.",
+    })
+    _after?: string | null,
+  ): AgentLogRow {
+    return line;
+  }
+}

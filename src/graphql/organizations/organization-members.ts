@@ -1,0 +1,215 @@
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { OrganizationRole } from "../../domain/authorization/authorization.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
+import type { Page } from "../../domain/kernel/paging.js";
+import {
+  addOrganizationMember,
+  listOrganizationMembers,
+  memberCountOf,
+  type MemberRef,
+  membersOfOrganization,
+  type OrganizationMember,
+  type OrganizationMemberFilter,
+  OrganizationMemberOrderField,
+  readOrganizationMember,
+  removeOrganizationMember,
+  setOrganizationMemberRoles,
+} from "../../domain/organizations/organization-members.js";
+import type { OrganizationRow } from "../../domain/organizations/organizations.js";
+import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/user-roles.js";
+import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
+import { connectionOf, listArgs, orderOf, PageArgs } from "../engine/lists.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { UserRoleType, UserType } from "../users/users.js";
+import { OrganizationType } from "./organizations.js";
+
+@Access({ readWith: "organization_member:read", references: ["id", "username", "name", "avatarUrl"] })
+@ObjectType("OrganizationMember", {
+  simpleResolvers: true,
+  description:
+    "A member of an organization. Callers who may not read the user see only ID, username, name, and avatar.",
+})
+export class OrganizationMemberType implements Omit<OrganizationMember, "user"> {
+  @Field(() => UUID, { description: "ID of the user." }) id!: string;
+  @Field({ description: "Username." }) username!: string;
+  @Field({ description: "Real name; may be empty." }) name!: string;
+  @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
+  @Field(() => UserType, { nullable: true, description: "The user; null unless the caller may read it." })
+  user?: UserType;
+  @Access({ countsAs: 2 })
+  @Field(() => [UserRoleType], {
+    nullable: true,
+    description: "Roles held in the organization; null unless the caller may read the user.",
+  })
+  roles?: UserRoleType[];
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the user joined the organization; null unless the caller may read the user.",
+  })
+  joinedAt?: string;
+}
+
+const OrganizationMemberConnection = connectionOf("OrganizationMember", () => OrganizationMemberType, {
+  most: mostCounted,
+});
+
+const OrganizationMemberOrder = orderOf("OrganizationMember", OrganizationMemberOrderField, {
+  USERNAME: "By username, case-insensitive.",
+  JOINED_AT: "By the time of joining. Only for callers who may read all users of the organization.",
+});
+
+@ObjectType("AssignableRole", { simpleResolvers: true, description: "A role, and whether the caller may assign it." })
+export class AssignableRoleType implements AssignableRole {
+  @Field(() => RoleName, { description: "Name of the role." }) name!: AssignableRole["name"];
+  @Field({ description: "Display name." }) displayName!: string;
+  @Field({ description: "Whether the caller may assign and unassign the role." }) assignable!: boolean;
+}
+
+@InputType("OrganizationMemberFilter", {
+  description: "Criteria for filtering members. A member must match all given fields.",
+})
+class OrganizationMemberFilterInput implements OrganizationMemberFilter {
+  @Field({
+    nullable: true,
+    description:
+      "Substring of the username, the real name, or (if the caller may read it) the email address, case-insensitive.",
+  })
+  search?: string;
+  @Field(() => RoleName, {
+    nullable: true,
+    description: "Role held in the organization. Matches only members whose roles the caller may read.",
+  })
+  role?: OrganizationRole;
+}
+
+@InputType({ description: "Input of `addOrganizationMember`." })
+class AddOrganizationMemberInput implements MemberRef {
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
+}
+
+@InputType({ description: "Input of `removeOrganizationMember`." })
+class RemoveOrganizationMemberInput implements MemberRef {
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
+}
+
+@InputType({ description: "Input of `setOrganizationMemberRoles`." })
+class SetOrganizationMemberRolesInput implements MemberRef {
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
+  @Field(() => [RoleName], { description: "Replaces all roles held in the organization." })
+  roles!: OrganizationRole[];
+}
+
+const changedMember = {
+  member: { type: () => OrganizationMemberType, description: "The member after the change." },
+};
+
+/** The payload of a mutation that leaves a member behind, which is read if selected. */
+const changed = (ctx: Context, ref: MemberRef) => ({ member: () => readOrganizationMember(ctx, ref) });
+
+@ArgsType()
+class OrganizationMembersArgs extends listArgs({
+  filter: () => OrganizationMemberFilterInput,
+  orderBy: { type: () => OrganizationMemberOrder, default: "by username, ascending" },
+}) {}
+
+@Resolver(() => OrganizationType)
+export class OrganizationMembersResolver {
+  @Access({ needs: ["organization_member:read"] })
+  @FieldResolver(() => OrganizationMemberConnection, {
+    description: "The members, by username. `organizationMembers` also filters them.",
+  })
+  members(
+    @Root() organization: OrganizationRow,
+    @Args(() => PageArgs) page: PageArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Page<OrganizationMember>> {
+    return membersOfOrganization(ctx, organization, page);
+  }
+
+  @Access({ needs: ["organization_member:read"] })
+  @FieldResolver(() => Int, { description: "Number of members." })
+  memberCount(@Root() organization: OrganizationRow, @Ctx() ctx: Context): Promise<number> {
+    return memberCountOf(ctx, organization);
+  }
+
+  @Access({ needs: ["organization_member:read"] })
+  @Query(() => OrganizationMemberConnection, {
+    description: "Lists the members of an organization, by default by username.",
+  })
+  organizationMembers(
+    @Arg("organization", { description: "The organization: ID, name, or `default`." })
+    organization: string,
+    @Args() { filter, orderBy, ...page }: OrganizationMembersArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Page<OrganizationMember>> {
+    return listOrganizationMembers(ctx, organization, filter ?? {}, page, orderBy);
+  }
+
+  @Access({
+    byArguments: ({ organization }: { organization?: string | null }) => ({
+      needs: [organization == null ? "assign_role:read" : "assign_org_role:read"],
+    }),
+  })
+  @Query(() => [AssignableRoleType], {
+    description: "Lists the roles that exist in an organization, or in the deployment if no organization is given.",
+  })
+  assignableRoles(
+    @Arg("organization", () => String, {
+      nullable: true,
+      description: "The organization: ID, name, or `default`. Default: the deployment.",
+    })
+    organization: string | undefined,
+    @Ctx() ctx: Context,
+  ): Promise<AssignableRole[]> {
+    return listAssignableRoles(ctx, organization);
+  }
+
+  @Access({ needs: ["organization_member:create"] })
+  @Mutates("Adds a user to an organization, without roles.", changedMember)
+  async addOrganizationMember(
+    @Arg("input", () => AddOrganizationMemberInput, { description: "The user and the organization." }) input: MemberRef,
+    @Ctx() ctx: Context,
+  ) {
+    return changed(ctx, await addOrganizationMember(ctx, input));
+  }
+
+  @Access({ needs: ["organization_member:delete"] })
+  @Mutates("Removes a user from an organization, along with the user's roles and group memberships in it.", {
+    member: { type: () => OrganizationMemberType, description: "The removed member." },
+  })
+  async removeOrganizationMember(
+    @Arg("input", () => RemoveOrganizationMemberInput, { description: "The user and the organization." })
+    input: MemberRef,
+    @Ctx() ctx: Context,
+  ) {
+    return { member: await removeOrganizationMember(ctx, input) };
+  }
+
+  @Access({ needs: ["assign_org_role:assign", "assign_org_role:unassign"], openTo: ["session", "token"] })
+  @Mutates("Replaces the roles that a member holds in an organization.", changedMember)
+  async setOrganizationMemberRoles(
+    @Arg("input", { description: "The member and the new roles." })
+    input: SetOrganizationMemberRolesInput,
+    @Ctx() ctx: Context,
+  ) {
+    return changed(ctx, await setOrganizationMemberRoles(ctx, input));
+  }
+}

@@ -1,0 +1,94 @@
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  Int,
+  ObjectType,
+  Resolver,
+  Root,
+  Subscription,
+} from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { type Page, pageSizeRule } from "../../domain/kernel/paging.js";
+import type { JobRow } from "../../domain/provisioners/provisioner-jobs.js";
+import {
+  type JobLogRow,
+  logsOfJob,
+  ProvisionerLogLevel,
+  ProvisionerLogSource,
+  watchJobLogs,
+} from "../../domain/provisioners/job-logs.js";
+import { Access, watchedBy } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf } from "../engine/lists.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { ProvisionerJobObject } from "./provisioner-jobs.js";
+
+enumType({ ProvisionerLogLevel }, "Weight of a line of a log, in ascending order.", {
+  TRACE: "Details for the developers of a provisioner.",
+  DEBUG: "Details for the authors of templates.",
+  INFO: "Progress.",
+  WARN: "A problem that the job survives.",
+  ERROR: "A problem because of which the job fails.",
+});
+
+enumType({ ProvisionerLogSource }, "What wrote a line of the log of a job.", {
+  PROVISIONER_DAEMON: "The daemon, or the server about it.",
+  PROVISIONER: "What the daemon runs.",
+});
+
+@Access({ readWith: "provisioner_job:read", references: ["id"] })
+@ObjectType("ProvisionerJobLog", { simpleResolvers: true, description: "A line of the log of a provisioner job." })
+export class ProvisionerJobLogType implements JobLogRow {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
+  @Field(() => Int, { description: "Place of the line in the log: greater than those of all lines before." })
+  sequence!: number;
+  @Field(() => DateTime, { description: "When it was written, by the clock of the daemon." }) createdAt!: string;
+  @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
+  @Field(() => ProvisionerLogSource, { description: "What wrote it." }) source!: ProvisionerLogSource;
+  @Field({ description: "The step of the job, named by the daemon; empty if it names none." })
+  stage!: string;
+  @Field({ description: "The text, at most 4096 bytes." }) output!: string;
+}
+
+const ProvisionerJobLogConnection = connectionOf("ProvisionerJobLog", () => ProvisionerJobLogType);
+
+@ArgsType()
+class ProvisionerJobLogsArgs {
+  @Field(() => String, { nullable: true, description: "Returns lines after this cursor or the ID of a line." })
+  after?: string | null;
+  @Access({ rule: pageSizeRule })
+  @Field(() => Int, { nullable: true, description: "Page size, at most 1000. Default: 100." })
+  first?: number | null;
+}
+
+@Resolver(() => ProvisionerJobObject)
+export class ProvisionerJobLogsResolver {
+  @FieldResolver(() => ProvisionerJobLogConnection, {
+    description: "The log of the job, in its order. Lines beyond 1 MiB are dropped: see `logsOverflowed`.",
+  })
+  logs(@Root() { id }: JobRow, @Args() page: ProvisionerJobLogsArgs, @Ctx() ctx: Context): Promise<Page<JobLogRow>> {
+    return logsOfJob(ctx, id, page);
+  }
+
+  @Access({ needs: ["provisioner_job:read"] })
+  @Subscription(() => ProvisionerJobLogType, {
+    description: "Streams the log of a job: the lines that there are, then new ones, until the job has ended.",
+    subscribe: watchedBy(watchJobLogs),
+  })
+  provisionerJobLogAppended(
+    @Root() line: JobLogRow,
+    @Arg("jobId", () => UUID, { description: "ID of the job." }) _jobId: string,
+    @Arg("after", () => UUID, {
+      nullable: true,
+      description: "ID of the last line that the caller has: only later lines are sent.",
+    })
+    _after?: string | null,
+  ): JobLogRow {
+    return line;
+  }
+}

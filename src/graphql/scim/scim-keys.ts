@@ -1,0 +1,134 @@
+import { Arg, Args, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import type { Page } from "../../domain/kernel/paging.js";
+import type { OrganizationRow } from "../../domain/organizations/organizations.js";
+import {
+  type CreateScimKey,
+  createScimKey,
+  listScimKeys,
+  organizationsOfKey,
+  revokeScimKey,
+  type ScimKeyRow,
+  scimKeysByIds,
+  updateScimKey,
+  type UpdateScimKey,
+} from "../../domain/scim/scim-keys.js";
+import { usersById } from "../../domain/users/users.js";
+import { Access } from "../engine/access.js";
+import { Mutates } from "../engine/declarations.js";
+import { connectionOf, PageArgs } from "../engine/lists.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { OrganizationType } from "../organizations/organizations.js";
+import { PublicUserType } from "../users/users.js";
+
+@Access({ readWith: "scim_key:read", references: ["id", "name"] })
+@ObjectType("ScimKey", {
+  simpleResolvers: true,
+  description: "A key with which an identity provider manages users and groups by SCIM. Its secret is never returned.",
+})
+class ScimKeyType implements Omit<ScimKeyRow, "organizationIds" | "createdBy"> {
+  @Field({ description: "Unique ID: the public part of the key." }) id!: string;
+  @Field({ description: "Name given by an administrator." }) name!: string;
+  @Field({
+    description: "Label of the identity provider. Keys of one source share what it knows about users and groups.",
+  })
+  source!: string;
+  @Field(() => DateTime, { description: "When the key was created." }) createdAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "When the key expires; null for never." })
+  expiresAt!: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the key was last used, accurate to 5 minutes; null if never.",
+  })
+  lastUsedAt!: string | null;
+  @Field(() => String, { nullable: true, description: "IP address of that use." }) lastUsedIp!: string | null;
+}
+
+@InputType({ description: "Input of `createScimKey`." })
+class CreateScimKeyInput implements CreateScimKey {
+  @Field({ description: "Name, 1 to 64 characters." })
+  name!: string;
+  @Field({
+    nullable: true,
+    description:
+      "Label of the identity provider, 1 to 64 letters, digits, dots, hyphens and underscores. Default: `default`.",
+  })
+  source?: string;
+  @Field(() => [UUID], {
+    nullable: true,
+    description:
+      "IDs of the organizations whose groups the key manages, at most 100. New users join all of them, new groups are in the first. Default: the default organization.",
+  })
+  organizationIds?: string[];
+  @Field(() => DateTime, { nullable: true, description: "When the key expires. Default: never." }) expiresAt?: string;
+}
+
+@InputType({ description: "Input of `updateScimKey`. Omitted fields keep their value." })
+class UpdateScimKeyInput implements UpdateScimKey {
+  @Field({ description: "ID of the key." }) id!: string;
+  @Field({ nullable: true, description: "New name, 1 to 64 characters." }) name?: string;
+  @Field(() => DateTime, { nullable: true, description: "New expiry, in the future." }) expiresAt?: string;
+}
+
+@InputType({ description: "Input of `revokeScimKey`." })
+class RevokeScimKeyInput {
+  @Field({ description: "ID of the key." }) id!: string;
+}
+
+const changedKey = {
+  scimKey: { type: () => ScimKeyType, description: "The key after the change.", covers: "everything" },
+} as const;
+
+/** The payload of a mutation that leaves a key behind, which is read if selected. */
+const changed = (ctx: Context, id: string) => ({ scimKey: () => ctx.load(scimKeysByIds, id) });
+
+const ScimKeyConnection = connectionOf("ScimKey", () => ScimKeyType);
+
+@Resolver(() => ScimKeyType)
+export class ScimKeysResolver {
+  @Access({ needs: ["scim_key:read"] })
+  @Query(() => ScimKeyConnection, { description: "Lists all SCIM keys, oldest first. Requires the owner role." })
+  scimKeys(@Args() page: PageArgs, @Ctx() ctx: Context): Promise<Page<ScimKeyRow>> {
+    return listScimKeys(ctx, page);
+  }
+
+  @Access({ countsAs: 2 })
+  @FieldResolver(() => [OrganizationType], {
+    description: "The organizations whose groups the key manages, the one of new groups first.",
+  })
+  organizations(@Root() key: ScimKeyRow, @Ctx() ctx: Context): Promise<OrganizationRow[]> {
+    return organizationsOfKey(ctx, key);
+  }
+
+  @FieldResolver(() => PublicUserType, { nullable: true, description: "Who created the key." })
+  createdBy(@Root() { createdBy }: ScimKeyRow, @Ctx() ctx: Context) {
+    return createdBy === null ? null : ctx.load(usersById, createdBy);
+  }
+
+  @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
+  @Mutates("Creates a SCIM key. Several keys of a source may exist at the same time. Requires the owner role.", {
+    ...changedKey,
+    secret: { type: () => String, description: "The key that the identity provider sends. Returned only once." },
+  })
+  async createScimKey(@Arg("input", { description: "The new key." }) input: CreateScimKeyInput, @Ctx() ctx: Context) {
+    const { id, secret } = await createScimKey(ctx, input);
+    return { ...changed(ctx, id), secret };
+  }
+
+  @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
+  @Mutates("Changes the name or the expiry of a SCIM key. Requires the owner role.", changedKey)
+  async updateScimKey(@Arg("input", { description: "The changes." }) input: UpdateScimKeyInput, @Ctx() ctx: Context) {
+    return changed(ctx, await updateScimKey(ctx, input));
+  }
+
+  @Access({ needs: ["scim_key:delete"], openTo: ["session", "token"] })
+  @Mutates("Revokes a SCIM key immediately. Users and groups that it provisioned stay. Requires the owner role.", {
+    scimKey: { type: () => ScimKeyType, description: "The revoked key.", covers: "everything" },
+  })
+  async revokeScimKey(
+    @Arg("input", { description: "The key to revoke." }) { id }: RevokeScimKeyInput,
+    @Ctx() ctx: Context,
+  ) {
+    return { scimKey: await revokeScimKey(ctx, id) };
+  }
+}

@@ -1,0 +1,162 @@
+import { Arg, Args, ArgsType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  type ApplicationReference,
+  type ApplicationTarget,
+  readApplicationTarget,
+} from "../../domain/applications/access.js";
+import { Mutates } from "../engine/declarations.js";
+import type { AppConnectKey } from "../../domain/applications/key-ring.js";
+import {
+  deregisterWorkspaceProxy,
+  heartbeatWorkspaceProxy,
+  type ProxyHeartbeat,
+  registerWorkspaceProxy,
+  type RegisterWorkspaceProxy,
+} from "../../domain/workspace-proxies/proxy-registration.js";
+import { Access } from "../engine/access.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { changed, changedProxy } from "./workspace-proxies.js";
+
+@ObjectType("AppConnectKey", {
+  simpleResolvers: true,
+  description: "A symmetric key that decrypts the application keys handed to this workspace proxy, and to no other.",
+})
+class AppConnectKeyType implements AppConnectKey {
+  @Field(() => UUID, { description: "ID of the key, the `kid` header of messages." }) kid!: string;
+  @Field({ description: "32 bytes for A256GCM, base64url-encoded." }) key!: string;
+  @Field(() => DateTime, { description: "When the key comes into use." }) usableFrom!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the key is superseded by the next one; null if it is not yet.",
+  })
+  retiredAt!: string | null;
+}
+
+const replicaId = "ID of the replica, chosen by the replica.";
+const version = "Software version of the replica, at most 64 characters.";
+
+@InputType({ description: "Input of `registerWorkspaceProxy`." })
+class RegisterWorkspaceProxyInput implements RegisterWorkspaceProxy {
+  @Field({
+    description: "URL at which the proxy is reached: http or https, without a path.",
+  })
+  accessUrl!: string;
+  @Field({
+    nullable: true,
+    description: "Wildcard hostname at which the proxy serves applications, such as `*.eu.example.com`. Default: none.",
+  })
+  wildcardHostname?: string;
+  @Field({ nullable: true, description: "Whether the proxy relays connections (DERP). Default: true." })
+  derpEnabled?: boolean;
+  @Field({
+    nullable: true,
+    description: "Whether the proxy relays connections and serves no applications. Default: false.",
+  })
+  derpOnly?: boolean;
+  @Field({ nullable: true, description: `${version} Default: empty.` }) version?: string;
+  @Field(() => UUID, { description: replicaId }) replicaId!: string;
+  @Field({
+    nullable: true,
+    description: "Hostname of the replica, at most 255 characters. Default: empty.",
+  })
+  hostname?: string;
+}
+
+@InputType({ description: "Input of `heartbeatWorkspaceProxy`." })
+class HeartbeatWorkspaceProxyInput implements ProxyHeartbeat {
+  @Field(() => UUID, { description: replicaId }) replicaId!: string;
+  @Field({ nullable: true, description: `${version} If omitted, unchanged.` }) version?: string;
+}
+
+@InputType({ description: "Input of `deregisterWorkspaceProxy`." })
+class DeregisterWorkspaceProxyInput {
+  @Field(() => UUID, { description: replicaId }) replicaId!: string;
+}
+
+const welcomedProxy = {
+  ...changedProxy,
+  appConnectKeys: {
+    type: () => [AppConnectKeyType],
+    description: "The proxy's keys, oldest first: recently superseded, current, and upcoming ones.",
+  },
+};
+
+@ObjectType("ApplicationTarget", {
+  simpleResolvers: true,
+  description: "A workspace application, and whether the visitor may open it.",
+})
+class ApplicationTargetType implements ApplicationTarget {
+  @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
+  @Field(() => UUID, { description: "ID of the workspace agent that serves the application." }) agentId!: string;
+  @Field(() => UUID, { description: "ID of the application." }) appId!: string;
+  @Field(() => Url, {
+    nullable: true,
+    description: "URL at which the agent reaches the application; null unless the visitor may open it.",
+  })
+  url!: string | null;
+  @Field(() => UUID, { nullable: true, description: "ID of the visitor; null unless the application key is valid." })
+  userId!: string | null;
+  @Field({ description: "Whether the visitor may open the application." }) allowed!: boolean;
+}
+
+@ArgsType()
+class ApplicationTargetArgs implements ApplicationReference {
+  @Field({ description: "Username of the workspace owner." }) owner!: string;
+  @Field({ description: "Name of the workspace." }) workspace!: string;
+  @Field({ description: "Name of the workspace agent." }) agent!: string;
+  @Field({ description: "Slug of the application." }) slug!: string;
+  @Field({ nullable: true, description: "Application key presented by the visitor, if any." })
+  apiKey?: string;
+}
+
+@Resolver()
+export class ProxyReportsResolver {
+  @Access({ openTo: ["proxy"] })
+  @Mutates(
+    "Registers a replica of the calling workspace proxy. The replica must send a heartbeat every 30 seconds.",
+    welcomedProxy,
+  )
+  async registerWorkspaceProxy(
+    @Arg("input", { description: "The replica." })
+    input: RegisterWorkspaceProxyInput,
+    @Ctx() ctx: Context,
+  ) {
+    const { id, appConnectKeys } = await registerWorkspaceProxy(ctx, input);
+    return { ...changed(ctx, id), appConnectKeys };
+  }
+
+  @Access({ openTo: ["proxy"] })
+  @Mutates(
+    "Records a heartbeat of a replica of the calling workspace proxy. Fails with NOT_FOUND if the replica was silent for too long; it must then register again.",
+    welcomedProxy,
+  )
+  async heartbeatWorkspaceProxy(
+    @Arg("input", { description: "The replica." })
+    input: HeartbeatWorkspaceProxyInput,
+    @Ctx() ctx: Context,
+  ) {
+    const { id, appConnectKeys } = await heartbeatWorkspaceProxy(ctx, input);
+    return { ...changed(ctx, id), appConnectKeys };
+  }
+
+  @Access({ openTo: ["proxy"] })
+  @Mutates("Deregisters a replica of the calling workspace proxy.", changedProxy)
+  async deregisterWorkspaceProxy(
+    @Arg("input", { description: "The replica." })
+    input: DeregisterWorkspaceProxyInput,
+    @Ctx() ctx: Context,
+  ) {
+    return changed(ctx, await deregisterWorkspaceProxy(ctx, input.replicaId));
+  }
+
+  @Access({ openTo: ["proxy"] })
+  @Query(() => ApplicationTargetType, {
+    nullable: true,
+    description:
+      "Resolves a workspace application for the calling workspace proxy, and whether the visitor may open it.",
+  })
+  applicationTarget(@Args() args: ApplicationTargetArgs, @Ctx() ctx: Context): Promise<ApplicationTarget> {
+    return readApplicationTarget(ctx, args);
+  }
+}

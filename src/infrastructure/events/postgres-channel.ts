@@ -1,0 +1,81 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "pg";
+import { SessionClient, sessionConfig } from "../database/session.js";
+
+/** Milliseconds. A connection that died silently is detected after the sum of both. */
+const probeInterval = 4_000;
+const responseTimeout = 5_000;
+
+const closeTimeout = 1_000;
+
+/** A connection that listens on a channel and notifies it, ignoring its own notifications. Not reusable once lost. */
+export class PostgresChannel {
+  readonly #client: Client;
+  readonly #ended = new AbortController();
+  #isListening = false;
+
+  constructor(
+    url: string,
+    private readonly name: string,
+  ) {
+    this.#client = new SessionClient({
+      // Notifications need not be durable: do not wait for the WAL flush.
+      ...sessionConfig(url, { applicationName: "steward events", settings: { synchronous_commit: "off" } }),
+      query_timeout: responseTimeout,
+      pipeline: true,
+    });
+    this.#client.on("error", (error) => this.#end(error));
+  }
+
+  get isOpen(): boolean {
+    return this.#isListening && !this.#ended.signal.aborted;
+  }
+
+  /** Connects, and from then on calls `onPayload` for each notification from another connection. */
+  async open(onPayload: (payload: string) => void): Promise<void> {
+    await this.#client.connect();
+    const { rows } = await this.#client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    this.#client.on("notification", ({ processId, payload = "" }) => {
+      if (processId !== rows[0]!.pid) onPayload(payload);
+    });
+    await this.#client.query(`listen ${this.name}`);
+    this.#isListening = true;
+  }
+
+  /** Sends a payload of at most 7,999 bytes. Resolves when Postgres has accepted it. A failure ends the connection. */
+  async notify(payload: string): Promise<void> {
+    try {
+      await this.#client.query({ name: "notify", text: "select pg_notify($1, $2)", values: [this.name, payload] });
+    } catch (error) {
+      this.#end(error);
+      throw error;
+    }
+  }
+
+  /** Probes the connection until `stop` is called; rejects when it is lost. Calls `onAlive` after each success. */
+  async watch(onAlive: () => void): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      await delay(probeInterval, undefined, { signal }).catch(() => {});
+      if (signal.aborted) break;
+      await this.#client.query("select 1");
+      onAlive();
+    }
+    if (signal.reason instanceof Error) throw signal.reason;
+  }
+
+  /** Lets `watch` resolve. */
+  stop(): void {
+    this.#end("stopped");
+  }
+
+  /** Closes the connection; waits for the server for at most one second. */
+  async close(): Promise<void> {
+    this.stop();
+    await Promise.race([this.#client.end(), delay(closeTimeout, undefined, { ref: false })]);
+  }
+
+  #end(reason: unknown): void {
+    this.#ended.abort(reason);
+  }
+}

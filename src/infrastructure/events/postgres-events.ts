@@ -1,0 +1,174 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { reasonOf } from "../database/availability.js";
+import type { Hint, Topic } from "../../domain/kernel/events.js";
+import { InProcessEvents } from "./in-process-events.js";
+import { PostgresChannel } from "./postgres-channel.js";
+
+const closingTimeout = 1_000;
+
+/** Milliseconds between attempts to connect: exponential back-off with jitter, at most 5 s. */
+const backOff = (failures: number) => Math.min(5_000, 100 * 2 ** failures) * (0.5 + Math.random() / 2);
+
+const atMost = (milliseconds: number, work: Promise<void> | undefined) =>
+  Promise.race([work, delay(milliseconds, undefined, { ref: false })]);
+
+export interface PostgresEventsOptions {
+  connectionString: string;
+  log: Logger;
+}
+
+/**
+ * Delivers hints to all replicas of a database by LISTEN and NOTIFY, over one connection per replica. The connection
+ * must be direct, not through a pooler in transaction mode. It is opened and reopened in the background. While it is
+ * down, a replica receives only its own hints; after a reconnect it sends the queued hints and reports a gap to its
+ * subscribers.
+ */
+export class PostgresEvents extends InProcessEvents {
+  readonly #options: PostgresEventsOptions;
+  readonly #outbox = new Outbox();
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  #channel: PostgresChannel | undefined;
+  #sending: Promise<void> | undefined;
+  /** Failed sessions since the last successful probe. */
+  #failures = 0;
+  /** Whether the loss of the connection has been logged. */
+  #isLost = false;
+
+  constructor(options: PostgresEventsOptions) {
+    super(options);
+    this.#options = options;
+    this.#running = this.#stayConnected();
+  }
+
+  override publish(...hints: Hint[]): void {
+    super.publish(...hints);
+    this.#outbox.add(hints);
+    this.#send();
+  }
+
+  override async close(): Promise<void> {
+    await atMost(closingTimeout, this.#sending);
+    this.#closing.abort();
+    this.#channel?.stop();
+    await atMost(closingTimeout, this.#running);
+    await super.close();
+  }
+
+  async #stayConnected(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await this.#session();
+      } catch (error) {
+        const retryIn = backOff(this.#failures++);
+        this.#noteLoss(error);
+        await delay(retryIn, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  async #session(): Promise<void> {
+    const channel = (this.#channel = new PostgresChannel(this.#options.connectionString, "steward_hints"));
+    try {
+      await channel.open((payload) => this.#receive(payload));
+      if (this.#closing.signal.aborted) return;
+      // Hints of other replicas that were sent while disconnected are lost.
+      this.publishGap();
+      this.#send();
+      this.#noteReturn();
+      await channel.watch(() => (this.#failures = 0));
+    } finally {
+      await channel.close();
+    }
+  }
+
+  /** Logs only the first of consecutive failures. */
+  #noteLoss(error: unknown): void {
+    if (!this.#isLost)
+      this.#options.log.warn({ reason: reasonOf(error) }, "The connection for hints of other replicas is lost.");
+    this.#isLost = true;
+  }
+
+  #noteReturn(): void {
+    if (this.#isLost) this.#options.log.info("The connection for hints of other replicas is back.");
+    this.#isLost = false;
+  }
+
+  #receive(payload: string): void {
+    try {
+      for (const [topic, id] of JSON.parse(payload) as Entry[]) {
+        if (topic === everything) this.publishGap();
+        else super.publish({ topic, id });
+      }
+    } catch (error) {
+      this.#options.log.warn({ err: error }, "A hint of another replica could not be read.");
+      this.publishGap();
+    }
+  }
+
+  /** Sends with at most one statement in progress; hints published meanwhile are batched into the next. */
+  #send(): void {
+    if (this.#channel?.isOpen && !this.#outbox.isEmpty) this.#sending ??= this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#channel?.isOpen && !this.#outbox.isEmpty) {
+      const batch = this.#outbox.take();
+      try {
+        await this.#channel.notify(toPayload(batch));
+      } catch {
+        // The session ends with this failure and reports it; the next one sends the batch again.
+        this.#outbox.putBack(batch);
+      }
+    }
+    this.#sending = undefined;
+  }
+}
+
+/** A hint as sent. The topic `*` reports a gap. */
+type Entry = readonly [topic: Topic | typeof everything, id: string];
+
+const everything = "*";
+const gap = JSON.stringify([everything, ""] satisfies Entry);
+
+/** Below the limit of Postgres, 8,000 bytes. */
+const payloadBytes = 7_000;
+
+const toPayload = (entries: string[]) => `[${entries.join()}]`;
+
+/** Deduplicated hints that wait to be sent. Beyond its capacity they are replaced by one gap. */
+class Outbox {
+  static readonly capacity = 10_000;
+  static readonly idLength = 128;
+  readonly #entries = new Set<string>();
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  add(hints: Hint[]): void {
+    this.putBack(hints.map(({ topic, id }) => (id.length > Outbox.idLength ? gap : JSON.stringify([topic, id]))));
+  }
+
+  putBack(entries: string[]): void {
+    for (const entry of entries) this.#entries.add(entry);
+    if (this.#entries.size <= Outbox.capacity) return;
+    this.#entries.clear();
+    this.#entries.add(gap);
+  }
+
+  /** Removes and returns as many entries as fit into one payload. */
+  take(): string[] {
+    const batch: string[] = [];
+    let bytes = "[]".length;
+    for (const entry of this.#entries) {
+      bytes += Buffer.byteLength(entry) + ",".length;
+      if (bytes > payloadBytes) break;
+      this.#entries.delete(entry);
+      batch.push(entry);
+    }
+    return batch;
+  }
+}
