@@ -5,7 +5,7 @@ import type { ProvisionerActor, UserActor } from "../kernel/actor.js";
 import type { Services } from "../kernel/context.js";
 import { conflictOn, onViolation, unauthenticated } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { after, now } from "../kernel/queries.js";
+import { after, anyOf, now } from "../kernel/queries.js";
 import { presenceHint } from "./provisioner-jobs.js";
 import { isWaiting } from "./matching.js";
 import { scoped, type Tags } from "./tags.js";
@@ -203,7 +203,7 @@ export async function organizationsWithWork(
           .selectFrom("provisionerJobs as j")
           .whereRef("j.organizationId", "=", "o.id")
           .where(isWaiting)
-          .where("j.provisioner", "=", sql<string>`any(${builtIn.provisioners}::text[])`)
+          .where("j.provisioner", "=", anyOf(builtIn.provisioners, "text"))
           .select("j.id"),
       ),
     )

@@ -80,7 +80,7 @@ function assignJobs({ services }: Context, daemon: ProvisionerActor, leases: rea
           .selectFrom("provisionerJobs as j")
           .where("j.organizationId", "=", organizationId)
           .where(isWaiting)
-          .where("j.provisioner", "=", sql<string>`any(${provisioners}::text[])`)
+          .where("j.provisioner", "=", anyOf(provisioners, "text"))
           .where((eb) => eb.or([eb("j.pinnedDaemonId", "is", null), eb("j.pinnedDaemonId", "=", id)]))
           .where(tagsMatch(sql`${tags}::jsonb`))
           // A daemon that did not accept a job gets it again only if no other one could take it.

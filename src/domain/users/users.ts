@@ -214,10 +214,8 @@ async function membershipsByUser(ctx: Context, ids: readonly string[]): Promise<
  */
 export function isReadableUser({ actor }: Context) {
   const { everywhere, own, organizations } = permitted(actor, "user:read");
-  const [organization, ...others] = organizations;
   if (everywhere) return sql<SqlBool>`true`;
-  if (!organization) return own ? sql<SqlBool>`u.id = ${userIdOf(actor)}` : sql<SqlBool>`false`;
-  const isTheirs =
-    others.length === 0 ? sql`m.organization_id = ${organization}` : sql`m.organization_id = ${anyOf(organizations)}`;
+  if (organizations.length === 0) return own ? sql<SqlBool>`u.id = ${userIdOf(actor)}` : sql<SqlBool>`false`;
+  const isTheirs = sql`m.organization_id = ${anyOf(organizations)}`;
   return sql<SqlBool>`exists(select from organization_members m where m.user_id = u.id and ${isTheirs})`;
 }
