@@ -1,4 +1,4 @@
-import type { Config } from "../src/config/config.js";
+import type { Config } from "../src/runtime/config.js";
 import { grantPurge } from "../src/domain/oauth2/grants.js";
 import { refreshTokenPurge } from "../src/domain/oauth2/tokens.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";

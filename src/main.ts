@@ -1,7 +1,7 @@
 // Entry point of the server.
-import { inNewNode } from "./node-version.js";
+import { inNewNode } from "./runtime/node-version.js";
 
 await inNewNode(async () => {
-  await import("./compile-cache.js");
-  await import("./serve.js");
+  await import("./runtime/compile-cache.js");
+  await import("./cli/serve.js");
 });

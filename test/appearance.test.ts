@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { ConfigError, readConfig } from "../src/config/config.js";
+import { readConfig } from "../src/config/config.js";
+import { ConfigError } from "../src/runtime/config.js";
 import { settings } from "../src/config/settings.js";
 import { enter, type Part } from "./support/stage.js";
 import { type Client, startWorld, type World, world } from "./support/world.js";

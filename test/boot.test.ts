@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { pino } from "pino";
-import { type Config, readConfig } from "../src/config/config.js";
+import { readConfig } from "../src/config/config.js";
+import type { Config } from "../src/runtime/config.js";
 import { Context, type Services } from "../src/domain/kernel/context.js";
 import { createAdministrator, recoverAccess } from "../src/domain/deployment/administrators.js";
 import { systemActor } from "../src/domain/kernel/actor.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { ownerPassword, startServer } from "./support/app.js";
 import type { App } from "../src/app.js";
-import { version } from "../src/program-files.js";
+import { version } from "../src/runtime/program-files.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { command, spawnProgram, spawnServer } from "./support/process.js";
 import { transports } from "./support/watchers.js";

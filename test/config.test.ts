@@ -2,14 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import {
-  ConfigError,
-  exposedFiles,
-  listeningOn,
-  readConfig,
-  settingsManual,
-  unknownSettings,
-} from "../src/config/config.js";
+import { exposedFiles, listeningOn, readConfig, settingsManual, unknownSettings } from "../src/config/config.js";
+import { ConfigError } from "../src/runtime/config.js";
 
 const faultsOf = (env: Record<string, string>): readonly string[] => {
   try {

@@ -7,7 +7,7 @@ import { buildSchema, parse, validate } from "graphql";
 import { Client as DemoClient, Failure } from "../examples/demo/client.js";
 import { emailOf, people, tasks, workspaces } from "../examples/demo/company.js";
 import { fillServer } from "../examples/demo/fill.js";
-import { freePort } from "../src/ports.js";
+import { freePort } from "../src/runtime/ports.js";
 import { renderResources, valuesOf } from "../src/provisioner/render.js";
 import { type Program, spawnProgram } from "./support/process.js";
 import { makeTemplate } from "./support/templates.js";

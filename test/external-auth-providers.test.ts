@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type Config, ConfigError, readConfig } from "../src/config/config.js";
+import { readConfig } from "../src/config/config.js";
+import { type Config, ConfigError } from "../src/runtime/config.js";
 import { rotateEncryption } from "../src/domain/encryption/rotation.js";
 import { encryptionKeys, logged, startServer } from "./support/app.js";
 import {

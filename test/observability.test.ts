@@ -8,7 +8,7 @@ import { createClient } from "graphql-ws";
 import { pino } from "pino";
 import { WebSocket } from "ws";
 import { RequestLog } from "../src/http/request-log.js";
-import { exporterOf } from "../src/tracing/settings.js";
+import { exporterOf } from "../src/observability/tracing/settings.js";
 import { ownerPassword } from "./support/app.js";
 import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
 import { metric } from "./support/metrics.js";

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { ConfigError, readConfig } from "../src/config/config.js";
+import { readConfig } from "../src/config/config.js";
+import { ConfigError } from "../src/runtime/config.js";
 import { type Person, type World, world } from "./support/world.js";
 
 const quietHours = `query($user: String) { quietHours(user: $user) { schedule time timezone next userSet userCanSet } }`;

@@ -4,7 +4,7 @@
 import { expect } from "chai";
 import { getIntrospectionQuery } from "graphql";
 import { WebSocket } from "ws";
-import { freePort } from "../src/ports.js";
+import { freePort } from "../src/runtime/ports.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 

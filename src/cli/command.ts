@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { table, UsageError, wrapped } from "../manual.js";
+import { table, UsageError, wrapped } from "../runtime/manual.js";
 
 export { UsageError };
 

@@ -1,8 +1,8 @@
 // Entry point of the command line. `npm run steward -- --help` lists the commands.
-import { inNewNode } from "../node-version.js";
+import { inNewNode } from "../runtime/node-version.js";
 
 await inNewNode(async () => {
-  await import("../compile-cache.js");
+  await import("../runtime/compile-cache.js");
   await import("reflect-metadata");
   const { run } = await import("./run.js");
   await run(process.argv.slice(2));

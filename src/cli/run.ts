@@ -11,12 +11,12 @@ import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption
 import { DomainError, StartRefused } from "../domain/kernel/errors.js";
 import { backupCommands } from "./backups.js";
 import { CheckFailed, type Command, helpOf, parsed, requireOptions, steward, UsageError } from "./command.js";
-import { environment } from "./server.js";
+import { environment } from "./server-options.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";
-import { list, misused } from "../manual.js";
-import { version } from "../program-files.js";
+import { list, misused } from "../runtime/manual.js";
+import { version } from "../runtime/program-files.js";
 
 const commands: Record<string, Command> = {
   migrate: {

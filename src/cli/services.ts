@@ -2,7 +2,7 @@ import { type Closer, openServices } from "../app.js";
 import { readConfig } from "../config/config.js";
 import type { Services } from "../domain/kernel/context.js";
 import { borrowCluster } from "../infrastructure/embedded-postgres/index.js";
-import { createCommandLog } from "../log.js";
+import { createCommandLog } from "../observability/log.js";
 
 /** Runs `work` with the services of the configured database, and releases them afterwards. */
 export async function withServices<Result>(work: (services: Services) => Promise<Result>): Promise<Result> {

@@ -5,57 +5,40 @@ import { type Setting, settings } from "./settings.js";
 import { quote } from "../domain/kernel/errors.js";
 import { ownKeyFile } from "../infrastructure/key-file.js";
 import { isOpenToOthers } from "../infrastructure/file-modes.js";
+import {
+  type Config,
+  ConfigError,
+  type DeclaredSetting,
+  type Environment,
+  type UnreadLimits,
+} from "../runtime/config.js";
 import { isLocal } from "../domain/workspace-proxies/sites.js";
-
-export type { Cidr } from "./rules.js";
 
 type Settings = typeof settings;
 type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
 
-/** Settings whose default depends on other settings. */
-interface Derived {
-  readonly accessUrl: string;
-  readonly encryptionKeysFile: string;
-  readonly proxyHealthAllowLoopback: boolean;
-  readonly taskAppAllowLoopback: boolean;
-  /** The settings that the environment gives; the others have their defaults. */
-  readonly given: ReadonlySet<string>;
+/** The values of all settings, except for those whose default depends on other settings. */
+type Values = { readonly [Key in Exclude<keyof Settings, keyof Derived>]: ValueOf<Settings[Key]> };
+
+type Derived = Pick<Config, "accessUrl" | "encryptionKeysFile" | "proxyHealthAllowLoopback" | "taskAppAllowLoopback">;
+
+declare module "../runtime/config.js" {
+  interface Config extends Values {}
 }
 
-/** Limits on data that clients have not read. */
-export interface UnreadLimits {
-  /** Milliseconds in which a client must read buffered data, plus one second for each `bytesPerSecond` bytes. */
-  readonly timeout: number;
-  readonly bytesPerSecond: number;
-  /** Maximum bytes buffered for a client that has more to receive. */
-  readonly perConnection: number;
-  /** Maximum bytes buffered for all clients together. */
-  readonly inTotal: number;
-}
-
-/** Constants: the same in every deployment, except in tests. */
-interface Fixed {
-  readonly unread: UnreadLimits;
-}
-
-const fixed: Fixed = {
-  unread: { timeout: 30_000, bytesPerSecond: 64 * 1024, perConnection: 16 * 1024 ** 2, inTotal: 64 * 1024 ** 2 },
+const unread: UnreadLimits = {
+  timeout: 30_000,
+  bytesPerSecond: 64 * 1024,
+  perConnection: 16 * 1024 ** 2,
+  inTotal: 64 * 1024 ** 2,
 };
 
-/** The validated settings of a server. Durations are in milliseconds. */
-export type Config = { readonly [Key in Exclude<keyof Settings, keyof Derived>]: ValueOf<Settings[Key]> } & Derived &
-  Fixed;
-
-/** Environment variables. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The settings are invalid. Lists all errors, one per line. */
-export class ConfigError extends Error {
-  constructor(readonly faults: readonly string[]) {
-    super(`Invalid configuration:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
-    this.name = "ConfigError";
-  }
-}
+const declared: Readonly<Record<string, DeclaredSetting>> = Object.fromEntries(
+  Object.entries(settings).map(([key, { name, rule }]: [string, Setting<unknown>]) => [
+    key,
+    { name, description: descriptionOf(rule), accepts: (text) => z.safeParse(rule, text).success },
+  ]),
+);
 
 /** Groups of settings: if the first is set, the others are required. */
 const together = [
@@ -92,7 +75,8 @@ export function readConfig(env: Environment): Config {
   const isOnOneMachine = isLocal({ hostname: values.host }) || isLocal(new URL(accessUrl));
   return {
     ...values,
-    ...fixed,
+    unread,
+    declared,
     accessUrl,
     encryptionKeysFile: values.encryptionKeysFile ?? ownKeyFile(values.dataDir),
     given: new Set(Object.keys(settings).filter((key) => isGiven(settings[key as keyof Settings], env))),

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import * as z from "zod/mini";
+import type { Cidr } from "../runtime/config.js";
 import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
 import { folded, truthOf } from "../domain/kernel/text.js";
@@ -14,9 +15,6 @@ export type Rule<Value = unknown> = z.ZodMiniType<Value, string>;
 export const descriptionOf = (rule: Rule): string => z.globalRegistry.get(rule)?.description ?? "";
 
 const described = <Value>(description: string, rule: Rule<Value>): Rule<Value> => rule.check(z.describe(description));
-
-/** A network: its address and the length of its prefix. */
-export type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
 
 /** Text that a function reads. It returns `undefined` for invalid text. */
 export const readBy = <Value>(read: (given: string) => Value | undefined, description: string): Rule<Value> =>

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { v7 as uuidv7 } from "uuid";
-import { databaseTime } from "../clock.js";
+import { databaseTime } from "../runtime/clock.js";
 
 /** A timestamp with millisecond precision. */
 export const moment = () => p.datetime(3);

@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { databaseTime } from "../clock.js";
+import { databaseTime } from "../runtime/clock.js";
 import { BaseSchema, moment } from "./base.js";
 import { User } from "./users.js";
 

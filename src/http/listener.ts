@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Config } from "../config/config.js";
+import type { Config } from "../runtime/config.js";
 import { StartRefused } from "../domain/kernel/errors.js";
 import { networkOf } from "../domain/rate-limits/rate-limits.js";
 import { upgrades } from "./exchange.js";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
-import type { Cidr, Config } from "../config/config.js";
+import type { Cidr, Config } from "../runtime/config.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
 import { newId } from "../domain/kernel/ids.js";
 

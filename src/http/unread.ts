@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { UnreadLimits } from "../config/config.js";
+import type { UnreadLimits } from "../runtime/config.js";
 
 /** The bytes that wait for one client. */
 interface Wait {

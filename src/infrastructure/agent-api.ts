@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import type { Config } from "../config/config.js";
+import type { Config } from "../runtime/config.js";
 import { type BoundedPool, boundedPool } from "../domain/kernel/concurrency.js";
 import { foreignJson, isObject, isTooDeep } from "../domain/kernel/json.js";
 import { utcMoment } from "../domain/kernel/text.js";

@@ -4,7 +4,7 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { Cidr } from "../config/config.js";
+import type { Cidr } from "../runtime/config.js";
 import { foreignJson, isTooDeep } from "../domain/kernel/json.js";
 
 /** Calls other servers, with the signature of the Fetch Standard. Resolves after the whole body was received. */

@@ -18,7 +18,7 @@ import {
   randomState,
   ResponseBodyError,
 } from "openid-client";
-import type { Config } from "../config/config.js";
+import type { Config } from "../runtime/config.js";
 import { DomainError, forbidden } from "../domain/kernel/errors.js";
 import { type Fetch, outsideFetch } from "./http.js";
 

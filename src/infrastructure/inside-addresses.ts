@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import type { Cidr } from "../config/config.js";
+import type { Cidr } from "../runtime/config.js";
 
 /** Rules for calls into the operator's own networks. */
 export interface InsideRules {

@@ -1,4 +1,4 @@
-import { databaseTime } from "../clock.js";
+import { databaseTime } from "../runtime/clock.js";
 
 /** The value of `Retry-After` in milliseconds from now (RFC 9110 §10.2.3): seconds, or a date, which may have passed. */
 export function retryAfterIn(headers: Headers): number | undefined {

@@ -1,5 +1,5 @@
 import { createTransport } from "nodemailer";
-import type { Config } from "../config/config.js";
+import type { Config } from "../runtime/config.js";
 
 /** A message to one recipient, as equivalent plain text and HTML. */
 export interface Mail {

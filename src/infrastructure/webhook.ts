@@ -1,4 +1,4 @@
-import type { Config } from "../config/config.js";
+import type { Config } from "../runtime/config.js";
 import { mayCallInside } from "./inside-addresses.js";
 import { outsideFetch } from "./http.js";
 import { signatureOf } from "./webhook-signatures.js";

@@ -1,4 +1,4 @@
-import { databaseTime } from "../clock.js";
+import { databaseTime } from "../runtime/clock.js";
 import { type Html, html, type Part } from "./html.js";
 import type { StatusPage, Visit } from "./visit.js";
 

@@ -12,7 +12,7 @@ import { sessionCookie } from "../http/credentials.js";
 import { csrfTokenOf } from "../http/csrf.js";
 import { type StoredOperation, storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
-import { version } from "../program-files.js";
+import { version } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
 import { colors, fingerprint, icon, logo, pageFile } from "./layout.js";
 import { ownPath, pageErrors, type PageHandler, perform, type Visit, visited } from "./visit.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { programFile } from "../program-files.js";
+import { programFile } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
 
 export interface Page {

@@ -1,4 +1,4 @@
-import { databaseTime } from "../clock.js";
+import { databaseTime } from "../runtime/clock.js";
 import type { Context } from "../domain/kernel/context.js";
 import { translate } from "../graphql/engine/errors.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";

@@ -1,4 +1,4 @@
 // Entry point of the provisioner daemon.
-import { inNewNode } from "../node-version.js";
+import { inNewNode } from "../runtime/node-version.js";
 
 await inNewNode(() => import("./run.js"));

@@ -1,7 +1,7 @@
 // The process of the provisioner daemon.
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { misused, UsageError } from "../manual.js";
+import { misused, UsageError } from "../runtime/manual.js";
 import { ownName } from "./agent/processes.js";
 import { Daemon, type Worker } from "./daemon.js";
 import { echo } from "./echo.js";

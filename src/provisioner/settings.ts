@@ -1,6 +1,6 @@
 // The form of the settings of the programs: environment variables, described in one table for each program.
 import { readFileSync } from "node:fs";
-import { table as inColumns, UsageError } from "../manual.js";
+import { table as inColumns, UsageError } from "../runtime/manual.js";
 
 /** A setting: its environment variable, format, default, and description. */
 export interface Setting<Value> {

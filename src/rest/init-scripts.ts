@@ -4,7 +4,7 @@ import { agentProgramPath, initScript } from "../domain/agents/init-script.js";
 import type { Services } from "../domain/kernel/context.js";
 import { TransportError } from "../http/errors.js";
 import type { Routes } from "../http/routes.js";
-import { programFile } from "../program-files.js";
+import { programFile } from "../runtime/program-files.js";
 
 /** The program of external agents: one file without dependencies, which the build writes. */
 const file = programFile("../dist/agent.mjs");

@@ -1,11 +1,12 @@
 // The real server on a database of its own, one per test file.
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
-import { type Config, readConfig } from "../../src/config/config.js";
+import { readConfig } from "../../src/config/config.js";
+import type { Config } from "../../src/runtime/config.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { hooks } from "../../src/log.js";
+import { hooks } from "../../src/observability/log.js";
 import { createTemplate } from "./cluster.js";
 
 export const ownerPassword = "correct-horse-battery-staple-9";

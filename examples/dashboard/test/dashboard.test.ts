@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page, Route } from "playwright-core";
-import { freePort } from "../../../src/ports.js";
+import { freePort } from "../../../src/runtime/ports.js";
 import { ownerPassword } from "../../../test/support/app.js";
 import { launchBrowser } from "../../../test/support/browser.js";
 import { GithubServer } from "../../../test/support/providers.js";

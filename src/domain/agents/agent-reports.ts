@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { AgentUsage } from "../../entities/agents.js";
 import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { agentTokens } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { insertAll } from "../kernel/queries.js";

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import { readDeploymentId } from "../deployment/deployment.js";
 import type { Context } from "../kernel/context.js";
 import { badInput } from "../kernel/errors.js";

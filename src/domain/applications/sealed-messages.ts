@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { EncryptJWT, errors, type JWTPayload, jwtDecrypt } from "jose";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
 import { parseToken } from "../tokens/token-text.js";

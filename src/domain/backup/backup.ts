@@ -2,9 +2,9 @@
 // can be restored in a later version of Postgres and of Steward.
 import type { DatabaseError, PoolClient } from "pg";
 import { to as copyTo } from "pg-copy-streams";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { migrations } from "../../entities/migrations/index.js";
-import { version } from "../../program-files.js";
+import { version } from "../../runtime/program-files.js";
 import { waitForDatabase } from "../deployment/boot.js";
 import { configuredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";

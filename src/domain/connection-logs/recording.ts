@@ -1,6 +1,6 @@
 import type { Insertable } from "kysely";
 import type { Schema } from "../../entities/schema.js";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import { systemActor } from "../kernel/actor.js";
-import { ConfigError } from "../../config/config.js";
+import { ConfigError } from "../../runtime/config.js";
 import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { now, numberOf, takeTurn } from "../kernel/queries.js";

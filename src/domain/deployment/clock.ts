@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { setDatabaseTime } from "../../clock.js";
+import { setDatabaseTime } from "../../runtime/clock.js";
 import type { Services } from "../kernel/context.js";
 
 /** Milliseconds by which the clock of this machine may be wrong before the operator is told. */

@@ -1,4 +1,4 @@
-import { version } from "../../program-files.js";
+import { version } from "../../runtime/program-files.js";
 import type { ProviderName } from "../../infrastructure/identity-providers.js";
 import type { Context } from "../kernel/context.js";
 

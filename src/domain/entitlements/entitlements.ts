@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import type { Events, Subscription } from "../kernel/events.js";
 import { StoredLicenses } from "../licenses/stored-licenses.js";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { boundedPool } from "../kernel/concurrency.js";
 import type { Context, Services } from "../kernel/context.js";
 import { after, now } from "../kernel/queries.js";

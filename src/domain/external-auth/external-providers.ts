@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { typeTraits } from "./types.js";
 import { type BoundedPool, boundedPool } from "../kernel/concurrency.js";

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import { SingleFlight } from "../kernel/concurrency.js";
 import { ExternalProviders } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";

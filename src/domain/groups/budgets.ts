@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf } from "../audit/recorded-changes.js";
 import { anyOf } from "../kernel/queries.js";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { Group, GroupAiBudget as Budget } from "../../entities/groups.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { may } from "../authorization/authorization.js";

@@ -1,4 +1,4 @@
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { Group } from "../../entities/groups.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf, auditWith } from "../audit/recorded-changes.js";

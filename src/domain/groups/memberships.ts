@@ -1,5 +1,5 @@
 import { type Expression, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";

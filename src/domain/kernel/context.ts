@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
 import type { Logger } from "pino";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import { type AuditEntry, auditRow, insertAuditEvents } from "../audit/audit.js";
 import { recordFlushes } from "../audit/recorded-changes.js";
 import { type Actor, idOf } from "./actor.js";
@@ -13,7 +13,7 @@ import type { BackgroundTasks } from "./concurrency.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
-import type { LabeledCounter } from "./labeled-counter.js";
+import type { LabeledCounter } from "../../runtime/labeled-counter.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../../infrastructure/agent-api.js";
 import type { RecentClients } from "../oauth2/recent-clients.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { v7 } from "uuid";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 
 let latest = -Infinity;
 let sequence = 0;

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Database } from "../../infrastructure/database/database.js";
 
 export const minute = 60_000;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { InferResult } from "kysely";
-import { ConfigError } from "../../config/config.js";
+import { ConfigError } from "../../runtime/config.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";

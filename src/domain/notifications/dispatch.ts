@@ -1,6 +1,6 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
-import type { Config } from "../../config/config.js";
+import { databaseTime } from "../../runtime/clock.js";
+import type { Config } from "../../runtime/config.js";
 import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { notificationSecrets } from "../encryption/columns.js";

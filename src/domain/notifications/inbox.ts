@@ -1,5 +1,5 @@
 import { type Expression, type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";

@@ -1,5 +1,5 @@
 import { type Expression, type Insertable, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Schema } from "../../entities/schema.js";
 import { notificationSecrets } from "../encryption/columns.js";

@@ -1,5 +1,5 @@
 import type { Insertable } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Schema } from "../../entities/schema.js";
 import { auditedAs, type Diff } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";

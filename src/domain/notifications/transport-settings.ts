@@ -1,8 +1,5 @@
 import { randomBytes } from "node:crypto";
-import * as z from "zod/mini";
-import type { Config } from "../../config/config.js";
-import { descriptionOf } from "../../config/rules.js";
-import { type Setting, settings as allSettings } from "../../config/settings.js";
+import type { Config, DeclaredSetting } from "../../runtime/config.js";
 import { type Diff } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
@@ -100,8 +97,8 @@ export async function updateNotificationTransports(
   const before = openTransports(vault, await storedTransports(ctx.db).forNoKeyUpdate().execute());
   const problems = new Problems();
   const after = {
-    smtp: changed("smtp", before, input, problems),
-    webhook: changed("webhook", before, input, problems),
+    smtp: changed(ctx.config, "smtp", before, input, problems),
+    webhook: changed(ctx.config, "webhook", before, input, problems),
   };
   problems.throwIfAny();
   requireUnlocked(ctx.config, input);
@@ -140,19 +137,20 @@ export async function updateNotificationTransports(
 
 /** Returns what is stored after the change. */
 function changed(
+  config: Config,
   name: TransportName,
   before: Record<TransportName, StoredTransport>,
   input: UpdateTransports,
   problems: Problems,
 ): StoredTransport {
   const [settings, secrets] = [{ ...before[name].settings }, { ...before[name].secrets }];
-  for (const [field, key] of Object.entries<keyof typeof allSettings>(transportSettings[name])) {
+  for (const [field, key] of Object.entries<string>(transportSettings[name])) {
     const value = input[name]?.[field as keyof (typeof input)[typeof name]] as unknown;
     if (value === undefined) continue;
     const target = secretFields.has(field) ? secrets : settings;
     if (value === null) delete target[field];
     else if (field === "secrets") problems.add(`${name}.${field}`, secretsProblem(value as string[]));
-    else problems.add(`${name}.${field}`, ruleProblem(key, value));
+    else problems.add(`${name}.${field}`, ruleProblem(config.declared[key]!, value));
     if (value !== null) target[field] = value;
   }
   return { settings, secrets };
@@ -161,11 +159,10 @@ function changed(
 /** Maximum number of characters of a text. */
 const longest = 1024;
 
-function ruleProblem(key: keyof typeof allSettings, value: unknown): string | undefined {
-  const { rule }: Setting<unknown> = allSettings[key];
+function ruleProblem({ description, accepts }: DeclaredSetting, value: unknown): string | undefined {
   const text = String(value);
-  const isValid = text !== "" && text.length <= longest && z.safeParse(rule, text).success;
-  return isValid ? undefined : `Must be ${descriptionOf(rule)}, of 1 to ${longest} characters.`;
+  const isValid = text !== "" && text.length <= longest && accepts(text);
+  return isValid ? undefined : `Must be ${description}, of 1 to ${longest} characters.`;
 }
 
 /** Maximum number of secrets that sign a message. */
@@ -177,11 +174,11 @@ const secretsProblem = (secrets: readonly string[]): string | undefined =>
     : undefined;
 
 /** Throws CONFLICT for fields that the environment sets. */
-function requireUnlocked({ given }: Config, input: UpdateTransports): void {
+function requireUnlocked({ given, declared }: Config, input: UpdateTransports): void {
   const locked = names.flatMap((name) =>
-    Object.entries<keyof typeof allSettings>(transportSettings[name])
+    Object.entries<string>(transportSettings[name])
       .filter(([field, key]) => given.has(key) && Object.hasOwn(input[name] ?? {}, field))
-      .map(([field, key]) => ({ field: `${name}.${field}`, detail: `Is set by ${allSettings[key].name}.` })),
+      .map(([field, key]) => ({ field: `${name}.${field}`, detail: `Is set by ${declared[key]!.name}.` })),
   );
   if (locked.length > 0) throw conflict("The environment of the server sets this.", locked);
 }

@@ -1,6 +1,6 @@
 import type { InferResult } from "kysely";
 import type { Logger } from "pino";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
 import type { Events, Subscription } from "../kernel/events.js";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";

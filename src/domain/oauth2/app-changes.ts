@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { OAuth2Client } from "../../entities/oauth2.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf, auditWith } from "../audit/recorded-changes.js";

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import { isScope, scopeCatalog } from "../authorization/authorization.js";
 import { type Problems, quote } from "../kernel/errors.js";
 import { iconProblem, proseProblem } from "../kernel/text.js";

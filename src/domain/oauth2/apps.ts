@@ -1,5 +1,5 @@
 import { type Expression, sql, type SqlBool } from "kysely";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import { authorize, may, type Permitted, permitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf, rowsByKey } from "../kernel/queries.js";

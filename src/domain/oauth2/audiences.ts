@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
 import { oauthFailure } from "./oauth-errors.js";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { after, now } from "../kernel/queries.js";

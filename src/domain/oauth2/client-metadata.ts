@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { isDeeper } from "../kernel/json.js";

@@ -1,6 +1,6 @@
 import type { InferResult, NotNull } from "kysely";
 import { OAuth2Client } from "../../entities/oauth2.js";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import type { Validation } from "../kernel/errors.js";

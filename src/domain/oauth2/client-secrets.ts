@@ -1,5 +1,5 @@
 import type { InferResult } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import { auditedAs } from "../audit/audit.js";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { databaseTime } from "../../clock.js";
-import type { Config } from "../../config/config.js";
+import { databaseTime } from "../../runtime/clock.js";
+import type { Config } from "../../runtime/config.js";
 import { boundedPool, SingleFlight } from "../kernel/concurrency.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
 import { isObject } from "../kernel/json.js";

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import { isScope, narrowed } from "../authorization/authorization.js";
 import type { ClientRow } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";

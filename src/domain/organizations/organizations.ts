@@ -1,5 +1,5 @@
 import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { Organization } from "../../entities/organizations.js";
 import type { Schema } from "../../entities/schema.js";
 import { auditedAs } from "../audit/audit.js";

@@ -1,6 +1,6 @@
 import { type OnConflictBuilder, sql } from "kysely";
 import type { Schema } from "../../entities/schema.js";
-import { version } from "../../program-files.js";
+import { version } from "../../runtime/program-files.js";
 import type { ProvisionerActor, UserActor } from "../kernel/actor.js";
 import type { Services } from "../kernel/context.js";
 import { conflictOn, onViolation, unauthenticated } from "../kernel/errors.js";

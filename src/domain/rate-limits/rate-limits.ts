@@ -4,7 +4,7 @@ import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import { rateLimited } from "../kernel/errors.js";
 import { folded } from "../kernel/text.js";
-import { LabeledCounter } from "../kernel/labeled-counter.js";
+import { LabeledCounter } from "../../runtime/labeled-counter.js";
 import { LocalCounters } from "./local.js";
 import { SharedCounters } from "./shared.js";
 import type { Policy, Quota } from "./window.js";

@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { authorize, authorizeMachine, may, permitted } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import { after, anyOf, now } from "../kernel/queries.js";

@@ -1,5 +1,5 @@
 import type { InferResult } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { ScimKey } from "../../entities/scim.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf } from "../audit/recorded-changes.js";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type RawBuilder, type SelectQueryBuilder, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Schema } from "../../entities/schema.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";

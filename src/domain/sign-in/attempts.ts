@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { requireFullSession } from "../authorization/authorization.js";
 import type { Seals } from "../deployment/seals.js";
 import { requireUser } from "../kernel/actor.js";

@@ -1,5 +1,5 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../kernel/events.js";

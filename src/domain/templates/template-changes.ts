@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { Template } from "../../entities/templates.js";
 import { auditWith } from "../audit/recorded-changes.js";
 import { authorize } from "../authorization/authorization.js";

@@ -1,5 +1,5 @@
 import { type InferResult, type InsertObject, sql } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Schema } from "../../entities/schema.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser, type UserActor, userIdOf } from "../kernel/actor.js";

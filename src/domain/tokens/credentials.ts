@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import { unauthenticated } from "../kernel/errors.js";

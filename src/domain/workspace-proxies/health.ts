@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Logger } from "pino";
 import * as z from "zod/mini";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { jsonIn } from "../kernel/json.js";
 import { after, now, numberOf } from "../kernel/queries.js";

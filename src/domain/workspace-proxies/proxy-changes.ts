@@ -1,4 +1,4 @@
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { WorkspaceProxy } from "../../entities/workspace-proxies.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";

@@ -1,7 +1,7 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
-import { version } from "../../program-files.js";
+import { version } from "../../runtime/program-files.js";
 import { sees } from "../authorization/authorization.js";
 import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";

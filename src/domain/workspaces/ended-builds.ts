@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { endAgentTokens } from "../agents/agent-tokens.js";
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";

@@ -1,5 +1,5 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { systemActor } from "../kernel/actor.js";

@@ -1,4 +1,4 @@
-import { databaseTime } from "../../clock.js";
+import { databaseTime } from "../../runtime/clock.js";
 import { Workspace } from "../../entities/workspaces.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";

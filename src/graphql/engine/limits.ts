@@ -30,7 +30,7 @@ import {
   type ValidationRule,
   visit,
 } from "graphql";
-import type { Config } from "../../config/config.js";
+import type { Config } from "../../runtime/config.js";
 import type { Actor } from "../../domain/kernel/actor.js";
 import { DomainError, unauthenticated } from "../../domain/kernel/errors.js";
 import { countedAs } from "./access.js";

@@ -10,7 +10,7 @@ import {
 } from "graphql";
 import { type Operation, prepare } from "./execute.js";
 import { memoized } from "./memoized.js";
-import { programFile } from "../../program-files.js";
+import { programFile } from "../../runtime/program-files.js";
 
 /** An operation of the program, validated at boot and run for every request of its row or page. */
 export interface StoredOperation extends Operation {

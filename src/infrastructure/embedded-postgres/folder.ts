@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSy
 import { chown, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type Account, canReach, chooseAccount, letAllPass, letPass } from "./account.js";
-import { freePort } from "../../ports.js";
+import { freePort } from "../../runtime/ports.js";
 import { ClusterError, explain, useOwnDatabase } from "./errors.js";
 
 /** Settings of a cluster, stored in `cluster.json`. */

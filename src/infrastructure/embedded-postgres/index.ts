@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { findBinaries, prepareBinaries } from "./binaries.js";
 import { ClusterError, explain, FolderInUse } from "./errors.js";
 import { openFolder, readSettings, refuseOtherVersions, settle, writeSettings } from "./folder.js";
-import { freePort, isFree } from "../../ports.js";
+import { freePort, isFree } from "../../runtime/ports.js";
 import { lockFolder } from "./lock.js";
 import {
   changeOwner,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { programFile } from "../../program-files.js";
+import { programFile } from "../../runtime/program-files.js";
 import { unavailable } from "../../domain/kernel/errors.js";
 import { type PasswordQueue, passwordQueues } from "./password-queues.js";
 

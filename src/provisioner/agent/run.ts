@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { misused, UsageError } from "../../manual.js";
+import { misused, UsageError } from "../../runtime/manual.js";
 import { delay, pace } from "../pace.js";
 import { handleOptions, manual, matching, readSettings, serverUrl, StartRefused } from "../settings.js";
 import { version } from "../version.js";

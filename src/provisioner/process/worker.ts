@@ -4,7 +4,7 @@ import type { Execute, Job } from "../job.js";
 import { type DocumentResource, failMutation } from "../protocol.js";
 import { renderResources, type Values, valuesOf } from "../render.js";
 import type { WorkspaceState } from "./folder.js";
-import { freePort, isFree } from "../../ports.js";
+import { freePort, isFree } from "../../runtime/ports.js";
 import { type Site, Workspace } from "./workspace.js";
 
 /** Stands for ports in imports and dry runs, which take none. */

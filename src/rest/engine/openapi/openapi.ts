@@ -1,5 +1,5 @@
 import { scopesOf } from "../../../domain/authorization/authorization.js";
-import { license, version } from "../../../program-files.js";
+import { license, version } from "../../../runtime/program-files.js";
 import { redirects } from "../area.js";
 import type { Endpoint } from "../endpoint.js";
 import type { Field, ObjectShape, ResultShape, Shape } from "../shapes.js";

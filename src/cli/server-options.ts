@@ -1,6 +1,6 @@
 import { settingsManual } from "../config/config.js";
-import { list, misused, UsageError, wrapped } from "../manual.js";
-import { version } from "../program-files.js";
+import { list, misused, UsageError, wrapped } from "../runtime/manual.js";
+import { version } from "../runtime/program-files.js";
 
 /** Describes the environment variables of the server and of the commands. */
 export const environment = (): string =>

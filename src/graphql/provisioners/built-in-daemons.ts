@@ -1,16 +1,16 @@
 // The daemons of the type `echo` that the server runs itself: clients of the protocol for daemons, without a socket.
 import { type GraphQLSchema, parse } from "graphql";
-import type { ProvisionerActor } from "./domain/kernel/actor.js";
-import { Context, type Services } from "./domain/kernel/context.js";
-import type { Subscription } from "./domain/kernel/events.js";
-import { newId } from "./domain/kernel/ids.js";
-import { organizationsWithWork, registerBuiltInDaemons } from "./domain/provisioners/daemon-registration.js";
-import { formatError } from "./graphql/engine/errors.js";
-import { type Admitted, type Operation, prepare } from "./graphql/engine/execute.js";
-import type { Result } from "./graphql/engine/result.js";
-import type { Variables } from "./graphql/engine/variables.js";
-import { serveEcho } from "./provisioner/serve-echo.js";
-import { type Closing, type Connection, operationError, type Transport } from "./provisioner/transport.js";
+import type { ProvisionerActor } from "../../domain/kernel/actor.js";
+import { Context, type Services } from "../../domain/kernel/context.js";
+import type { Subscription } from "../../domain/kernel/events.js";
+import { newId } from "../../domain/kernel/ids.js";
+import { organizationsWithWork, registerBuiltInDaemons } from "../../domain/provisioners/daemon-registration.js";
+import { formatError } from "../engine/errors.js";
+import { type Admitted, type Operation, prepare } from "../engine/execute.js";
+import type { Result } from "../engine/result.js";
+import type { Variables } from "../engine/variables.js";
+import { serveEcho } from "../../provisioner/serve-echo.js";
+import { type Closing, type Connection, operationError, type Transport } from "../../provisioner/transport.js";
 
 /** Milliseconds between updates of the daemons: they must be seen every 90 seconds, and organizations come and go. */
 const interval = 20_000;

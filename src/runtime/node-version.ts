@@ -21,7 +21,7 @@ export async function inNewNode(program: () => Promise<unknown>, leastMinor = 17
 }
 
 function runAgain(least: string): void {
-  const newer = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
+  const newer = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
   if (!existsSync(newer)) {
     console.error(`Steward requires Node.js ${least} or newer, but this is ${process.versions.node}.`);
     process.exit(1);

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Environment } from "../config/config.js";
+import type { Environment } from "../../runtime/config.js";
 import { exporterOf } from "./settings.js";
 
 /** Starts to export traces if the environment asks for it; else loads nothing. Returns a function that ends it. */

@@ -1,8 +1,8 @@
 import { isatty } from "node:tty";
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
-import type { Config } from "./config/config.js";
-import { isLogged } from "./infrastructure/database/availability.js";
+import type { Config } from "../runtime/config.js";
+import { isLogged } from "../infrastructure/database/availability.js";
 
 /** Names of fields that are redacted in all log lines, up to two levels deep. */
 const secrets = ["password", "token", "authorization", "cookie", "secret"].flatMap((name) => [

@@ -26,10 +26,10 @@ import {
   type SpanExporter,
 } from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
-import type { OperationDetails } from "../domain/kernel/request.js";
-import type { Http } from "../http/exchange.js";
-import { probeRoutes } from "../http/request-log.js";
-import { version } from "../program-files.js";
+import type { OperationDetails } from "../../domain/kernel/request.js";
+import type { Http } from "../../http/exchange.js";
+import { probeRoutes } from "../../http/request-log.js";
+import { version } from "../../runtime/program-files.js";
 import type { Exporter } from "./settings.js";
 
 /** Milliseconds to wait for the collector at the end. */

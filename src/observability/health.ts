@@ -1,12 +1,12 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { Router } from "@koa/router";
 import { sql } from "kysely";
-import { hasAllKeys } from "./domain/encryption/encryption-keys.js";
-import type { Services } from "./domain/kernel/context.js";
-import { localNames } from "./infrastructure/http.js";
-import { TransportError } from "./http/errors.js";
-import type { Http, Middleware, Routed, State } from "./http/exchange.js";
-import { isWithin, loopback } from "./http/request-details.js";
+import { hasAllKeys } from "../domain/encryption/encryption-keys.js";
+import type { Services } from "../domain/kernel/context.js";
+import { localNames } from "../infrastructure/http.js";
+import { TransportError } from "../http/errors.js";
+import type { Http, Middleware, Routed, State } from "../http/exchange.js";
+import { isWithin, loopback } from "../http/request-details.js";
 import type { Metrics } from "./metrics.js";
 
 const probeTimeout = 2_000;

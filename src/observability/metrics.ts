@@ -1,11 +1,11 @@
 import type { Pool } from "pg";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
-import { queueLengths } from "./domain/deployment/queue-lengths.js";
-import type { Services } from "./domain/kernel/context.js";
-import type { RequestDetails } from "./domain/kernel/request.js";
-import { LabeledCounter } from "./domain/kernel/labeled-counter.js";
-import type { CompletedOperation, CompletedRequest, RequestObserver } from "./http/request-log.js";
-import { version } from "./program-files.js";
+import { queueLengths } from "../domain/deployment/queue-lengths.js";
+import type { Services } from "../domain/kernel/context.js";
+import type { RequestDetails } from "../domain/kernel/request.js";
+import { LabeledCounter } from "../runtime/labeled-counter.js";
+import type { CompletedOperation, CompletedRequest, RequestObserver } from "../http/request-log.js";
+import { version } from "../runtime/program-files.js";
 
 /** Maximum number of names of clients' operations that have counts of their own. */
 const mostNames = 200;

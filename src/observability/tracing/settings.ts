@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Environment } from "../config/config.js";
+import type { Environment } from "../../runtime/config.js";
 
 /** Where spans are sent, and in which format. */
 export type Exporter = "console" | "http/json" | "http/protobuf";

@@ -1,17 +1,11 @@
 // The process of the server: reads the settings, starts the server, and handles signals.
 import "reflect-metadata";
-import type { App } from "./app.js";
-import { handleOptions } from "./cli/server.js";
-import {
-  type Config,
-  ConfigError,
-  type Environment,
-  exposedFiles,
-  readConfig,
-  unknownSettings,
-} from "./config/config.js";
-import { createServerLog } from "./log.js";
-import { startTracing } from "./tracing/start.js";
+import type { App } from "../app.js";
+import { handleOptions } from "./server-options.js";
+import { exposedFiles, readConfig, unknownSettings } from "../config/config.js";
+import { type Config, ConfigError, type Environment } from "../runtime/config.js";
+import { createServerLog } from "../observability/log.js";
+import { startTracing } from "../observability/tracing/start.js";
 
 handleOptions(process.argv.slice(2));
 const config = settings(process.env);
@@ -27,7 +21,7 @@ process.on("uncaughtException", (error) => {
 process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
 
 // Imported dynamically, so that invalid settings are reported without loading the server.
-const { explainsItself, startApp } = await import("./app.js");
+const { explainsItself, startApp } = await import("../app.js");
 const stopTracing = await startTracing(process.env, log);
 const stopping = new AbortController();
 const starting = startApp(config, log, stopping.signal);
