@@ -19,7 +19,7 @@ import { Transports } from "./domain/notifications/transports.js";
 import { Entitlements } from "./domain/entitlements/entitlements.js";
 import { BrowserLinks } from "./domain/external-auth/browser-flow.js";
 import { ExternalAuthRegistry } from "./domain/external-auth/registry.js";
-import { BackgroundTasks } from "./domain/kernel/concurrency.js";
+import { BackgroundTasks } from "./domain/background-tasks.js";
 import { LabeledCounter } from "./runtime/labeled-counter.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
@@ -188,6 +188,7 @@ export async function openServices(
     database,
     events,
     credentials,
+    callers: credentials,
     clients,
     limits,
     entitlements,

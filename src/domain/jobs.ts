@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
-import { auditPurge } from "./audit/log.js";
+import { auditPurge } from "./audit/audit-log.js";
 import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { clockJob } from "./deployment/clock.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
-import { minute } from "./kernel/purge.js";
+import { minute } from "./kernel/queries.js";
 import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";
 import { idempotencyKeyPurge } from "./notifications/idempotency-keys.js";

@@ -1,12 +1,12 @@
 import { Args, ArgsType, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import { AuditAction, type Diff } from "../domain/audit/audit.js";
+import { AuditAction, type Diff } from "../domain/kernel/audit.js";
 import {
   type AuditEventFilter,
   AuditEventOrderField,
   type AuditEventRow,
   listAuditEvents,
-} from "../domain/audit/log.js";
+} from "../domain/audit/audit-log.js";
 import { mostCounted } from "../domain/kernel/lists.js";
 import type { Page } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";

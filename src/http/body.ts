@@ -3,7 +3,7 @@ import { MIMEType } from "node:util";
 import { getRawBody } from "raw-body";
 import type { Actor } from "../domain/kernel/actor.js";
 import { quote } from "../domain/kernel/errors.js";
-import { foreignJson, isTooDeep } from "../domain/kernel/json.js";
+import { foreignJson, isTooDeep } from "../domain/kernel/objects.js";
 import { TransportError } from "./errors.js";
 
 /** Maximum size of the body of a request without a valid credential, in bytes. */

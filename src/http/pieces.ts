@@ -1,4 +1,4 @@
-import { boundedPool, turn } from "../domain/kernel/concurrency.js";
+import { boundedPool, turn } from "../runtime/concurrency.js";
 
 /** The approximate number of characters of a piece, which takes a millisecond or two to write. */
 export const pieceLength = 64 * 1024;

@@ -5,7 +5,7 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../runtime/config.js";
-import { foreignJson, isTooDeep } from "../domain/kernel/json.js";
+import { foreignJson, isTooDeep } from "../domain/kernel/objects.js";
 
 /** Calls other servers, with the signature of the Fetch Standard. Resolves after the whole body was received. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;

@@ -4,7 +4,7 @@ import { insertAll } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { defineLogs, type LogArguments } from "../kernel/log-lines.js";
+import { defineLogs, type LogArguments } from "../log-lines.js";
 import type { Page } from "../kernel/paging.js";
 import type { Watch } from "../kernel/watching.js";
 import { accessHints } from "../workspaces/workspaces.js";

@@ -1,5 +1,5 @@
 import type { InferResult, NotNull } from "kysely";
-import { auditAtOnce, auditedAs } from "../audit/audit.js";
+import { auditAtOnce, auditedAs } from "../kernel/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
 import { agentTokens } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";

@@ -1,6 +1,6 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden } from "../kernel/errors.js";

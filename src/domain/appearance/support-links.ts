@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { jsonIn } from "../kernel/json.js";
+import { jsonIn } from "../kernel/objects.js";
 import { iconProblem, proseProblem, urlProblem } from "../kernel/text.js";
 import { text } from "../kernel/validation.js";
 

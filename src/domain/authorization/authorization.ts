@@ -1,4 +1,13 @@
-import type { Actor, MachineActor, UserActor } from "../kernel/actor.js";
+import {
+  type Actor,
+  type MachineActor,
+  type OrganizationRole,
+  type SiteRole,
+  type UserActor,
+  isSiteRole,
+  organizationRoles,
+  siteRoles,
+} from "../kernel/actor.js";
 import {
   type Account,
   type Grant,
@@ -10,7 +19,6 @@ import {
 } from "./permission-grants.js";
 import { keyMay, permittedToKey } from "./scim-key-policy.js";
 import { grants, isMachine, type MachineAction, machinePolicy, type ObjectOf, type Permission } from "./policy.js";
-import { isSiteRole, type OrganizationRole, organizationRoles, type SiteRole, siteRoles } from "./roles.js";
 import { covers, missingScopes, type Need } from "./scopes.js";
 import { forbidden } from "../kernel/errors.js";
 
@@ -24,7 +32,7 @@ export {
   roleNames,
   type SiteRole,
   siteRoles,
-} from "./roles.js";
+} from "../kernel/actor.js";
 export { covers, isScope, narrowed, type Need, scopeCatalog, scopesOf } from "./scopes.js";
 
 /** The target of a check, with every value that the rules of the permission read; none for site-wide permissions. */

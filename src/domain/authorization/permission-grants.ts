@@ -1,5 +1,11 @@
-import type { Actor, UserActor } from "../kernel/actor.js";
-import { isSiteRole, type OrganizationRole, type Role, type SiteRole } from "./roles.js";
+import {
+  type Actor,
+  type OrganizationRole,
+  type Role,
+  type SiteRole,
+  type UserActor,
+  isSiteRole,
+} from "../kernel/actor.js";
 
 /** An object of a user. An account is its own owner. */
 export interface Owned {

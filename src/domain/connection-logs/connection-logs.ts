@@ -2,13 +2,11 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser, type UserActor } from "../kernel/actor.js";
-import { anyOf } from "../kernel/queries.js";
+import { anyOf, purge } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedColumn, isUuid } from "../kernel/text.js";
-import { defineList, inOrganizations, time } from "../kernel/lists.js";
+import { anyText, defineList, inOrganizations, moment, oneOf, parseSearch, time, uuid } from "../kernel/lists.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { purge } from "../kernel/purge.js";
-import { anyText, moment, oneOf, parseSearch, uuid } from "../kernel/search.js";
 import { isReadableUser } from "../users/users.js";
 
 /** Ways to connect to a workspace. */

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import { emailProblem, usernameProblem } from "../users/names.js";
 import { newId, randomText } from "../kernel/ids.js";

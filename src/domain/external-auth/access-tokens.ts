@@ -1,4 +1,4 @@
-import { auditAtOnce, auditedAs } from "../audit/audit.js";
+import { auditAtOnce, auditedAs } from "../kernel/audit.js";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, forbidden, notFound } from "../kernel/errors.js";

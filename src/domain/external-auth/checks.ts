@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { databaseTime } from "../../runtime/clock.js";
-import { boundedPool } from "../kernel/concurrency.js";
+import { boundedPool } from "../../runtime/concurrency.js";
 import type { Context, Services } from "../kernel/context.js";
 import { after, now } from "../kernel/queries.js";
 import { ProviderUnavailable } from "./provider-failures.js";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
-import { isObject, jsonIn } from "../kernel/json.js";
+import { isObject, jsonIn } from "../kernel/objects.js";
 import { iconProblem, isStorable } from "../kernel/text.js";
 import { addFault, type Payload } from "../kernel/validation.js";
 import {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Config } from "../../runtime/config.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { typeTraits } from "./types.js";
-import { type BoundedPool, boundedPool } from "../kernel/concurrency.js";
+import { type BoundedPool, boundedPool } from "../../runtime/concurrency.js";
 import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";
 import { ProviderUnavailable } from "./provider-failures.js";
 import {

@@ -1,11 +1,10 @@
 import { sql } from "kysely";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { hour, purge } from "../kernel/purge.js";
-import { after, now } from "../kernel/queries.js";
+import { after, hour, now, purge } from "../kernel/queries.js";
 import type { TokenSet } from "./provider-responses.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { linkHint, noExtra, noRefreshToken, notValidated, sealTokens, storedId } from "./links.js";

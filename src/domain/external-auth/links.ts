@@ -1,10 +1,9 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "../encryption/columns.js";
-import { after, anyOf, rowsByKey } from "../kernel/queries.js";
+import { after, anyOf, minute, rowsByKey } from "../kernel/queries.js";
 import type { Context, Services } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
-import { minute } from "../kernel/purge.js";
 import { SealBroken } from "../../infrastructure/vault.js";
 import type { TokenSet } from "./provider-responses.js";
 import type { Account } from "./provider-accounts.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../kernel/json.js";
+import { isObject } from "../kernel/objects.js";
 import { cleaned } from "../kernel/text.js";
 import { objectIn, type Received, urlIn } from "./provider-responses.js";
 

@@ -1,5 +1,5 @@
 import { retryAfterIn } from "../../infrastructure/retry-after.js";
-import { isObject, jsonIn } from "../kernel/json.js";
+import { isObject, jsonIn } from "../kernel/objects.js";
 import { isStorable, urlProblem } from "../kernel/text.js";
 import { codeIn, ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 

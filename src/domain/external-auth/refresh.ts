@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "../../infrastructure/database/database.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";

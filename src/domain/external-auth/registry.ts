@@ -1,7 +1,13 @@
 import type { Config } from "../../runtime/config.js";
-import { SingleFlight } from "../kernel/concurrency.js";
+import { SingleFlight } from "../../runtime/concurrency.js";
 import { ExternalProviders } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
+
+declare module "../kernel/context.js" {
+  interface Services {
+    externalAuth: ExternalAuthRegistry;
+  }
+}
 
 type Settings = Pick<Config, "externalAuth" | "externalAuthTimeout" | "externalAuthParallel">;
 

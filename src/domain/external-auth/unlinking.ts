@@ -1,10 +1,9 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { auditAtOnce, auditedAs } from "../audit/audit.js";
+import { auditAtOnce, auditedAs } from "../kernel/audit.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf, now } from "../kernel/queries.js";
-import { minute } from "../kernel/purge.js";
+import { anyOf, minute, now } from "../kernel/queries.js";
 import { claimed } from "../kernel/queue.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { Revocable } from "./external-providers.js";

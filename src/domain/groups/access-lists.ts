@@ -1,4 +1,4 @@
-import type { Diff } from "../audit/audit.js";
+import type { Diff } from "../kernel/audit.js";
 import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { Problems, quote } from "../kernel/errors.js";

@@ -1,7 +1,6 @@
 import type { InferResult } from "kysely";
 import type { Context } from "../kernel/context.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { anyOf } from "../kernel/queries.js";
 import { databaseTime } from "../../runtime/clock.js";
 import { Group, GroupAiBudget as Budget } from "../../entities/groups.js";

@@ -1,12 +1,11 @@
 import { databaseTime } from "../../runtime/clock.js";
 import { Group } from "../../entities/groups.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf, auditWith } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditWith, auditedAs } from "../kernel/audit.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
-import { changesOf, given } from "../kernel/given.js";
+import { changesOf, given } from "../kernel/objects.js";
 import { displayNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { type GroupRow, GroupSource, isEveryone, lockGroup, groupNameProblem } from "./groups.js";

@@ -4,9 +4,8 @@ import { userIdOf } from "../kernel/actor.js";
 import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { containing, folded } from "../kernel/text.js";
-import { defineListOfEach, text } from "../kernel/lists.js";
+import { anyText, defineListOfEach, moment, oneOf, parseSearch, text, yesOrNo } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
 import { isReadableUser, type UserRow, userFields } from "../users/users.js";
 import { type GroupRow, isEveryone, membersAtOnce } from "./groups.js";
 

@@ -1,6 +1,6 @@
 import { type Expression, sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
 

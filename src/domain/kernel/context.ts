@@ -1,68 +1,45 @@
 import DataLoader from "dataloader";
 import type { Logger } from "pino";
+import type { AgentApi } from "../../infrastructure/agent-api.js";
+import type { Fetch } from "../../infrastructure/http.js";
+import type { IdentityProviders } from "../../infrastructure/identity-providers.js";
+import type { Passwords } from "../../infrastructure/passwords/passwords.js";
+import type { Vault } from "../../infrastructure/vault.js";
 import type { Config } from "../../runtime/config.js";
-import { type AuditEntry, auditRow, insertAuditEvents } from "../audit/audit.js";
-import { recordFlushes } from "../audit/recorded-changes.js";
+import { type AuditEntry, auditRow, insertAuditEvents, recordFlushes } from "./audit.js";
 import { type Actor, idOf } from "./actor.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { type Database, type Db, kyselyOf } from "../../infrastructure/database/database.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
-import type { ExternalAuthRegistry } from "../external-auth/registry.js";
-import type { Entitlements } from "../entitlements/entitlements.js";
-import type { BackgroundTasks } from "./concurrency.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
-import type { LabeledCounter } from "../../runtime/labeled-counter.js";
-import type { DocumentFetches } from "../oauth2/document-fetches.js";
-import type { AgentApi } from "../../infrastructure/agent-api.js";
-import type { RecentClients } from "../oauth2/recent-clients.js";
-import type { IdentityProviders } from "../../infrastructure/identity-providers.js";
-import type { Fetch } from "../../infrastructure/http.js";
-import type { Passwords } from "../../infrastructure/passwords/passwords.js";
-import type { Transports } from "../notifications/transports.js";
-import type { Vault } from "../../infrastructure/vault.js";
-import type { RateLimits } from "../rate-limits/rate-limits.js";
-import type { Credentials } from "../tokens/credentials.js";
-import type { ProxyHealth } from "../workspace-proxies/health.js";
 
-/** The services of the process, created in `app.ts` and shared by all requests. */
+/**
+ * The services of the process, shared by all requests. `app.ts` creates them. Those of the infrastructure are here; an area
+ * declares its own beside its class: `declare module "../kernel/context.js" { interface Services { … } }`.
+ */
 export interface Services {
   config: Config;
   database: Database;
   events: Events;
+  callers: Callers;
   /** Calls URLs that users configure. */
   fetch: Fetch;
   passwords: Passwords;
   vault: Vault;
-  seals: Sealing;
-  credentials: Credentials;
-  /** OAuth2 applications that authenticate. */
-  clients: RecentClients;
-  limits: RateLimits;
-  entitlements: Entitlements;
   identityProviders: IdentityProviders;
-  externalAuth: ExternalAuthRegistry;
-  transports: Transports;
-  backgroundTasks: BackgroundTasks;
-  /** Attempts to sign in. */
-  signIns: LabeledCounter<"method" | "result">;
-  /** Counts the secrets that were left out of deliveries to agents. */
-  deliveries: { undelivered: number };
-  proxyHealth: ProxyHealth;
-  /** Fetches the metadata documents of OAuth2 applications. */
-  clientDocuments: DocumentFetches;
   /** Calls the programs of tasks. */
   agentApi: AgentApi;
   log: Logger;
 }
 
-/** Authenticates texts that clients keep, each for one purpose. All replicas share the key. */
-export interface Sealing {
-  /** Appends the authentication code to a text, which stays readable. */
-  seal(purpose: string, text: string): Promise<string>;
-  /** Returns the text if it was sealed for this purpose, else `undefined`. */
-  open(purpose: string, sealed: string | undefined): Promise<string | undefined>;
+/** Knows the credentials of callers. */
+export interface Callers {
+  /** Reads a caller again. Rejects with UNAUTHENTICATED once its credential has ended. */
+  renew(actor: Actor): Promise<Actor>;
+  /** The hints that the rights of a caller may have changed. */
+  hintsOf(actor: Actor): readonly Hint[];
 }
 
 /** Writes what the verbs of a mutation collected. */
@@ -176,7 +153,7 @@ export class Context {
    * UNAUTHENTICATED once the credential has ended.
    */
   async renewed(): Promise<Context> {
-    this.caller = await this.services.credentials.renew(this.caller);
+    this.caller = await this.services.callers.renew(this.caller);
     return this.afresh();
   }
 

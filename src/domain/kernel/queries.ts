@@ -1,6 +1,7 @@
 import { type Insertable, sql } from "kysely";
 import type { Schema } from "../../entities/schema.js";
-import type { Db } from "../../infrastructure/database/database.js";
+import type { Database, Db } from "../../infrastructure/database/database.js";
+import type { Config } from "../../runtime/config.js";
 
 /**
  * One of some values of a type, by default ids: `eb("g.id", "=", anyOf(ids))`. Unlike with `in`, the statement is the same
@@ -75,3 +76,53 @@ export const now = sql<string>`now()`;
 
 /** The time by the clock of the database in some milliseconds. */
 export const after = (milliseconds: number) => sql<string>`now() + make_interval(secs => ${milliseconds / 1000})`;
+
+export const minute = 60_000;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
+export interface PurgeOptions {
+  /** The column with the start of the retention: the time of creation or of expiry. */
+  by: string;
+  /** A join of the table, `t`, with the table that has the column. */
+  join?: string;
+  /** The retention in milliseconds. Default: 0. */
+  keptFor?: number | ((config: Config) => number);
+  /** A condition on the rows. Default: all. */
+  where?: string;
+  /** The name of the job in the log. Default: by the table. */
+  name?: string;
+  /** Milliseconds from the end of a run to the start of the next. Default: an hour. */
+  every?: number;
+}
+
+/** A background job that deletes rows. */
+export interface Purge {
+  name: string;
+  every: number;
+  run(services: { config: Config; database: Pick<Database, "db"> }): Promise<void>;
+}
+
+/**
+ * Declares a job that deletes old rows of a table, in batches of 1000. Replicas may run it concurrently: each skips the
+ * rows that another one is deleting.
+ */
+export function purge(
+  table: string,
+  { by, join = "", where = "true", name = `purge ${table}`, keptFor = 0, every = hour }: PurgeOptions,
+): Purge {
+  const deleteOldest = (age: number) => sql`
+    delete from ${sql.raw(table)} where ctid = any(array(
+      select t.ctid from ${sql.raw(`${table} t ${join}`)}
+      where ${sql.raw(by)} <= now() - make_interval(secs => ${age / 1000}) and ${sql.raw(where)}
+      order by ${sql.raw(by)} limit 1000 for update of t skip locked))`;
+  return {
+    name,
+    every,
+    async run({ config, database }) {
+      const age = typeof keptFor === "number" ? keptFor : keptFor(config);
+      if (age === Infinity) return;
+      while ((await deleteOldest(age).execute(database.db)).numAffectedRows! > 0n);
+    },
+  };
+}

@@ -1,5 +1,3 @@
-import type { Quota } from "../rate-limits/window.js";
-
 /** A GraphQL operation, for logs and metrics. */
 export interface OperationDetails {
   /** Its name in the document, cut to 64 characters; `anonymous` without a name. */
@@ -9,13 +7,11 @@ export interface OperationDetails {
   readonly source: "stored" | "client";
 }
 
-/** The metadata of a request. */
+/** The metadata of a request. An area may add to it, as `rate-limits` does. */
 export interface RequestDetails {
   id: string;
   ip?: string;
   userAgent?: string;
-  /** The rate limits that have counted the request. */
-  quotas?: Quota[];
   /**
    * `commits` from the start of the commit, after which the request must not time out; `given up` after the 503 of a
    * timeout, after which it must not commit.

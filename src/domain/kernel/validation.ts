@@ -1,7 +1,7 @@
 // Schemas of zod for values that are no GraphQL input. All faults of a value are reported together, as sentences.
 import * as z from "zod/mini";
 import type { Problems } from "./errors.js";
-import { isObject } from "./json.js";
+import { isObject } from "./objects.js";
 import { isStorable, textProblem, wholeNumber } from "./text.js";
 
 /** A value whose schema holds so far, with its faults. */

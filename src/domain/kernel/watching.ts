@@ -138,7 +138,7 @@ async function ask<Subject>(condition: Condition<Subject>, ctx: Context): Promis
 }
 
 /** Hints that the rights of the caller changed. */
-const rightsOf = ({ actor, services }: Context): readonly Hint[] => services.credentials.hintsOf(actor);
+const rightsOf = ({ actor, services }: Context): readonly Hint[] => services.callers.hintsOf(actor);
 
 const over: IteratorResult<never, undefined> = { done: true, value: undefined };
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/json.js";
+import { isObject } from "../kernel/objects.js";
 import { emailProblem } from "../users/names.js";
 
 /** The last second of the year 9999, the maximum of RFC 3339. */

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { InferResult } from "kysely";
 import { ConfigError } from "../../runtime/config.js";
 import type { Context } from "../kernel/context.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { readDeploymentId } from "../deployment/deployment.js";
 import { licensesHint } from "../entitlements/entitlements.js";

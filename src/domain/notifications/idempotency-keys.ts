@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
-import { day, purge } from "../kernel/purge.js";
-import { now } from "../kernel/queries.js";
+import { day, now, purge } from "../kernel/queries.js";
 
 /** Whether the request repeats an earlier one with the same key. Waits for concurrent requests with the key. */
 export async function isRepeat({ db }: Context, userId: string, key: string, texts: string[]): Promise<boolean> {

@@ -4,10 +4,9 @@ import type { Database, Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
-import { anyOf, now } from "../kernel/queries.js";
+import { anyOf, hour, now } from "../kernel/queries.js";
 import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { hour } from "../kernel/purge.js";
 import { isUuid } from "../kernel/text.js";
 
 /** The notifications in the inbox of a user. */

@@ -1,11 +1,10 @@
 import { type InferResult, sql } from "kysely";
 import { authorize } from "../authorization/authorization.js";
-import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { anyOf, now, purge, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { defineList, idNamed, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { purge } from "../kernel/purge.js";
 import { findUser } from "../users/users.js";
 import type { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";

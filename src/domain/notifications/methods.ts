@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";

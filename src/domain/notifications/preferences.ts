@@ -1,7 +1,7 @@
 import type { Insertable } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Schema } from "../../entities/schema.js";
-import { auditedAs, type Diff } from "../audit/audit.js";
+import { auditedAs, type Diff } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { insertAll } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";

@@ -1,5 +1,5 @@
 import { authorizeMachine } from "../authorization/authorization.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
 import { proseProblem } from "../kernel/text.js";

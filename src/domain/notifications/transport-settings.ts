@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Config, DeclaredSetting } from "../../runtime/config.js";
-import { type Diff } from "../audit/audit.js";
+import { type Diff } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";

@@ -1,11 +1,10 @@
 import { hash } from "node:crypto";
 import { databaseTime } from "../../runtime/clock.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { folded } from "../kernel/text.js";
-import { day } from "../kernel/purge.js";
-import { now } from "../kernel/queries.js";
+import { day, now } from "../kernel/queries.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templateWithId } from "./templates/all-templates.js";
 

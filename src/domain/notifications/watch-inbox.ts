@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { boundedPool } from "../kernel/concurrency.js";
+import { boundedPool } from "../../runtime/concurrency.js";
 import type { Context, Services } from "../kernel/context.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";

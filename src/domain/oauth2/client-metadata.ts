@@ -1,7 +1,7 @@
 import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
-import { isDeeper } from "../kernel/json.js";
+import { isDeeper } from "../kernel/objects.js";
 import { proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";

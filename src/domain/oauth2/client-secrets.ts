@@ -2,7 +2,7 @@ import type { InferResult } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { anyOf, now, rowsByKey } from "../kernel/queries.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, notFound } from "../kernel/errors.js";

@@ -1,8 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf, rowById } from "../kernel/queries.js";
-import { hour } from "../kernel/purge.js";
+import { anyOf, hour, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 
 /** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */

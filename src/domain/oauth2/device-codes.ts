@@ -4,8 +4,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { after, now } from "../kernel/queries.js";
-import { hour, purge } from "../kernel/purge.js";
+import { after, hour, now, purge } from "../kernel/queries.js";
 import { randomText } from "../kernel/ids.js";
 import { requestedAudiences } from "./audiences.js";
 import {

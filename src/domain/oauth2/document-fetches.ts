@@ -1,13 +1,19 @@
 import { LRUCache } from "lru-cache";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Config } from "../../runtime/config.js";
-import { boundedPool, SingleFlight } from "../kernel/concurrency.js";
+import { boundedPool, SingleFlight } from "../../runtime/concurrency.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
-import { isObject } from "../kernel/json.js";
-import { hour, minute } from "../kernel/purge.js";
+import { isObject } from "../kernel/objects.js";
+import { hour, minute } from "../kernel/queries.js";
 import { addressesOf, type Fetch, mayCall, outsideFetch } from "../../infrastructure/http.js";
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
 import { oauthFailure } from "./oauth-errors.js";
+
+declare module "../kernel/context.js" {
+  interface Services {
+    clientDocuments: DocumentFetches;
+  }
+}
 
 /** A metadata document that was fetched. */
 export interface ClientDocument {

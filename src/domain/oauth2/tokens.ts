@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Context } from "../kernel/context.js";
 import type { DomainError } from "../kernel/errors.js";
-import { day, purge } from "../kernel/purge.js";
+import { day, purge } from "../kernel/queries.js";
 import { narrowedAudiences, requestedAudiences } from "./audiences.js";
 import { authenticateClient, requireGrantType } from "./client-authentication.js";
 import { GrantType } from "./clients.js";

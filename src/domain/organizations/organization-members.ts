@@ -1,5 +1,5 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import {
   authorize,
   mayAssign,

@@ -1,12 +1,11 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
-import { anyOf, rowsByKey } from "../kernel/queries.js";
+import { anyOf, day, purge, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { readEach } from "../kernel/lists.js";
-import { day, purge } from "../kernel/purge.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { endJobsOf } from "./ended-jobs.js";
 import { type JobRow, jobsWithSubjects, presenceHint, templateNames } from "./provisioner-jobs.js";

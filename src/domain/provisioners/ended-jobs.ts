@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { may, requireScope, sees } from "../authorization/authorization.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";

@@ -2,7 +2,7 @@ import type { Expression, InferResult } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { defineLogs, type LogArguments } from "../kernel/log-lines.js";
+import { defineLogs, type LogArguments } from "../log-lines.js";
 import type { Page } from "../kernel/paging.js";
 import { textProblem } from "../kernel/text.js";
 import type { Watch } from "../kernel/watching.js";

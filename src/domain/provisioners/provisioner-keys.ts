@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";

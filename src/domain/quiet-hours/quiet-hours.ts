@@ -1,6 +1,6 @@
 import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../kernel/context.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { forbidden, Problems } from "../kernel/errors.js";

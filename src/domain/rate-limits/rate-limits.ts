@@ -9,6 +9,19 @@ import { LocalCounters } from "./local.js";
 import { SharedCounters } from "./shared.js";
 import type { Policy, Quota } from "./window.js";
 
+declare module "../kernel/context.js" {
+  interface Services {
+    limits: RateLimits;
+  }
+}
+
+declare module "../kernel/request.js" {
+  interface RequestDetails {
+    /** The rate limits that have counted the request. */
+    quotas?: Quota[];
+  }
+}
+
 /** Seconds. */
 const minute = 60;
 const hour = 3_600;

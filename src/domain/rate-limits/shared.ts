@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
-import { minute, purge } from "../kernel/purge.js";
+import { minute, purge } from "../kernel/queries.js";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
 
 interface CountRow extends Count {

@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import type { Diff } from "../audit/audit.js";
+import type { Diff } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/text.js";

@@ -1,5 +1,5 @@
 import { DomainError, Problems } from "../kernel/errors.js";
-import { isObject } from "../kernel/json.js";
+import { isObject } from "../kernel/objects.js";
 import { textProblem, truthOf } from "../kernel/text.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";

@@ -8,7 +8,7 @@ import { notFound } from "../kernel/errors.js";
 import { folded, isUuid } from "../kernel/text.js";
 import { joinOrganization } from "../organizations/organization-members.js";
 import { lockOrganization } from "../organizations/organizations.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { changed } from "./apply-operations.js";
 import { type Json, readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";

@@ -1,8 +1,7 @@
 import type { InferResult } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import { ScimKey } from "../../entities/scim.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -10,7 +9,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, notFound, Problems } from "../kernel/errors.js";
 import { anyOf, rowById, takeTurn } from "../kernel/queries.js";
 import type { Page, PageArguments } from "../kernel/paging.js";
-import { given } from "../kernel/given.js";
+import { given } from "../kernel/objects.js";
 import { defineList, time } from "../kernel/lists.js";
 import { organizationsById } from "../organizations/organizations.js";
 import { displayNameProblem } from "../kernel/text.js";

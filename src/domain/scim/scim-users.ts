@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { lostRace, throwLostRace } from "../../infrastructure/database/availability.js";
-import { type Diff, diffOf } from "../audit/audit.js";
+import { type Diff, diffOf } from "../kernel/audit.js";
 import { authorize, permitted } from "../authorization/authorization.js";
 import { leaveGroups } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";

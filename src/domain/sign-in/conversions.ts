@@ -5,9 +5,8 @@ import { accountWithId, givenPasswordProblem, identified, isUnchanged, verify } 
 import type { ProviderName } from "../../infrastructure/identity-providers.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
-import { after, now } from "../kernel/queries.js";
+import { after, minute, now, purge } from "../kernel/queries.js";
 import { folded } from "../kernel/text.js";
-import { minute, purge } from "../kernel/purge.js";
 import { findUser, type FoundUser } from "../users/users.js";
 
 export interface ConvertLogin {

@@ -1,9 +1,8 @@
 import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
-import { now } from "../kernel/queries.js";
+import { day, now, purge } from "../kernel/queries.js";
 import { folded } from "../kernel/text.js";
-import { day, purge } from "../kernel/purge.js";
 import { networkOf } from "../rate-limits/rate-limits.js";
 
 /** Retention of addresses after the last sign-in, in days. */

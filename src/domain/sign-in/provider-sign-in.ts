@@ -1,11 +1,10 @@
 import type { Context } from "../kernel/context.js";
 import { requireFullSession } from "../authorization/authorization.js";
 import { conflict, DomainError, forbidden } from "../kernel/errors.js";
-import { now } from "../kernel/queries.js";
+import { now, purge } from "../kernel/queries.js";
 import { folded } from "../kernel/text.js";
 import { emailProblem, realNameProblem, usernameProblem } from "../users/names.js";
 import { newId, randomText } from "../kernel/ids.js";
-import { purge } from "../kernel/purge.js";
 import { type Account, accountFields, accounts, accountsWithEmail, identified, refused } from "./sign-in-accounts.js";
 import { useConversion } from "./conversions.js";
 import { counted } from "./counted-sign-ins.js";

@@ -1,7 +1,7 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { auditAtOnce, auditedAs } from "../audit/audit.js";
+import { auditAtOnce, auditedAs } from "../kernel/audit.js";
 import { DomainError } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";

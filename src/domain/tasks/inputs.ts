@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { mayOn } from "../authorization/authorization.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";

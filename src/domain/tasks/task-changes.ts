@@ -1,4 +1,4 @@
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, notFound } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";

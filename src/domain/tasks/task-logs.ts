@@ -3,7 +3,7 @@ import { authorizeMachine, may } from "../authorization/authorization.js";
 import { anyOf, now } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
-import { isObject } from "../kernel/json.js";
+import { isObject } from "../kernel/objects.js";
 import { utcMoment } from "../kernel/text.js";
 import { relaying, type Watch } from "../kernel/watching.js";
 import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-api.js";

@@ -1,9 +1,8 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { anyOf, rowById, rowsByKey } from "../kernel/queries.js";
+import { anyOf, day, purge, rowById, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { readEach } from "../kernel/lists.js";
-import { day, purge } from "../kernel/purge.js";
 
 /** The state of an input. */
 export const TaskInputState = {

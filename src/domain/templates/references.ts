@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/json.js";
+import { isObject } from "../kernel/objects.js";
 
 /** The names to which texts of a document may refer. */
 export interface Referable {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Problems } from "../kernel/errors.js";
-import { isObject } from "../kernel/json.js";
+import { isObject } from "../kernel/objects.js";
 import { type DocumentResource, parseReportedResources, type TemplateDocument } from "./template-documents.js";
 import { isRenderingOf, isTemplate } from "./references.js";
 

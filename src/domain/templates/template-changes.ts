@@ -1,13 +1,13 @@
 import { sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import { Template } from "../../entities/templates.js";
-import { auditWith } from "../audit/recorded-changes.js";
+import { auditWith } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { changesOf, given } from "../kernel/given.js";
+import { changesOf, given } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
 import { displayNameProblem, iconProblem, nameProblem, proseProblem, wholeNumber } from "../kernel/text.js";
 import { now } from "../kernel/queries.js";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { type Problems, quote } from "../kernel/errors.js";
-import { isDeeper, isObject } from "../kernel/json.js";
+import { isDeeper, isObject } from "../kernel/objects.js";
 import { displayNameProblem, iconProblem, isStorable, proseProblem, textProblem, urlProblem } from "../kernel/text.js";
 import {
   addFault,

@@ -1,8 +1,7 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { Template } from "../../entities/templates.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { authorize, permitted, sees } from "../authorization/authorization.js";
 import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";

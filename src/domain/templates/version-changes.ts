@@ -6,7 +6,7 @@ import { badInput, conflict, conflictOn, onViolation, Problems } from "../kernel
 import { newId } from "../kernel/ids.js";
 import { now } from "../kernel/queries.js";
 import { authorize } from "../authorization/authorization.js";
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs } from "../kernel/audit.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { enqueueJob, type JobOutcome, type JobRow, priorities } from "../provisioners/provisioner-jobs.js";
 import { scoped } from "../provisioners/tags.js";

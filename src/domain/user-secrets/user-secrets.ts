@@ -1,14 +1,13 @@
 import { type InferResult, sql } from "kysely";
 import { UserSecret } from "../../entities/user-secrets.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf, auditWith } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditWith, auditedAs } from "../kernel/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
 import { userSecretValues } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
-import { given, isEmpty } from "../kernel/given.js";
+import { given, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
 import { type SecretFields, secretProblems } from "./rules.js";

@@ -3,7 +3,7 @@ import { User } from "../../entities/users.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
-import { changesOf, isEmpty } from "../kernel/given.js";
+import { changesOf, isEmpty } from "../kernel/objects.js";
 import { folded, foldedColumn, iconProblem } from "../kernel/text.js";
 import { emailProblem, realNameProblem, usernameProblem } from "./names.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { auditedAs, diffOf } from "../audit/audit.js";
+import { auditedAs, diffOf } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";

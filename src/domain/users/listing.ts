@@ -1,7 +1,7 @@
 import { type Expression, expressionBuilder, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
 import { permitted } from "../authorization/authorization.js";
-import { isSiteRole, type Role } from "../authorization/roles.js";
+import { isSiteRole, type Role } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { containing, folded, proseProblem } from "../kernel/text.js";

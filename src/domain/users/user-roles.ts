@@ -10,7 +10,7 @@ import {
   type SiteRole,
   siteRoles,
 } from "../authorization/authorization.js";
-import type { Role } from "../authorization/roles.js";
+import type { Role } from "../kernel/actor.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { takeTurn } from "../kernel/queries.js";
 import { findOrganization } from "../organizations/organizations.js";

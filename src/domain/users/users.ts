@@ -3,8 +3,7 @@ import type { Schema } from "../../entities/schema.js";
 import { User } from "../../entities/users.js";
 import { anyOf, rowById, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
 import {
   type Action,

@@ -4,12 +4,18 @@ import type { Logger } from "pino";
 import * as z from "zod/mini";
 import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
-import { jsonIn } from "../kernel/json.js";
+import { jsonIn } from "../kernel/objects.js";
 import { after, now, numberOf } from "../kernel/queries.js";
 import { claimed } from "../kernel/queue.js";
 import { storable } from "../kernel/validation.js";
 import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
+
+declare module "../kernel/context.js" {
+  interface Services {
+    proxyHealth: ProxyHealth;
+  }
+}
 
 /** The result of the last health check of a proxy. */
 export const ProxyStatus = {

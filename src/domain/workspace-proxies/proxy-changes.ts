@@ -1,12 +1,11 @@
 import { databaseTime } from "../../runtime/clock.js";
 import { WorkspaceProxy } from "../../entities/workspace-proxies.js";
 import type { Context } from "../kernel/context.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { authorize, may } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { changesOf, given, isEmpty } from "../kernel/given.js";
+import { changesOf, given, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/queries.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";

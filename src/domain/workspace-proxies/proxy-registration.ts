@@ -1,12 +1,11 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { type AppConnectKey, appConnectKeysFor } from "../applications/key-ring.js";
-import { diffOf } from "../audit/audit.js";
+import { diffOf } from "../kernel/audit.js";
 import { authorize, authorizeMachine } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { anyOf, minute, now, purge, rowsByKey } from "../kernel/queries.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
-import { minute, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
 import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";

@@ -3,8 +3,7 @@ import { databaseTime } from "../../runtime/clock.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { takeTurn } from "../kernel/queries.js";
-import { day, hour } from "../kernel/purge.js";
+import { day, hour, takeTurn } from "../kernel/queries.js";
 import { type Notification, notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 

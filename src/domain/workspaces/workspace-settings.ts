@@ -3,7 +3,7 @@ import { Workspace } from "../../entities/workspaces.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
-import { changesOf, given, isEmpty } from "../kernel/given.js";
+import { changesOf, given, isEmpty } from "../kernel/objects.js";
 import { nameProblem, wholeNumber } from "../kernel/text.js";
 import { now } from "../kernel/queries.js";
 import { findWorkspace, lockWorkspace, nameViolated, ofWorkspace, workspaceHint } from "./workspaces.js";

@@ -1,8 +1,7 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { Workspace } from "../../entities/workspaces.js";
-import { auditedAs } from "../audit/audit.js";
-import { auditChangesOf } from "../audit/recorded-changes.js";
+import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { type Action, authorize, may, sees } from "../authorization/authorization.js";
 import { groupIdsOf, groupsHint } from "../groups/memberships.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";

@@ -7,7 +7,7 @@ import {
   watchAgentLog,
 } from "../../domain/agents/agent-logs.js";
 import type { Context } from "../../domain/kernel/context.js";
-import type { LogArguments } from "../../domain/kernel/log-lines.js";
+import type { LogArguments } from "../../domain/log-lines.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, isObjectType } from "graphql";
 import type { Page } from "../../domain/kernel/paging.js";
-import { turn } from "../../domain/kernel/concurrency.js";
+import { turn } from "../../runtime/concurrency.js";
 
 /** Items of a list that are completed in one turn of the event loop; they may have lists of their own. */
 const slice = 50;

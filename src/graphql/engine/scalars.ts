@@ -1,5 +1,5 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from "graphql";
-import { isObject } from "../../domain/kernel/json.js";
+import { isObject } from "../../domain/kernel/objects.js";
 import { isUuid, utcMoment } from "../../domain/kernel/text.js";
 
 /** Builds a scalar. `standard` is the RFC that specifies it, with the section if it is a part of one. */

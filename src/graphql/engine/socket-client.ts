@@ -11,7 +11,7 @@ import { CloseCode, type SubscribePayload } from "graphql-ws";
 import type { Services } from "../../domain/kernel/context.js";
 import { idOf } from "../../domain/kernel/actor.js";
 import { noteError, type RequestDetails } from "../../domain/kernel/request.js";
-import { boundedPool } from "../../domain/kernel/concurrency.js";
+import { boundedPool } from "../../runtime/concurrency.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { End } from "../../http/lifetimes.js";
 import type { RequestObserver } from "../../http/request-log.js";

@@ -26,7 +26,7 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 import type { Problems } from "../../domain/kernel/errors.js";
-import { isObject } from "../../domain/kernel/json.js";
+import { isObject } from "../../domain/kernel/objects.js";
 import { textProblem } from "../../domain/kernel/text.js";
 import { accessOf, entryKeyOf } from "./access.js";
 

@@ -1,6 +1,6 @@
 import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Role } from "../../domain/authorization/roles.js";
+import type { Role } from "../../domain/kernel/actor.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
 import {
   type AccountChange,

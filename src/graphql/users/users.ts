@@ -13,7 +13,7 @@ import {
 } from "type-graphql";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Role } from "../../domain/authorization/roles.js";
+import type { Role } from "../../domain/kernel/actor.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import {

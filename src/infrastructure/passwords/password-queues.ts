@@ -1,4 +1,4 @@
-import { type BoundedPool, boundedPools } from "../../domain/kernel/concurrency.js";
+import { type BoundedPool, boundedPools } from "../../runtime/concurrency.js";
 import { unavailable } from "../../domain/kernel/errors.js";
 
 /** The queue of work on a password: that of signed-in callers, or that of callers of public operations. */

@@ -1,9 +1,9 @@
 import { type Expression, type SelectQueryBuilder, sql, type SqlBool } from "kysely";
-import type { Context } from "./context.js";
-import { badInput, Problems } from "./errors.js";
-import { defineListOfEach, integer } from "./lists.js";
-import { type Page, placeRule, readRange } from "./paging.js";
-import { type Batch, type Conditional, type Watch, watching } from "./watching.js";
+import type { Context } from "./kernel/context.js";
+import { badInput, Problems } from "./kernel/errors.js";
+import { defineListOfEach, integer } from "./kernel/lists.js";
+import { type Page, placeRule, readRange } from "./kernel/paging.js";
+import { type Batch, type Conditional, type Watch, watching } from "./kernel/watching.js";
 
 /** A line of a log. Lines of a log are numbered from 1 on, in their order, and are never changed. */
 export interface LogLine {

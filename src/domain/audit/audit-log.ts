@@ -4,11 +4,11 @@ import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { defineList, idNamed, inOrganizations, time } from "../kernel/lists.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { purge } from "../kernel/purge.js";
+import { purge } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
-import type { AuditAction } from "./audit.js";
+import type { AuditAction } from "../kernel/audit.js";
 
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {

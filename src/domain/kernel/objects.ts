@@ -1,3 +1,23 @@
+import { isDeepStrictEqual } from "node:util";
+
+/** The fields that have a value. Null and absent ones keep what is stored. */
+export type Given<Fields> = { [Field in keyof Fields]?: NonNullable<Fields[Field]> };
+
+export const given = <Fields extends object>(fields: Fields): Given<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as Given<Fields>;
+
+/** The fields whose values differ from those of an object. */
+export const differing = <Fields extends object>(object: object, fields: Fields): Partial<Fields> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([field, value]) => !isDeepStrictEqual(value, object[field as never])),
+  ) as Partial<Fields>;
+
+/** The given fields whose values differ from those of an object. */
+export const changesOf = <Fields extends object>(object: object, fields: Fields): Given<Fields> =>
+  differing(object, given(fields));
+
+export const isEmpty = (fields: object): boolean => Object.keys(fields).length === 0;
+
 /** Limits of JSON that others send, in requests and in responses. They hold before it is parsed. */
 export const foreignJson = { bytes: 1024 * 1024, levels: 64 } as const;
 
