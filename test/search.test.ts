@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { DomainError } from "../src/domain/kernel/errors.js";
-import { anyText, moment, oneOf, parseSearch, type SearchRules, uuid, yesOrNo } from "../src/domain/kernel/lists.js";
+import { anyText, moment, oneOf, parseSearch, type SearchRules, uuid, yesOrNo } from "../src/domain/search.js";
 
 const keys = {
   name: anyText,

@@ -22,7 +22,7 @@ export interface DeclaredSetting {
   readonly name: string;
   /** Completes "must be". */
   readonly description: string;
-  accepts(text: string): boolean;
+  readonly accepts: (text: string) => boolean;
 }
 
 export interface UnreadLimits {

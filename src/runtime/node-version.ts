@@ -4,6 +4,9 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+/** The folder of the project, from this source or from the bundle. */
+const project = import.meta.url.endsWith(".ts") ? "../.." : "..";
+
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 /**
@@ -21,7 +24,7 @@ export async function inNewNode(program: () => Promise<unknown>, leastMinor = 17
 }
 
 function runAgain(least: string): void {
-  const newer = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
+  const newer = fileURLToPath(new URL(`${project}/node_modules/.bin/node`, import.meta.url));
   if (!existsSync(newer)) {
     console.error(`Steward requires Node.js ${least} or newer, but this is ${process.versions.node}.`);
     process.exit(1);

@@ -5,7 +5,8 @@ import { requireUser, type UserActor } from "../kernel/actor.js";
 import { anyOf, purge } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedColumn, isUuid } from "../kernel/text.js";
-import { anyText, defineList, inOrganizations, moment, oneOf, parseSearch, time, uuid } from "../kernel/lists.js";
+import { defineList, inOrganizations, time } from "../kernel/lists.js";
+import { anyText, moment, oneOf, parseSearch, uuid } from "../search.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { isReadableUser } from "../users/users.js";
 

@@ -115,26 +115,26 @@ export const auditAtOnce = (
 const keyOf = (actor: Actor): string | null =>
   actor.kind === "user" ? actor.credential.id : actor.kind === "scim_key" ? actor.id : null;
 
-type Field<Entity> = keyof Entity & string;
+type FieldOf<Entity> = keyof Entity & string;
 
 /** How changes of an entity appear in the audit log. */
 interface Audited<Entity> {
   /** The type, the id, the label before the change, and the organization of the resource. */
   resource: (
     entity: Entity,
-    before: <Name extends Field<Entity>>(field: Name) => Entity[Name],
+    before: <Name extends FieldOf<Entity>>(field: Name) => Entity[Name],
   ) => Pick<AuditEntry, "resourceType" | "resourceId" | "resourceLabel" | "organizationId">;
   /** The properties whose old and new values are recorded; references by the id of what they refer to. */
-  fields: ReadonlyArray<Field<Entity>>;
+  fields: ReadonlyArray<FieldOf<Entity>>;
   /** Names in the log that differ from those of properties. */
-  names?: { readonly [Name in Field<Entity>]?: string };
+  names?: { readonly [Name in FieldOf<Entity>]?: string };
   /**
    * Secrets, recorded as `"***"` unless they are empty: by the name in the log, the property that changes with the
    * secret.
    */
-  secrets?: Readonly<Record<string, Field<Entity>>>;
+  secrets?: Readonly<Record<string, FieldOf<Entity>>>;
   /** How deletions are recorded, if not as `delete` with all fields and secrets. Setting `deletedAt` counts as one. */
-  deletion?: { action?: AuditAction; fields: ReadonlyArray<Field<Entity>> };
+  deletion?: { action?: AuditAction; fields: ReadonlyArray<FieldOf<Entity>> };
 }
 
 const audited = new Map<string, Audited<object>>();
@@ -214,7 +214,7 @@ function diffOfChange(
   before: (field: string) => unknown,
 ): Diff {
   const action = actionOf(change);
-  const sidesOf = (field: string): Sides | undefined => {
+  const sidesIn = (field: string): Sides | undefined => {
     const [old, now] = [before(field), valueOf((change.entity as Values)[field])];
     if (action === "delete") return { old };
     if (action === "create") return now == null ? undefined : { new: now };
@@ -223,9 +223,9 @@ function diffOfChange(
   const isDeletion = action === "delete" && deletion;
   const shown = (isDeletion ? deletion.fields : fields).map((field) => [
     (names as Record<string, string>)[field] ?? field,
-    sidesOf(field),
+    sidesIn(field),
   ]);
-  const hidden = Object.entries(isDeletion ? {} : secrets).map(([name, field]) => [name, masked(sidesOf(field))]);
+  const hidden = Object.entries(isDeletion ? {} : secrets).map(([name, field]) => [name, masked(sidesIn(field))]);
   return Object.fromEntries([...shown, ...hidden].filter(([, sides]) => sides)) as Diff;
 }
 

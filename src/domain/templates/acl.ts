@@ -4,7 +4,8 @@ import { type AccessList, accessLists, type AclChanges } from "../groups/access-
 import { type GroupRow, groups, membersAtOnce } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
 import { containing, folded } from "../kernel/text.js";
-import { defineListOfEach, parseSearch, text } from "../kernel/lists.js";
+import { defineListOfEach, text } from "../kernel/lists.js";
+import { parseSearch } from "../search.js";
 import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { type AclRole, findTemplateFor, lockTemplate, ofTemplate } from "./templates.js";
