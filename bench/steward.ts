@@ -10,7 +10,7 @@ const interval = 2;
 /** Milliseconds within which the server must become ready. */
 const timeout = 60_000;
 
-/** What `npm start` runs: `node <options> dist/main.js`. */
+/** The command of `npm start`: `node <options> dist/main.js`. */
 const { start } = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Package).scripts;
 
 interface Package {

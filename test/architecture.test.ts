@@ -93,7 +93,7 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  /** What pages may import from the domain besides types: contexts for stored operations, and errors. */
+  /** The values that pages may import from the domain besides types: contexts for stored operations, and errors. */
   const takenByPages: Record<string, string[]> = {
     "src/domain/kernel/context.ts": ["Context"],
     "src/domain/kernel/actor.ts": ["anonymous"],
@@ -549,6 +549,27 @@ describe("the wording", () => {
       .filter((path) => !Object.keys(exempt).some((place) => isIn(path, place)));
     expect(checked).to.include.members(["README.md", "docs/clients.md", "src/rest/groups.graphql", "tools/build.mjs"]);
     expect(checked.flatMap((path) => avoidedWords(path, read(path)))).to.deep.equal([]);
+  });
+
+  it("begins no docstring and no description with What, and says Whether of Boolean values only", () => {
+    const odd = documents
+      .filter((path) => path.endsWith(".ts") && !Object.keys(exempt).some((place) => isIn(path, place)))
+      .filter((path) => !path.includes("node_modules/") && /^ *\/\*\* What\b/m.test(read(path)));
+    for (const type of Object.values(getSchema().getTypeMap())) {
+      if (isIntrospectionType(type)) continue;
+      const check = (name: string, { description }: { description?: string | null }, of?: string) => {
+        if (/^What\b/.test(description ?? "")) odd.push(name);
+        if (/^Whether\b/.test(description ?? "") && of?.replace("!", "") !== GraphQLBoolean.name) odd.push(name);
+      };
+      check(type.name, type);
+      if (!isObjectType(type) && !isInterfaceType(type) && !isInputObjectType(type)) continue;
+      for (const field of Object.values(type.getFields())) {
+        check(`${type.name}.${field.name}`, field, String(field.type));
+        for (const arg of "args" in field ? field.args : [])
+          check(`${type.name}.${field.name}(${arg.name})`, arg, String(arg.type));
+      }
+    }
+    expect(odd).to.deep.equal([]);
   });
 
   it("is checked in comments, messages, and documents, but not in code", () => {

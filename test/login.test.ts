@@ -10,7 +10,7 @@ import { type Answer, Client, type Person, userPassword, world } from "./support
 const path = "/api/v2/users/login";
 const noLimits = { STEWARD_RATE_LIMIT_CREDENTIAL: "0", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0" };
 
-/** What a client sees of a response, except for what differs with every request. */
+/** The parts of a response that a client sees, except for those that differ with every request. */
 const seen = ({ status, headers, body }: Answer) => {
   const lasting = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit.*)$/.test(name));
   return { status, headers: Object.fromEntries(lasting), body };

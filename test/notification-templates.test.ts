@@ -12,7 +12,7 @@ import { type Anything, Client, type Person, startWorld, type World } from "./su
 
 const inbox = "/api/v2/notifications/inbox";
 
-/** What a recipient must find: the texts as Markdown, and the path of the link. */
+/** The parts that a recipient must find: the texts as Markdown, and the path of the link. */
 interface Expected {
   to: Person;
   title: string;

@@ -17,7 +17,7 @@ const changePath = "/api/v2/users/otp/change-password";
 const good = "plum-Harbor-kite-77";
 const wrongCode = { message: "Incorrect email or one-time passcode." };
 
-/** What a client sees of a response, except for what differs with every request. */
+/** The parts of a response that a client sees, except for what differs with every request. */
 const seen = ({ status, headers, body }: Answer) => {
   const lasting = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit.*)$/.test(name));
   return { status, headers: Object.fromEntries(lasting), body };

@@ -30,7 +30,7 @@ describe("the OpenAPI description tells the truth", () => {
     await program.close();
   });
 
-  /** What builds the workspaces of tasks, the program of all of them, and the task that operations name. */
+  /** The daemon that builds the workspaces of tasks, the program of all of them, and the task that operations name. */
   let stage: TaskStage;
   let program: AgentProgram;
   let task: { id: string; token: string } | undefined;
@@ -114,7 +114,7 @@ describe("the OpenAPI description tells the truth", () => {
     return createUser.user as { id: string; username: string };
   }
 
-  /** What the examples of some operations take for granted, and the caller that sends them. */
+  /** The state that the examples of some operations require, and the caller that sends them. */
   const oauth2 = (example: Record<string, string>) => makeExample(w(), example);
 
   const prerequisites: Record<string, (example: Record<string, string>) => Promise<World["owner"] | void>> = {

@@ -8,7 +8,7 @@ import { world } from "./support/world.js";
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const zones = Intl.supportedValuesOf("timeZone");
 
-/** What clocks in a zone show, as if in UTC: taken from formatted local time, unlike the code under test. */
+/** The time that clocks in a zone show, as if in UTC: taken from formatted local time, unlike the code under test. */
 function clockOf(zone: string): (instant: number) => number {
   const face = new Intl.DateTimeFormat("en", {
     timeZone: zone,
@@ -29,7 +29,7 @@ function clockOf(zone: string): (instant: number) => number {
 interface Change {
   /** The first instant of the new time. */
   at: number;
-  /** What the clocks would have shown at that instant, and what they show. */
+  /** The time that the clocks would have shown at that instant, and the time that they show. */
   from: number;
   to: number;
 }

@@ -219,7 +219,7 @@ describe("SCIM changes of users", () => {
     ];
   }
 
-  /** What a filter says of an entry that it selects. */
+  /** The values that a filter implies for an entry that it selects. */
   const equalities = (filter: string): Entry => {
     if (filter === "primary eq true") return { primary: true };
     const type = /^type eq "(\w+)"/.exec(filter)?.[1];

@@ -70,7 +70,7 @@ export const notificationQueueBench: Bench = {
   },
 };
 
-/** What it costs the others that the receiver never responds to some messages. */
+/** The cost to other messages if the receiver never responds to some. */
 export const hangingReceiverBench: Bench = {
   name: "notification-hanging",
   measure(run) {

@@ -117,7 +117,7 @@ const mutation = (verb: string, selected: string) => {
   return `mutation($input: ${type}!) { ${verb}(input: $input) { ${selected} } }`;
 };
 
-/** What a daemon does with a job, in order. */
+/** The requests of a daemon for a job, in order. */
 const steps = [
   { query: mutation("acceptProvisionerJob", "expiresAt"), more: {} },
   { query: mutation("reportProvisionerResources", "dailyCost"), more: { resources: [resource] } },
@@ -183,7 +183,7 @@ async function play(contestants: readonly Contestant[], run: Run): Promise<Round
   return round;
 }
 
-/** What it costs to have 20 daemons carry out 10,000 jobs. */
+/** The cost of 10,000 jobs that 20 daemons carry out. */
 export const provisionerJobsBench: Bench = {
   name: "provisioner-jobs",
   measure(run) {

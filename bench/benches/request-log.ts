@@ -12,7 +12,7 @@ const contestant = (name: string, share: string): Contestant => ({
   load: { connections: 16, request: () => request },
 });
 
-/** What a line of the log adds to a small request. */
+/** The cost that a line of the log adds to a small request. */
 export const requestLogBench: Bench = {
   name: "request-log",
   measure: (run) =>

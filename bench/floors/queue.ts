@@ -1,4 +1,4 @@
-// What the queues of the bench have in common: each request enqueues messages, one per transaction, while a worker
+// The common part of the queues of the bench: each request enqueues messages, one per transaction, while a worker
 // processes them, and is responded to when all of them are recorded as done.
 import { setTimeout as sleep } from "node:timers/promises";
 import { readJson, serve } from "./serve.js";
@@ -9,7 +9,7 @@ const producers = 16;
 /** Rows that a queue takes at a time, and attempts that it makes at a time. */
 export const batch = 100;
 
-/** What a message says. */
+/** The body of a message. */
 export const payload = {
   title: "Backup finished",
   body: "The nightly backup of the build cache took 12 minutes.",

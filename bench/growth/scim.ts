@@ -41,7 +41,7 @@ async function middleIndex(ask: (bytes: string) => Promise<string>): Promise<num
   return Math.ceil(Number(/"totalResults":(\d+)/.exec(response)?.[1] ?? 2) / 2);
 }
 
-/** What identity providers read, as the owner, who sees the links of the usual source. */
+/** The requests of identity providers, as the owner, who sees the links of the usual source. */
 export const scimCases: readonly Case[] = [
   plain("Users/{id}", "with a link", get(`/Users/${known.user(users.ordinary)}`)),
   plain("Users/{id}", "without a link", get(`/Users/${known.user(users.ordinary + 1)}`)),

@@ -47,7 +47,7 @@ const holder = ({ client_id, user_id, username, scopes }: TokenRow) => ({
   scope: scopes,
 });
 
-/** What is missing, expired, or belongs to a suspended user is returned as a false value. */
+/** Returns a false value for objects that are missing, expired, or belong to a suspended user. */
 export const model = {
   async getClient(id: string, secret: string) {
     const { rows } = await query<ClientRow>("client", selectClient, [id]);

@@ -16,7 +16,7 @@ import { connectionOf, listArgs, orderOf } from "./engine/lists.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
-enumType({ AuditAction }, "What happened to a resource.", {
+enumType({ AuditAction }, "The kind of an action on a resource.", {
   CREATE: "The resource was created.",
   UPDATE: "The resource was updated.",
   DELETE: "The resource was deleted.",

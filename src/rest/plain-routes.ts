@@ -1,4 +1,4 @@
-// What `/openapi.json` says about the routes that are not rows: they run no GraphQL operation.
+// The entries of `/openapi.json` for the routes that are not rows: they run no GraphQL operation.
 import type { Json } from "./engine/openapi/schemas.js";
 
 const failure = (name: string): Json => ({ $ref: `#/components/responses/${name}` });

@@ -1,4 +1,4 @@
-// What the command lines of all programs share: the form of their help, and of mistakes in their use.
+// The form of help and of usage errors, for the command lines of all programs.
 
 /** The width of terminals that help must fit in. */
 const columns = 80;

@@ -74,7 +74,7 @@ function unpackLibraries(): string {
   return folder;
 }
 
-/** What a page must not do. */
+/** The faults of a page. */
 export interface Conduct {
   /** Requested addresses outside the server. */
   readonly strangers: string[];

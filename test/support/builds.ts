@@ -171,7 +171,7 @@ export async function doBuild(
 
 const builtFields = "workspace { id name status deadline } workspaceBuild { id buildNumber status dailyCost }";
 
-/** What mutations return that build a workspace. */
+/** The selection of mutations that build a workspace. */
 export interface BuiltWorkspace {
   workspace: { id: string; name: string; status: string; deadline: string | null };
   workspaceBuild: { id: string; buildNumber: number; status: string; dailyCost: number };

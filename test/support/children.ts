@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 /** Runs a script with Node. */
 export const node = (script: string, ...words: string[]): string[] => [process.execPath, "-e", script, "--", ...words];
 
-/** What `server` writes about itself. */
+/** The report of `server` about its processes. */
 export interface ChildReport {
   pid: number;
   grandchild: number;

@@ -86,7 +86,7 @@ const onWorkspace = (): Partial<Operation> => ({
   workspaces: true,
 });
 const onSession = { kinds: ["session"] };
-/** What creates, shows, or ends keys is closed to OAuth2 access tokens. */
+/** Operations that create, show, or end keys are closed to OAuth2 access tokens. */
 const onKeys = { kinds: ["session", "token"] };
 const open = { kinds: ["open"] };
 const name = () => `n${newId().slice(-12)}`;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 
-/** What a provider knows about a person. */
+/** The data of a person at a provider. */
 export interface Subject {
   email?: string;
   email_verified?: boolean;

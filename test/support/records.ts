@@ -115,7 +115,7 @@ function people({ n, own, first, owner }: Records) {
   };
 }
 
-/** What the owner of the world has as a user. */
+/** The records that the owner of the world has as a user. */
 function possessions({ n, own, owner: user_id }: Records) {
   const [key_id, empty] = ["test", "\\x"];
   return {

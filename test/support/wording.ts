@@ -1,6 +1,6 @@
 // The words that this project avoids, and a scanner that finds them in prose: comments, messages, and documents.
 
-/** What to avoid, what to write instead, and where it is right all the same, with the reason. */
+/** A text to avoid, what to write instead, and where it is right all the same, with the reason. */
 interface Avoided {
   pattern: RegExp;
   instead: string;

@@ -6,7 +6,7 @@ import { ownerPassword } from "../support/app.js";
 import { type Person, world } from "../support/world.js";
 import { Project } from "./project.js";
 
-/** What a program of each client does, and what it returns. */
+/** The steps of the program of each client, and its results. */
 type Work = (server: string, email: string, password: string, member: string) => Promise<Result>;
 
 interface Result {

@@ -122,7 +122,7 @@ const strictIds = {
   exceptions: { types: Object.values(withoutId).flat(), suffixes: ["Payload", "Connection", "Edge"] },
 };
 
-/** What is found and right all the same, with the reason. */
+/** Findings that are right all the same, with the reason. */
 const exceptions: Record<string, string> = {
   'Field "username" starts with the name of the parent type "User"': "`username` is a word of its own, not a prefix.",
 };

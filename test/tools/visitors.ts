@@ -111,7 +111,7 @@ export async function createServiceAccount(w: World, username: string): Promise<
   return createUser.user.id;
 }
 
-/** What an access token reads: statuses and names from both interfaces. */
+/** The data that an access token reads: statuses and names from both interfaces. */
 export async function reads(w: World, token: string) {
   const client = w.as({ token });
   const [rest, graphql] = [

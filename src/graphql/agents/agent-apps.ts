@@ -35,7 +35,7 @@ enumType({ AppOpenIn }, "Where a dashboard opens a workspace app.", {
   TAB: "In a tab.",
 });
 
-enumType({ AppState }, "What a program in a workspace app does.", {
+enumType({ AppState }, "The state of a program in a workspace app.", {
   WORKING: "It works.",
   IDLE: "It waits for input.",
   COMPLETE: "It has completed its work.",
@@ -44,7 +44,7 @@ enumType({ AppState }, "What a program in a workspace app does.", {
 
 @ObjectType("WorkspaceAppStatus", {
   simpleResolvers: true,
-  description: "What a program reported about its work in a workspace app.",
+  description: "A report of a program about its work in a workspace app.",
 })
 export class WorkspaceAppStatusType implements AppStatusRow {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
@@ -52,7 +52,7 @@ export class WorkspaceAppStatusType implements AppStatusRow {
   @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
   @Field(() => UUID, { description: "ID of the agent that reported it." }) agentId!: string;
   @Field(() => UUID, { description: "ID of the app." }) appId!: string;
-  @Field(() => AppState, { description: "What the program does." }) state!: AppState;
+  @Field(() => AppState, { description: "The state of the program." }) state!: AppState;
   @Field({ description: "Message of the program, at most 160 bytes; may be empty." }) message!: string;
   @Field({ description: "URI of what the message is about, such as a pull request; may be empty." })
   uri!: string;
@@ -133,7 +133,7 @@ export class WorkspaceAppsResolver {
   }
 
   @Access({ countsAs: 10 })
-  @FieldResolver(() => [WorkspaceAppStatusType], { description: "What programs reported, newest first; at most 100." })
+  @FieldResolver(() => [WorkspaceAppStatusType], { description: "The reports of programs, newest first; at most 100." })
   statuses(@Root() { id }: AppRow, @Ctx() ctx: Context): Promise<AppStatusRow[]> {
     return ctx.load(statusesByApp, id);
   }

@@ -17,8 +17,8 @@ import { DateTime, UUID } from "../engine/scalars.js";
 enumType({ AgentLogLevel }, "Importance of a line of the log of an agent.", {
   TRACE: "Every step.",
   DEBUG: "For the search of faults.",
-  INFO: "What happens.",
-  WARN: "What may become a fault.",
+  INFO: "A normal event.",
+  WARN: "A condition that may become a fault.",
   ERROR: "A fault.",
 });
 

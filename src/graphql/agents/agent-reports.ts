@@ -22,7 +22,7 @@ import { AgentSubsystem } from "./kinds.js";
 /** The states of apps as programs report them. */
 const ReportedAppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILURE: "failed" } as const;
 
-enumType({ ReportedAppState }, "What a program in a workspace app does, as it reports it.", {
+enumType({ ReportedAppState }, "The state of a program in a workspace app, as it reports it.", {
   WORKING: "It works.",
   IDLE: "It waits for input.",
   COMPLETE: "It has completed its work.",
@@ -63,7 +63,7 @@ class ReportAppHealthInput {
 @InputType({ description: "Input of `reportAppStatus`." })
 class ReportAppStatusInput implements AppStatusReport {
   @Field({ description: "Slug of an app of the agent." }) appSlug!: string;
-  @Field(() => ReportedAppState, { description: "What the program does." }) state!: AppState;
+  @Field(() => ReportedAppState, { description: "The state of the program." }) state!: AppState;
   @Field({ description: "Message for people, at most 160 bytes; may be empty." }) message!: string;
   @Field(() => String, {
     nullable: true,

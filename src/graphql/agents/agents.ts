@@ -20,7 +20,7 @@ export class AgentVariableType {
   @Field({ description: "Value of the variable; may be empty." }) value!: string;
 }
 
-@ObjectType("WorkspaceAgentHealth", { simpleResolvers: true, description: "Whether an agent works." })
+@ObjectType("WorkspaceAgentHealth", { simpleResolvers: true, description: "The health of an agent." })
 export class WorkspaceAgentHealthType {
   @Field({ description: "Whether the agent is healthy." }) healthy!: boolean;
   @Field(() => String, { nullable: true, description: "Why the agent is not healthy; null if it is." })
@@ -75,7 +75,7 @@ export class WorkspaceAgentType implements Omit<
   @Field({ description: "Working directory as the template has it; may be empty." }) directory!: string;
   @Field({ description: "Working directory as the agent reported it; may be empty." })
   expandedDirectory!: string;
-  @Field(() => StartupScriptBehavior, { description: "Whether users wait for the start scripts." })
+  @Field(() => StartupScriptBehavior, { description: "The effect of the start scripts on users." })
   startupScriptBehavior!: AgentRow["startupScriptBehavior"];
   @Field(() => Url, { description: "Page that helps if the agent does not connect; may be empty." })
   troubleshootingUrl!: string;
@@ -103,7 +103,7 @@ export class WorkspaceAgentType implements Omit<
   @Field(() => Int, { description: "Size of its log in bytes, with one for the end of each line; at most 1 MiB." })
   logsLength!: number;
   @Field({ description: "Whether lines of its log were dropped." }) logsOverflowed!: boolean;
-  @Field(() => AgentStatus, { description: "Whether it is connected." }) status!: AgentStatus;
+  @Field(() => AgentStatus, { description: "The connection to the server." }) status!: AgentStatus;
   @Field(() => WorkspaceAgentUsageType, {
     nullable: true,
     description: "Memory and disk of its machine; null until it reported them.",
@@ -139,7 +139,7 @@ export class WorkspaceAgentsResolver {
     return lifecycle;
   }
 
-  @FieldResolver(() => WorkspaceAgentHealthType, { description: "Whether it works." })
+  @FieldResolver(() => WorkspaceAgentHealthType, { description: "Its health." })
   health(@Root() { healthReason }: AgentRow): WorkspaceAgentHealthType {
     return { healthy: healthReason === null, reason: healthReason };
   }
@@ -164,7 +164,7 @@ export class WorkspaceAgentsResolver {
 
   @Access({ countsAs: 5 })
   @FieldResolver(() => [WorkspaceAgentLogSourceType], {
-    description: "What writes to its log: the agent itself, then its scripts.",
+    description: "The sources of its log: the agent itself, then its scripts.",
   })
   logSources(@Root() agent: AgentRow, @Ctx() ctx: Context): Promise<LogSource[]> {
     return logSourcesOf(ctx, agent);

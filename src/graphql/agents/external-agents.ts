@@ -7,7 +7,7 @@ import { UUID } from "../engine/scalars.js";
 @Access({ readWith: "workspace_agent:read_credentials" })
 @ObjectType("ExternalAgentCredentials", {
   simpleResolvers: true,
-  description: "What starts an external agent on its machine.",
+  description: "The means to start an external agent on its machine.",
 })
 class ExternalAgentCredentialsType implements ExternalAgentCredentials {
   @Field({ description: "Token of the agent; the same until the next start." }) agentToken!: string;

@@ -2,7 +2,7 @@ import { AgentLifecycle, AgentStatus } from "../../domain/agents/agents.js";
 import { AgentSubsystem } from "../../domain/agents/agent-reports.js";
 import { enumType } from "../engine/declarations.js";
 
-enumType({ AgentStatus }, "Whether an agent is connected.", {
+enumType({ AgentStatus }, "The connection of an agent to the server.", {
   CONNECTING: "It has not connected yet.",
   TIMEOUT: "It has not connected in time.",
   CONNECTED: "It was seen in the last 30 seconds.",
@@ -52,7 +52,7 @@ enumType({ AgentArchitecture }, "Processor of an agent.", {
 /** Whether users wait for the start scripts of an agent. */
 export const StartupScriptBehavior = { NON_BLOCKING: "non-blocking", BLOCKING: "blocking" } as const;
 
-enumType({ StartupScriptBehavior }, "Whether users wait for the start scripts of an agent.", {
+enumType({ StartupScriptBehavior }, "The effect of the start scripts of an agent on its users.", {
   NON_BLOCKING: "They enter the workspace immediately.",
   BLOCKING: "They enter the workspace once the scripts have ended.",
 });

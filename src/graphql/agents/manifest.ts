@@ -85,7 +85,7 @@ class AgentTaskType {
 
 @ObjectType("AgentManifest", {
   simpleResolvers: true,
-  description: "What an agent needs to start.",
+  description: "The data with which an agent starts.",
 })
 class AgentManifestType {
   @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
@@ -109,7 +109,7 @@ class AgentManifestType {
   scripts!: ScriptRow[];
 }
 
-@ObjectType("AgentEvent", { simpleResolvers: true, description: "What an agent must do." })
+@ObjectType("AgentEvent", { simpleResolvers: true, description: "An instruction to an agent." })
 class AgentEventType implements AgentEvent {
   @Field({
     description: "Whether it must end, because a stop or a deletion of the workspace has begun.",

@@ -37,7 +37,7 @@ export class WorkspaceScriptType implements Omit<ScriptRow, "agentId"> {
 
 @ObjectType("WorkspaceAgentLogSource", {
   simpleResolvers: true,
-  description: "What writes to the log of an agent: the agent itself, or one of its scripts.",
+  description: "A source of the log of an agent: the agent itself, or one of its scripts.",
 })
 export class WorkspaceAgentLogSourceType implements LogSource {
   @Field(() => UUID, { description: "ID of its lines." }) id!: string;

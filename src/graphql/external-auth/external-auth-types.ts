@@ -96,7 +96,10 @@ export class ExternalAuthLinkObject implements Partial<CheckedLink> {
 }
 
 @Access({ readWith: read })
-@ObjectType("ExternalAuth", { simpleResolvers: true, description: "What the caller has at a provider." })
+@ObjectType("ExternalAuth", {
+  simpleResolvers: true,
+  description: "The accounts and the connection of the caller at a provider.",
+})
 export class ExternalAuthObject implements Omit<ExternalAuth, "provider" | "link"> {
   @Field(() => ExternalAuthProviderObject, { description: "The provider." }) provider!: ExternalAuthProvider;
   @Field(() => ExternalAuthLinkObject, { nullable: true, description: "The linked account; null if there is none." })

@@ -52,7 +52,7 @@ class WebhookTransportType {
 @Access({ readWith: "deployment_config:update" })
 @ObjectType("NotificationTransports", {
   simpleResolvers: true,
-  description: "What delivers notifications outside of inboxes: the settings in effect.",
+  description: "The settings in effect that deliver notifications outside of inboxes.",
 })
 export class NotificationTransportsType {
   @Field(() => SmtpTransportType, { description: "The mail server." }) smtp!: NotificationTransports["smtp"];

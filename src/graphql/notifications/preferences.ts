@@ -17,7 +17,7 @@ import { NotificationTemplateType } from "./notification-templates.js";
 @Access({ readWith: "notification_preference:read", references: ["templateId"] })
 @ObjectType("NotificationPreference", {
   simpleResolvers: true,
-  description: "What a user decided about the notifications of a template.",
+  description: "The choice of a user about the notifications of a template.",
 })
 export class NotificationPreferenceType implements PreferenceRow {
   @Field(() => UUID, { description: "ID of the template." }) templateId!: string;

@@ -23,10 +23,14 @@ enumType({ OAuth2AppKind: ClientKind }, "How an OAuth2 application came to be.",
   DOCUMENT: "Described by a metadata document, whose URL is its client ID.",
 });
 
-enumType({ OAuth2AppType: ClientType }, "Whether an OAuth2 application can keep a secret (RFC 6749).", {
-  CONFIDENTIAL: "It authenticates with a secret.",
-  PUBLIC: "It has no secrets, such as a program on the machine of its user.",
-});
+enumType(
+  { OAuth2AppType: ClientType },
+  "The type of an OAuth2 application, by its ability to keep a secret (RFC 6749).",
+  {
+    CONFIDENTIAL: "It authenticates with a secret.",
+    PUBLIC: "It has no secrets, such as a program on the machine of its user.",
+  },
+);
 
 enumType({ OAuth2GrantType: GrantType }, "A way in which an OAuth2 application gets tokens.", {
   AUTHORIZATION_CODE: "A user gives consent in the browser (RFC 6749).",
@@ -61,7 +65,9 @@ export class OAuth2AppType implements Omit<
 > {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => ClientKind, { description: "How the application came to be." }) kind!: ClientKind;
-  @Field(() => ClientType, { description: "Whether the application can keep a secret; never changes." })
+  @Field(() => ClientType, {
+    description: "The type of the application: confidential if it can keep a secret. Never changes.",
+  })
   type!: ClientType;
   @Field({ description: "Name, not necessarily unique." }) name!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
@@ -84,7 +90,7 @@ export class OAuth2AppType implements Omit<
     description: "URL of the metadata document that describes the application; null for other kinds.",
   })
   documentUrl!: string | null;
-  @Field(() => JSONObject, { description: "What the application registered about itself, in the names of RFC 7591." })
+  @Field(() => JSONObject, { description: "The metadata that the application registered, by the names of RFC 7591." })
   metadata!: Record<string, unknown>;
   @Field(() => DateTime, {
     nullable: true,

@@ -95,7 +95,8 @@ export class RedirectTargetType implements RedirectTarget {
 })
 export class AuthorizationRequestType extends PresentedRequestType implements AuthorizationRequest {
   @Field({ description: "The URI that the user is redirected to with the result." }) redirectUri!: string;
-  @Field(() => RedirectTargetType, { description: "What the URI leads to." }) redirectTarget!: RedirectTarget;
+  @Field(() => RedirectTargetType, { description: "The kind of program that the URI leads to." })
+  redirectTarget!: RedirectTarget;
 }
 
 /** The payload of decisions on an authorization request. */

@@ -27,7 +27,7 @@ export class RequestingAppType implements RequestingApp {
 @ObjectType("OAuth2RequestedScope", { simpleResolvers: true, description: "A scope that an application requests." })
 export class RequestedScopeType implements DescribedScope {
   @Field({ description: "Name of the scope." }) name!: string;
-  @Field({ description: "What it permits, in a sentence." }) description!: string;
+  @Field({ description: "The permission that it gives, in a sentence." }) description!: string;
 }
 
 /** The parts of requests for access that are presented to users. */

@@ -109,7 +109,8 @@ export class OAuth2GrantsResolver {
   }
 
   @FieldResolver(() => [String], {
-    description: "What the scopes permit, in sentences to the user, without what others of them include.",
+    description:
+      "The permissions that the scopes give, in sentences to the user. Scopes that another one includes are left out.",
   })
   permissions(@Root() { scopes }: GrantRow): string[] {
     return describe(scopes).map(({ description }) => description);

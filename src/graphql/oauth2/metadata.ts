@@ -19,7 +19,7 @@ enumType({ OAuth2OwnResource: OwnResource }, "A part of this server that access 
 
 @ObjectType("OAuth2ServerMetadata", {
   simpleResolvers: true,
-  description: "What this server offers as an OAuth2 authorization server, and where (RFC 8414).",
+  description: "The features and endpoints of this server as an OAuth2 authorization server (RFC 8414).",
 })
 export class OAuth2ServerMetadataType implements ServerMetadata {
   @Field(() => Url, { description: "Identifier of the server: its access URL." }) issuer!: string;

@@ -32,7 +32,10 @@ class AssignedTaskType {
   @Field({ description: "Its first prompt." }) prompt!: string;
 }
 
-@ObjectType("ProvisionerAssignment", { simpleResolvers: true, description: "What a daemon needs for a job." })
+@ObjectType("ProvisionerAssignment", {
+  simpleResolvers: true,
+  description: "A job for a daemon, with all data that it needs.",
+})
 class ProvisionerAssignmentType implements Assignment {
   @Field(() => JSONObject, { description: "The template document, with all defaults." }) document!: unknown;
   @Access({ countsAs: 20 })
@@ -41,12 +44,15 @@ class ProvisionerAssignmentType implements Assignment {
   @Access({ countsAs: 20 })
   @Field(() => [AssignedValueType], { description: "Parameters of the build; defaults for imports." })
   parameters!: AssignedValueType[];
-  @Field(() => WorkspaceTransition, { description: "What to do; START for imports and dry runs." })
+  @Field(() => WorkspaceTransition, { description: "The requested transition; START for imports and dry runs." })
   transition!: WorkspaceTransition;
   @Field(() => Int, { nullable: true, description: "Number of the build; null for other jobs." })
   buildNumber!: number | null;
   @Field({ description: "Whether the build hands a prebuilt workspace to its owner." }) claim!: boolean;
-  @Field(() => JSONObject, { nullable: true, description: "What the last build left for the next; null if nothing." })
+  @Field(() => JSONObject, {
+    nullable: true,
+    description: "The state that the last build left for the next; null if there is none.",
+  })
   state!: unknown;
   @Field(() => Url, { description: "URL of this server for agents." }) accessUrl!: string;
   @Field(() => AssignedWorkspaceType, { nullable: true, description: "The workspace of a build; null for other jobs." })
@@ -60,9 +66,9 @@ class ProvisionerJobAssigned implements AssignedJob {
   @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
   @Field({ description: "Token with which the daemon reports on the job." }) lease!: string;
   @Field(() => DateTime, { description: "Until when the daemon must accept the job." }) expiresAt!: string;
-  @Field(() => ProvisionerJobType, { description: "What it does." }) type!: ProvisionerJobType;
+  @Field(() => ProvisionerJobType, { description: "The kind of the job." }) type!: ProvisionerJobType;
   @Field(() => JSONObject, { description: "Its tags, values by key." }) tags!: Record<string, string>;
-  @Field({ description: "What the daemon needs for it." })
+  @Field({ description: "The data that the daemon needs for it." })
   assignment!: ProvisionerAssignmentType;
 }
 

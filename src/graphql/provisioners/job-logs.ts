@@ -35,9 +35,9 @@ enumType({ ProvisionerLogLevel }, "Weight of a line of a log, in ascending order
   ERROR: "A problem because of which the job fails.",
 });
 
-enumType({ ProvisionerLogSource }, "What wrote a line of the log of a job.", {
+enumType({ ProvisionerLogSource }, "The source of a line of the log of a job.", {
   PROVISIONER_DAEMON: "The daemon, or the server about it.",
-  PROVISIONER: "What the daemon runs.",
+  PROVISIONER: "The program that the daemon runs.",
 });
 
 @Access({ readWith: "provisioner_job:read", references: ["id"] })
@@ -49,7 +49,7 @@ export class ProvisionerJobLogType implements JobLogRow {
   sequence!: number;
   @Field(() => DateTime, { description: "When it was written, by the clock of the daemon." }) createdAt!: string;
   @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
-  @Field(() => ProvisionerLogSource, { description: "What wrote it." }) source!: ProvisionerLogSource;
+  @Field(() => ProvisionerLogSource, { description: "The source of the line." }) source!: ProvisionerLogSource;
   @Field({ description: "The step of the job, named by the daemon; empty if it names none." })
   stage!: string;
   @Field({ description: "The text, at most 4096 bytes." }) output!: string;

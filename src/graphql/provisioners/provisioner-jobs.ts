@@ -38,7 +38,7 @@ import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceTransition } from "../workspaces/transitions.js";
 
-enumType({ ProvisionerJobType }, "What a provisioner job does.", {
+enumType({ ProvisionerJobType }, "The kind of a provisioner job.", {
   TEMPLATE_VERSION_IMPORT: "Checks a new template version.",
   WORKSPACE_BUILD: "Starts, stops, or deletes a workspace.",
   TEMPLATE_VERSION_DRY_RUN: "Shows what a template version would create.",
@@ -60,7 +60,7 @@ enumType({ ProvisionerJobStatus }, "State of a provisioner job.", {
 
 @ObjectType("ProvisionerJobMetadata", {
   simpleResolvers: true,
-  description: "What a provisioner job is about, by name.",
+  description: "The names of the objects that a provisioner job is about.",
 })
 class ProvisionerJobMetadataType implements JobMetadata {
   @Field(() => UUID, { nullable: true, description: "ID of the template." }) templateId!: string | null;
@@ -72,7 +72,10 @@ class ProvisionerJobMetadataType implements JobMetadata {
   workspaceId!: string | null;
   @Field(() => String, { nullable: true, description: "Name of the workspace; null unless the job is a build." })
   workspaceName!: string | null;
-  @Field(() => WorkspaceTransition, { nullable: true, description: "What the build does; null for other jobs." })
+  @Field(() => WorkspaceTransition, {
+    nullable: true,
+    description: "The transition of the build; null for other jobs.",
+  })
   workspaceBuildTransition!: WorkspaceTransition | null;
 }
 
@@ -87,7 +90,10 @@ export class MatchedProvisionersType implements Omit<MatchedProvisioners, "worke
   mostRecentlySeen!: string | null;
 }
 
-@ObjectType("ProvisionerJobInput", { simpleResolvers: true, description: "What a provisioner job works on." })
+@ObjectType("ProvisionerJobInput", {
+  simpleResolvers: true,
+  description: "The objects that a provisioner job works on.",
+})
 class ProvisionerJobInputType {
   @Field(() => UUID, { nullable: true, description: "ID of the template version, for imports and dry runs." })
   templateVersionId!: string | null;
@@ -107,7 +113,7 @@ export class ProvisionerJobObject implements Pick<
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
   @Field(() => UUID, { description: "ID of the organization whose daemons may take it." }) organizationId!: string;
-  @Field(() => ProvisionerJobType, { description: "What it does." }) type!: ProvisionerJobType;
+  @Field(() => ProvisionerJobType, { description: "The kind of the job." }) type!: ProvisionerJobType;
   @Field(() => ProvisionerJobStatus, { description: "Its state." }) status!: ProvisionerJobStatus;
   @Field({ description: "The provisioner that daemons must offer, such as `echo`." })
   provisioner!: string;
@@ -137,7 +143,7 @@ class ProvisionerJobFilterInput implements JobFilter {
   @Field(() => [UUID], { nullable: true, description: "IDs of jobs, at most 1000." }) ids?: string[] | null;
   @Field(() => [ProvisionerJobStatus], { nullable: true, description: "States, one of which the job has." })
   status?: ProvisionerJobStatus[] | null;
-  @Field(() => ProvisionerJobType, { nullable: true, description: "What the job does." })
+  @Field(() => ProvisionerJobType, { nullable: true, description: "The kind of the job." })
   type?: ProvisionerJobType | null;
   @Field(() => JSONObject, { nullable: true, description: "Tags that the job has, values by key. At most 20." })
   tags?: Record<string, unknown> | null;
@@ -201,7 +207,7 @@ export class ProvisionerJobsResolver {
     return documentId;
   }
 
-  @FieldResolver(() => ProvisionerJobInputType, { description: "What it works on." })
+  @FieldResolver(() => ProvisionerJobInputType, { description: "The objects that it works on." })
   input(@Root() { versionId, workspaceBuildId }: JobRow): ProvisionerJobInputType {
     return { templateVersionId: versionId, workspaceBuildId };
   }
@@ -224,7 +230,7 @@ export class ProvisionerJobsResolver {
     return ctx.load(usersById, initiatorId);
   }
 
-  @FieldResolver(() => ProvisionerJobMetadataType, { description: "What it is about, by name." })
+  @FieldResolver(() => ProvisionerJobMetadataType, { description: "The names of the objects that it is about." })
   metadata(@Root() { id }: JobRow, @Ctx() ctx: Context): Promise<JobMetadata> {
     return ctx.load(jobMetadataOf, id);
   }

@@ -25,7 +25,7 @@ import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import "./provisioner-jobs.js";
 
-enumType({ ProvisionerDaemonStatus }, "What a provisioner daemon does.", {
+enumType({ ProvisionerDaemonStatus }, "The state of a provisioner daemon.", {
   OFFLINE: "It was not seen for 90 seconds.",
   IDLE: "It waits for work.",
   BUSY: "It works on a job.",
@@ -80,7 +80,7 @@ class ProvisionerDaemonObject implements ProvisionerDaemonRow {
   @Field({ description: "Version of the protocol that it speaks." }) apiVersion!: string;
   @Field(() => DateTime, { description: "When it first connected." }) createdAt!: string;
   @Field(() => DateTime, { description: "When it was last heard of." }) lastSeenAt!: string;
-  @Field(() => ProvisionerDaemonStatus, { description: "What it does." }) status!: ProvisionerDaemonStatus;
+  @Field(() => ProvisionerDaemonStatus, { description: "The state of the daemon." }) status!: ProvisionerDaemonStatus;
 }
 
 @ObjectType("ProvisionerKeyDaemons", {

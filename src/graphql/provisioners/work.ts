@@ -44,7 +44,7 @@ class LogEntryInput implements LogEntry {
   sequence!: number;
   @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
   @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
-  @Field(() => ProvisionerLogSource, { description: "What wrote it." }) source!: ProvisionerLogSource;
+  @Field(() => ProvisionerLogSource, { description: "The source of the line." }) source!: ProvisionerLogSource;
   @Field({ description: "The step of the job, at most 128 characters." }) stage!: string;
   @Field({ description: "The text, at most 4096 bytes." }) output!: string;
 }
@@ -67,7 +67,7 @@ class ReportProvisionerResourcesInput extends LeasedInput implements ReportProvi
 class CompleteProvisionerJobInput extends LeasedInput implements CompleteProvisionerJob {
   @Field(() => JSONObject, {
     nullable: true,
-    description: "What the next build of the workspace receives, at most 256 KiB of JSON. Builds only.",
+    description: "The state for the next build of the workspace, at most 256 KiB of JSON. Builds only.",
   })
   state?: unknown;
   @Field(() => Boolean, {
@@ -79,7 +79,7 @@ class CompleteProvisionerJobInput extends LeasedInput implements CompleteProvisi
 
 @InputType({ description: "Input of `failProvisionerJob`." })
 class FailProvisionerJobInput extends LeasedInput implements FailProvisionerJob {
-  @Field({ description: "What went wrong, at most 4096 bytes. Shown to users." }) error!: string;
+  @Field({ description: "The reason of the failure, at most 4096 bytes. Shown to users." }) error!: string;
   @Field(() => JobErrorCode, { nullable: true, description: "Machine-readable reason." })
   errorCode?: JobErrorCode | null;
   @Field(() => JSONObject, { nullable: true, description: "As for `completeProvisionerJob`." }) state?: unknown;

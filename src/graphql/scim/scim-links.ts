@@ -16,7 +16,7 @@ import { UserType } from "../users/users.js";
 @Access({ readWith: "user:read_personal" })
 @ObjectType("ScimUserAttributes", {
   simpleResolvers: true,
-  description: "What an identity provider knows about a user.",
+  description: "The attributes of a user at an identity provider.",
 })
 class ScimUserAttributesType implements Omit<ScimUserLink, "userId"> {
   @Field({ description: "Label of the identity provider." }) source!: string;
@@ -39,7 +39,7 @@ class ScimUserAttributesType implements Omit<ScimUserLink, "userId"> {
 @Access({ readWith: "group:read" })
 @ObjectType("ScimGroupAttributes", {
   simpleResolvers: true,
-  description: "What an identity provider knows about a group.",
+  description: "The attributes of a group at an identity provider.",
 })
 class ScimGroupAttributesType implements Omit<ScimGroupLink, "groupId"> {
   @Field({ description: "Label of the identity provider." }) source!: string;
@@ -57,7 +57,7 @@ export class ScimUserLinksResolver {
   @Access({ needs: ["user:read_personal"], countsAs: 2 })
   @FieldResolver(() => [ScimUserAttributesType], {
     description:
-      "What identity providers know about the user, by source. Empty unless the caller may read personal details.",
+      "The attributes of the user at identity providers, by source. Empty unless the caller may read personal details.",
   })
   scim(@Root() user: UserRow, @Ctx() ctx: Context): Promise<ScimUserLink[]> {
     return scimLinksOfUser(ctx, user);
@@ -68,7 +68,7 @@ export class ScimUserLinksResolver {
 export class ScimGroupLinksResolver {
   @Access({ countsAs: 2 })
   @FieldResolver(() => [ScimGroupAttributesType], {
-    description: "What identity providers know about the group, by source.",
+    description: "The attributes of the group at identity providers, by source.",
   })
   scim(@Root() group: GroupRow, @Ctx() ctx: Context): Promise<ScimGroupLink[]> {
     return scimLinksOfGroup(ctx, group);

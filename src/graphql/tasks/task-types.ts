@@ -20,7 +20,7 @@ enumType({ TaskStatus }, "The state of a task, derived from its latest build, ag
   UNKNOWN: "The workspace runs, but has no app of the task.",
 });
 
-enumType({ TaskStateKind }, "What the program of a task does, as it reports.", {
+enumType({ TaskStateKind }, "The state of the program of a task, as it reports it.", {
   WORKING: "It works.",
   IDLE: "It waits for input.",
   COMPLETE: "It has completed its work.",
@@ -47,7 +47,7 @@ export const TaskOrder = orderOf("Task", TaskOrderField, {
 });
 
 @Access({ readWith: "task:read" })
-@ObjectType("TaskState", { simpleResolvers: true, description: "What a task does now." })
+@ObjectType("TaskState", { simpleResolvers: true, description: "The current state of a task." })
 export class TaskStateType implements TaskState {
   @Field(() => TaskStateKind, { description: "The kind of the state." }) state!: TaskStateKind;
   @Field({ description: "Message of the program, or what an initializing task waits for." })

@@ -54,7 +54,10 @@ export class TaskInputsResolver {
 
 @Resolver(() => TaskType)
 export class TasksResolver {
-  @FieldResolver(() => TaskStateType, { nullable: true, description: "What the task does now; null if not known." })
+  @FieldResolver(() => TaskStateType, {
+    nullable: true,
+    description: "The current state of the task; null if it is not known.",
+  })
   currentState(@Root() task: TaskRow): TaskState | null {
     return currentState(task);
   }

@@ -20,7 +20,7 @@ import { ProvisionerJobObject } from "../provisioners/provisioner-jobs.js";
 import { PublicUserType } from "../users/users.js";
 import { TemplateType } from "./templates.js";
 
-enumType({ PrebuildStatus }, "Whether the prebuilt workspaces of a preset are made.", {
+enumType({ PrebuildStatus }, "The state of the prebuilt workspaces of a preset.", {
   HEALTHY: "They are made as needed.",
   HARD_LIMITED: "Three in a row failed. None are made until the template has a new version.",
 });
@@ -44,7 +44,7 @@ export class TemplatePresetType implements Omit<PresetRow, "versionId" | "parame
   @Field({ description: "Description; may be empty." }) description!: string;
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
   @Field({ description: "Whether it is the preset that clients offer first." }) isDefault!: boolean;
-  @Field(() => PrebuildStatus, { description: "Whether its prebuilt workspaces are made." })
+  @Field(() => PrebuildStatus, { description: "The state of its prebuilt workspaces." })
   prebuildStatus!: PrebuildStatus;
   @Field(() => DateTime, {
     nullable: true,

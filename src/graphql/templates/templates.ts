@@ -32,7 +32,7 @@ enumType({ Weekday }, "A day of the week.", {
 });
 
 @Access({ readWith: "template:read", references: ["id", "name", "displayName", "icon"] })
-@ObjectType("Template", { simpleResolvers: true, description: "What workspaces are created from." })
+@ObjectType("Template", { simpleResolvers: true, description: "A template, from which workspaces are created." })
 export class TemplateType implements Omit<TemplateRow, "organizationId" | "creatorId" | "activeVersionId"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field({ description: "Name, unique within the organization, case-insensitive." }) name!: string;

@@ -31,7 +31,7 @@ import { enumType } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime, EmailAddress, Url, UUID } from "../engine/scalars.js";
 
-enumType({ UserStatus }, "Whether a user may use the deployment.", {
+enumType({ UserStatus }, "The status of a user, which decides if the user may use the deployment.", {
   ACTIVE: "The user may sign in.",
   SUSPENDED: "The user may not sign in. Everything the user owns is kept.",
 });
@@ -75,7 +75,8 @@ export class UserType implements Omit<UserRow, "siteRoles" | "aiSeatAt" | "isSys
   @Field(() => EmailAddress, { description: "Unique email address, in the letter case it was entered in." })
   email!: string;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
-  @Field(() => UserStatus, { description: "Whether the user may use the deployment." }) status!: UserStatus;
+  @Field(() => UserStatus, { description: "The status of the user, which decides if the user may use the deployment." })
+  status!: UserStatus;
   @Field(() => LoginType, { description: "How the user signs in." }) loginType!: LoginType;
   @Field({ description: "Whether this is a service account, that is, an account for programs." })
   isServiceAccount!: boolean;

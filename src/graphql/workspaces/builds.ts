@@ -70,7 +70,8 @@ class WorkspaceParameterType {
 export class WorkspaceBuildType implements Partial<Omit<BuildRow, "parameters">> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => Int, { description: "Number among the builds of the workspace, from 1." }) buildNumber!: number;
-  @Field(() => WorkspaceTransition, { description: "What the build does." }) transition!: WorkspaceTransition;
+  @Field(() => WorkspaceTransition, { description: "The transition of the workspace." })
+  transition!: WorkspaceTransition;
   @Field(() => BuildReason, { description: "Why it was created." }) reason!: BuildReason;
   @Field(() => WorkspaceStatus, { description: "Status of the build." }) status!: WorkspaceStatus;
   @Field(() => Int, { description: "Credits a day that its resources cost." }) dailyCost!: number;
@@ -115,7 +116,8 @@ export class WorkspaceResourceType implements Partial<Omit<ResourceRow, "metadat
   @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
   @Field({ description: "Whether clients hide it." }) hide!: boolean;
   @Field(() => Int, { description: "Credits a day that it costs." }) dailyCost!: number;
-  @Field(() => WorkspaceTransition, { description: "What the build does." }) transition!: WorkspaceTransition;
+  @Field(() => WorkspaceTransition, { description: "The transition of the workspace." })
+  transition!: WorkspaceTransition;
   @Field(() => DateTime, { description: "When it was reported." }) createdAt!: string;
 }
 
@@ -208,7 +210,9 @@ export class WorkspaceBuildsResolver {
   }
 
   @Access({ countsAs: 5 })
-  @FieldResolver(() => [WorkspaceResourceType], { description: "What it created or kept; empty until it is reported." })
+  @FieldResolver(() => [WorkspaceResourceType], {
+    description: "The resources that it created or kept; empty until they are reported.",
+  })
   resources(@Root() build: BuildRow, @Ctx() ctx: Context): Promise<ResourceRow[]> {
     return resourcesOf(ctx, build);
   }

@@ -24,7 +24,7 @@ import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
 
-enumType({ WorkspaceStartReason: StartReason }, "What requests a start for a user.", {
+enumType({ WorkspaceStartReason: StartReason }, "The program that requests a start for a user.", {
   DASHBOARD: "A dashboard.",
   CLI: "A command line.",
   SSH_CONNECTION: "An SSH client that connects.",
@@ -78,7 +78,7 @@ class StartWorkspaceInput {
     description: "Values of parameters. Others come from the previous build, the preset, or are the default.",
   })
   parameters?: WorkspaceParameterInput[] | null;
-  @Field(() => StartReason, { nullable: true, description: "What requests the start. Default: the user." })
+  @Field(() => StartReason, { nullable: true, description: "The program that requests the start. Default: the user." })
   reason?: StartReason | null;
 }
 
@@ -160,7 +160,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:start"] })
   @Mutates("Starts a workspace. Fails with CONFLICT while it runs, is dormant, or has an active build.", builtWorkspace)
   async startWorkspace(
-    @Arg("input", { description: "What to start." }) input: StartWorkspaceInput,
+    @Arg("input", { description: "The workspace to start, and how." }) input: StartWorkspaceInput,
     @Ctx() ctx: Context,
   ) {
     return built(ctx, await startWorkspace(ctx, input));
@@ -169,7 +169,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:stop"] })
   @Mutates("Stops a workspace. Fails with CONFLICT while it is stopped or has an active build.", builtWorkspace)
   async stopWorkspace(
-    @Arg("input", { description: "What to stop." }) { workspace }: StopWorkspaceInput,
+    @Arg("input", { description: "The workspace to stop." }) { workspace }: StopWorkspaceInput,
     @Ctx() ctx: Context,
   ) {
     return built(ctx, await stopWorkspace(ctx, workspace));
@@ -181,7 +181,7 @@ export class WorkspaceChangesResolver {
   })
   @Mutates("Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.", builtWorkspace)
   async deleteWorkspace(
-    @Arg("input", { description: "What to delete." }) input: DeleteWorkspaceInput,
+    @Arg("input", { description: "The workspace to delete, and how." }) input: DeleteWorkspaceInput,
     @Ctx() ctx: Context,
   ) {
     return built(ctx, await deleteWorkspace(ctx, input));
@@ -212,7 +212,7 @@ export class WorkspaceChangesResolver {
     changedWorkspace,
   )
   async activateWorkspace(
-    @Arg("input", { description: "What to activate." })
+    @Arg("input", { description: "The workspace to activate." })
     { workspace }: ActivateWorkspaceInput,
     @Ctx() ctx: Context,
   ) {

@@ -92,7 +92,7 @@ class WorkspaceFilterInput implements WorkspaceFilter {
   @Field(() => String, { nullable: true, description: "Substring of the name, case-insensitive." })
   search?: string | null;
   @Field(() => Boolean, { nullable: true, description: "Whether the workspace is dormant." }) dormant?: boolean | null;
-  @Field(() => AgentStatus, { nullable: true, description: "Whether the workspace has an agent of this status." })
+  @Field(() => AgentStatus, { nullable: true, description: "Workspaces that have an agent of this status." })
   hasAgent?: AgentStatus | null;
 }
 

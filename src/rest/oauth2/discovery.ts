@@ -4,7 +4,7 @@ import { apiDialect, type Dialect } from "../engine/dialects.js";
 const cached: Dialect = { ...apiDialect, cached: true };
 
 // oxfmt-ignore
-export default area("oauth2/discovery", "What clients read to get access: the metadata of the authorization server and of its resources.", [
+export default area("oauth2/discovery", "The metadata of the authorization server and of its resources, which clients read to get access.", [
   ["GET", "/.well-known/oauth-authorization-server",       "GetServerMetadata",                     200],
   ["GET", "/.well-known/oauth-protected-resource",         "GetProtectedResourceMetadata",          200],
   ["GET", "/.well-known/oauth-protected-resource/api/v2",  "GetProtectedResourceMetadataOfRest",    200],

@@ -99,7 +99,7 @@ const failureSchema: Json = {
   description: "Why a request failed.",
   required: ["message"],
   properties: {
-    message: { type: "string", description: "What went wrong, in a sentence." },
+    message: { type: "string", description: "The reason, in a sentence." },
     detail: { type: "string", description: "More about it." },
     validations: {
       type: "array",
@@ -125,7 +125,7 @@ const oauthFailureSchema: Json = {
   required: ["error", "error_description"],
   properties: {
     error: { type: "string", description: "The error code." },
-    error_description: { type: "string", description: "What went wrong, for developers." },
+    error_description: { type: "string", description: "The reason, for developers." },
   },
 };
 
@@ -141,7 +141,7 @@ const scimFailureSchema: Json = {
   required: ["schemas", "status"],
   properties: {
     ...errorOfScim,
-    detail: { type: "string", description: "What went wrong." },
+    detail: { type: "string", description: "The reason." },
     message: { type: "string", description: "The same, for missing and wrong keys." },
   },
 };
