@@ -82,7 +82,7 @@ export function defineLogs<DB, TB extends keyof DB, Line extends LogLine>(
         last = await sequenceOf(ctx, id, after);
         return [];
       };
-      // The condition is older than the lines: none is added to a log that it found complete.
+      // `owner` is older than the lines: if its log was complete when it was read, this read misses no line.
       const read = async (
         fresh: Context,
         owner: Parameters<NonNullable<typeof isComplete>>[0],

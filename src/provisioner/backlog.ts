@@ -33,8 +33,8 @@ export class Backlog<Item> {
   }
 
   /**
-   * Leaves out an item of the stream that grows, so that others lose nothing by its burst, if it has one behind the
-   * gap.
+   * Drops an item behind the gap: one of the stream `growing` if there is any, so that the burst of one stream does not
+   * displace the lines of others.
    */
   #leaveOut(growing: string): void {
     const gap = (this.#gap ??= { at: most / 2, left: new Map() });

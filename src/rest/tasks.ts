@@ -1,6 +1,6 @@
 import { area, type RowOptions } from "./engine/area.js";
 
-/** IDs that the contract spells with whether there is one. */
+/** IDs that can be missing. The contract writes them as `{uuid, valid}`. */
 const nullableIds = ["workspace_id", "workspace_agent_id", "workspace_app_id"];
 
 const create: RowOptions = {

@@ -57,7 +57,7 @@ async function refreshIfDue(services: Services, provider: ExternalAuthProvider, 
 
 const tooSlow = "The provider did not respond in time.";
 
-/** Checks links in parallel. One that is not checked in time is returned as stored, and so that of a removed provider. */
+/** Checks links in parallel. Returns links unchecked if the time is over or their provider was removed. */
 export async function checkLinks({ services, config }: Context, links: readonly LinkRow[]): Promise<CheckedLink[]> {
   const pool = boundedPool(config.externalAuthParallel);
   const ending = new AbortController();

@@ -87,8 +87,8 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
   /** Filters whose best index depends on their value, such as searches: their statements are planned for the values. */
   planned?: ReadonlyArray<keyof Values>;
   /**
-   * Rows that may have left the list since a client read their id, such as former members, after which a page may still
-   * begin: an item of a FROM clause with the columns of the orders and the id.
+   * Further rows, such as former members, whose position is looked up by id: a page can then begin after a row that has
+   * left the list. An item of a FROM clause with the columns of the orders and the id.
    */
   formerRows?: (ctx: Context) => RawBuilder<unknown>;
   /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
@@ -274,7 +274,7 @@ export async function readEach<DB, TB extends keyof DB, Row>(
 ): Promise<Map<string, Row[]>> {
   const [id, ...others] = new Set(ids);
   if (id === undefined) return new Map();
-  // A single object is a value, for which Postgres plans better than for one of unknown objects.
+  // For a single object, its id is a parameter instead of a row of a join: Postgres finds a better plan.
   if (others.length === 0) return new Map([[id, await rowsOf(sql`${id}::uuid`).execute()]]);
   const owners = sql<{ id: string }>`unnest(${[id, ...others]}::uuid[])`.as<"owner">(sql`owner (id)`);
   const rows = await ctx.db
@@ -305,8 +305,8 @@ export const contains = (column: string, part: string) =>
   sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${containing(part)}::text)`;
 
 /**
- * The condition that a column has one of some organizations. Lists with it are planned for their values: of a small
- * organization, Postgres sorts the few rows instead of looking for them in the order of a list of all.
+ * The condition that a column has the id of one of these organizations. Postgres plans each execution of a statement
+ * with this condition: it then sorts the few rows of a small organization instead of searching all rows in list order.
  */
 export const inOrganizations = (column: string, ids: readonly string[]) =>
   sql<SqlBool>`${sql.ref(column)} = ${anyOf(ids)} ${sql.raw(plannedForValues)}`;

@@ -25,7 +25,7 @@ const [quote, backslash] = [0x22, 0x5c];
 const opening = new Set([0x5b, 0x7b]);
 const closing = new Set([0x5d, 0x7d]);
 
-/** Whether a text that may be JSON has lists and objects at more levels than JSON of others may have. */
+/** Whether lists and objects in a text are nested deeper than `foreignJson.levels`. The text need not be valid JSON. */
 export function isTooDeep(text: string): boolean {
   let level = 0;
   for (let at = 0; at < text.length; at++) {

@@ -67,7 +67,10 @@ export async function watching<Subject, Event>(ctx: Context, options: Watching<S
   return new Reading(ctx, options.hints(subject), options, first);
 }
 
-/** Makes a `read` of one that returns a state: it returns only states whose print differs from the one before. */
+/**
+ * Turns a function that reads a state into a `read` that returns the state only if its fingerprint, `printOf`, differs
+ * from that of the last call.
+ */
 export function onChange<Subject, State>(
   read: (ctx: Context, subject: Subject) => Promise<State | undefined>,
   printOf: (state: State, subject: Subject) => string | boolean,

@@ -205,7 +205,10 @@ function stateAfter({ attemptsLeft }: Item, { outcome }: AttemptResult): Message
   return outcome === "retryable" && attemptsLeft > 0 ? "temporary_failure" : "permanent_failure";
 }
 
-/** Receivers word some details: Postgres stores no NUL, and one bad row would fail all results of a statement. */
+/**
+ * Makes a detail fit to be stored: it may contain text of a receiver. Postgres rejects NUL, and one rejected row would
+ * fail all results of the statement.
+ */
 const storable = (detail: string): string => detail.replaceAll("\0", "").slice(0, 512);
 
 /**

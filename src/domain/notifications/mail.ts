@@ -99,7 +99,7 @@ const documentOf = (
 
 /**
  * The style of mails. Programs that ignore style sheets show a plain page; those that follow the system's colors get a
- * dark one. Classes instead of selectors of elements where programs wrap or rename elements.
+ * dark one. Where programs wrap or rename elements, rules select classes instead of element names.
  */
 const style = `
       :root { color-scheme: light dark; supported-color-schemes: light dark; }

@@ -57,11 +57,11 @@ interface Wanted {
 
 /** The position of a watcher in the inbox, by the `seq` of notifications. */
 interface Position {
-  /** It wants notifications after this one. */
+  /** Only notifications after this one are sent. */
   cursor: number;
-  /** Up to this one, it wants only unread notifications. */
+  /** Of the notifications up to this one, only unread ones are sent. */
   seen: number;
-  /** It wants no notifications after this one; null means no limit. */
+  /** No notifications after this one are sent; null means no limit. */
   last: number | null;
 }
 

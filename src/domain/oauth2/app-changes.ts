@@ -69,7 +69,10 @@ async function check(
   return resources;
 }
 
-/** An application acts as a service account like an API token: only those may choose it who may create one. */
+/**
+ * Returns the fault of a service account. An application acts as its service account, as an API token of the account
+ * would. So callers may choose only an account for which they may create API tokens. Throws FORBIDDEN for others.
+ */
 async function serviceUserProblem(ctx: Context, id: string): Promise<string | undefined> {
   const user = await findUser(ctx, id).catch((error: unknown) => {
     if (!(error instanceof DomainError) || error.code !== "NOT_FOUND") throw error;

@@ -78,8 +78,9 @@ const codes = (db: Db, id: string) =>
 const mostRepeats = 3;
 
 /**
- * The condition that a refresh token `p` may be used, for the first time or again within the grace period. For a
- * request that read it as unused, `wasUnused`, the first use became visible only now, however long ago it began.
+ * The condition that a refresh token `p` may be used, for the first time or again within the grace period. `wasUnused`
+ * means that the request read the token as unused. The first use was then committed after that read, so it counts as
+ * recent even if it began long ago.
  */
 function isUsable(grace: number, wasUnused = false): RawBuilder<SqlBool> {
   if (grace === 0) return sql`p.spent_at is null`;
@@ -182,9 +183,9 @@ const lockingGrant = (id: string | null) => sql`
   )`;
 
 /**
- * Spends the refresh token of an exchange, and issues its successor with an access token. Several successors may be
- * live: of repeats within the grace period. That begins when others see the first use: if the commit took a
- * considerable part of it, the time is stored once more.
+ * Spends the refresh token of an exchange, and issues its successor with an access token. Each repeat within the grace
+ * period gets another successor, and all of them are valid. The grace period begins when other requests see the first
+ * use: if the commit took more than a tenth of the period, the time of the use is stored again after the commit.
  */
 export async function rotateRefreshToken(exchange: RefreshExchange): Promise<void> {
   const { ctx, client, presented } = exchange;
@@ -245,9 +246,9 @@ const onDeletion = onViolation({
 });
 
 /**
- * Decides and issues in one statement: with one snapshot, and at the cost of one, since applications do this all the
- * time. `redeeming` are common table expressions; the last one, `redeemed`, has the `id`, `user_id` and `expires_at` of
- * the grant only for the one request that may have tokens.
+ * Redeems the credential and issues the tokens in one statement: both see the same snapshot, and one statement costs
+ * less than two. `redeeming` has the common table expressions that redeem the credential. The last one, `redeemed`,
+ * returns the `id`, `user_id` and `expires_at` of the grant, or no row if no tokens may be issued.
  */
 async function issue(
   exchange: Exchange<unknown>,

@@ -100,8 +100,9 @@ export async function createGrant(ctx: Context, { lifetime, ...grant }: NewGrant
 }
 
 /**
- * Ends grants with all of their codes and tokens, on every replica within a second. `by` the application of the grants,
- * if its request, which has no other actor, is the cause. Returns the number of live ones.
+ * Ends grants with all of their codes and tokens, on every replica within a second. `by` makes the application of the
+ * grants the actor in the audit log, for requests of an application, which are anonymous. Returns the number of grants
+ * that had not ended before.
  */
 export const revokeGrants = (
   ctx: Context,

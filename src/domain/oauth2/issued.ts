@@ -22,7 +22,7 @@ const refreshTokens = (db: Db, id: string) =>
     .select(["r.id", "r.secretHash", sql<string | null>`r.grant_id`.as("grantId"), "g.scopes", "g.audiences"])
     .select(["r.createdAt", "r.expiresAt", sql<boolean>`r.spent_at is null`.as("isUnspent")]);
 
-/** Selects the token with an id as the application `readerId` sees it, if one asks. */
+/** Selects the token with an id, and whether it is for a resource that the application `readerId`, if any, serves. */
 const issuedTokens = (db: Db, kind: Kind, id: string, readerId: string | null) =>
   db
     .selectFrom(kind === "access" ? accessTokens(db, id).as("t") : refreshTokens(db, id).as("t"))
@@ -40,7 +40,7 @@ const issuedTokens = (db: Db, kind: Kind, id: string, readerId: string | null) =
       // Whether it can be used: it is not expired or spent, nor are its grant, user and application.
       sql<boolean>`(t.is_unspent and t.expires_at > now() and g.revoked_at is null and g.expires_at > now()
         and not c.is_disabled and u.status = 'active' and u.deleted_at is null)`.as("isActive"),
-      // Whether it is for a resource that the application which asks serves; not known for its own tokens.
+      // Whether it is for a resource that the application `readerId` serves; false for tokens issued to `readerId`.
       sql<boolean>`(g.client_id is distinct from ${readerId}::uuid and exists (
         select from oauth2_resources r where r.client_id = ${readerId}::uuid and r.uri = any(t.audiences)))`.as(
         "isServed",

@@ -96,7 +96,7 @@ const memberList = defineListOfEach(membersOf, {
       eb.and([isReadable(ctx), sql<SqlBool>`m.roles <> '{}' and ${role} = any(m.roles)`]),
   },
   planned: ["search", "role"],
-  // Of users who are no members, only the place by username is known.
+  // Users who are not members have no time of joining: a page can begin after them only in the order of usernames.
   formerRows: (ctx) => sql`(
     select ${foldedUsername} as username, null::timestamptz as created_at, u.id as user_id
     from users u where ${isReadableUser(ctx)}) m`,

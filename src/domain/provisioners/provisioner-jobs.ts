@@ -226,7 +226,7 @@ export const priorities = { people: 0, prebuilds: 1 } as const;
 
 /** A job for the queue. */
 export interface NewJob {
-  /** Default: a new id. For what refers to its job and is stored before it. */
+  /** Default: a new id. Set if an object that refers to the job is stored before the job. */
   id?: string;
   organizationId: string;
   type: ProvisionerJobType;

@@ -14,15 +14,16 @@ export interface Columns {
   /** The value of a single-valued attribute that is not in `json`, by its path: `meta.created`. */
   values: Readonly<Record<string, Sql>>;
   /**
-   * The multi-valued attributes that are not in `json`: whether a value matches a condition on its sub-attributes, whose
-   * columns are `values`. A value without sub-attributes is `self`.
+   * The multi-valued attributes that are not in `json`, by name. `values` has the columns of the sub-attributes of a
+   * value, or `self` for a value without sub-attributes. `exists` returns the condition that some value matches one on
+   * these columns.
    */
   lists: Readonly<
     Record<string, { values: Readonly<Record<string, Sql>>; exists: (condition: Condition) => Condition }>
   >;
   /** The other attributes, as JSON; absent for types that have none. */
   json?: Sql;
-  /** A condition that makes a comparison true besides its own; absent for most. */
+  /** Returns another condition under which a comparison is true as well; `undefined` for most comparisons. */
   also?: (comparison: Comparison) => Condition | undefined;
   /** Selects the ids of all resources that match a comparison by an index, and possibly more. */
   candidates: (comparison: Comparison) => Candidates | undefined;

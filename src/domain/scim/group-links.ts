@@ -26,8 +26,8 @@ export function linkDiff({ externalId, displayName }: Called, wanted: Called): D
 }
 
 /**
- * Writes the link of a source to a locked group. `displayName` is null if the link of another source has it, else it is
- * taken over from that link.
+ * Writes the link of a source to a locked group. Moves `displayName` from the links of other sources to this one; null
+ * leaves it at the link of another source.
  */
 export async function writeLink(
   ctx: Context,
@@ -35,7 +35,7 @@ export async function writeLink(
   { id: groupId, organizationId }: { id: string; organizationId: string },
   { externalId, displayName }: { externalId: string | null; displayName: string | null },
 ): Promise<void> {
-  // With the setting, triggers end the displayName of the links of other sources only when the group is renamed.
+  // When a group is renamed, triggers clear the displayName of its links, except for the source in this setting.
   await sql`select set_config('steward.scim_source', ${source}, true)`.execute(ctx.db);
   if (displayName !== null)
     await ctx.db
@@ -63,12 +63,12 @@ const throwNotUnique = onViolation({
   scim_group_links_display_name_unique: () => notUnique("displayName"),
 });
 
-/** Of the display name and the name of a group, which are made of a displayName. */
+/** Maximum lengths of the display name and the name that a group gets from its SCIM displayName, in characters. */
 const longest = { shown: 64, name: 36 } as const;
 
 /**
- * The names that a group `id`, null for a new one, gets for a displayName in a locked organization or as a locked
- * group. Throws CONFLICT if another visible group has the displayName.
+ * Derives the name and the display name of a group from a SCIM displayName. `id` is null for a new group. The caller
+ * has locked the organization or the group. Throws CONFLICT if another visible group has the displayName.
  */
 export async function namesFor(ctx: Context, organizationId: string, displayName: string, id: string | null) {
   const named = await ctx.db

@@ -152,12 +152,12 @@ export async function deleteScimUser(
   return account.id;
 }
 
-/** Makes of the writable attributes of a user what they should be. */
+/** Returns the wanted values of the writable attributes of a user, given the present ones. */
 type Apply = (user: Values) => Values;
 
 /**
- * Changes a user to what `apply` makes of it. Writes nothing if that is no difference. Looks at the user without a lock
- * first, since a synchronization changes few users.
+ * Gives a user the attributes that `apply` returns. Writes nothing if they are the same. Compares them without a lock
+ * first, since a synchronization sends many users and changes few.
  */
 async function changeUser(
   ctx: Context,

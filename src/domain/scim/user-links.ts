@@ -122,9 +122,9 @@ export async function addLink(
 }
 
 /**
- * Writes the link of the source to a locked user, whom the source sees from now on. `name` is null if the link of another
- * source has the userName, else it is taken over from that link. From then on, changes of the account are copied to the
- * links of other sources only.
+ * Writes the link of the source to a locked user, whom the source sees from now on. Moves the userName `name` from the
+ * links of other sources to this one; null leaves it at the link of another source. For the rest of the transaction,
+ * changes of the account are copied to the links of other sources only.
  */
 export async function writeLink(
   ctx: Context,

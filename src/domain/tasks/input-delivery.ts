@@ -17,8 +17,9 @@ export const confirmation = { within: 10_000, every: 1_000 };
 export type DeliveryOutcome = { state: "delivered" } | { state: "failed" | "unconfirmed" | "unsent"; detail: string };
 
 /**
- * The newest message of a conversation; -1 if it is empty. One that is too long to read cannot confirm a delivery, but can
- * go on: no message is later than its newest one. Rejects with `AgentUnreachable`.
+ * Returns the id of the newest message of a conversation; -1 if it is empty. Returns the greatest possible id if the
+ * conversation is too long to read: inputs can then be sent, but no message confirms an uncertain delivery. Rejects
+ * with `AgentUnreachable`.
  */
 export async function newestOf(agentApi: AgentApi, base: string): Promise<number> {
   try {

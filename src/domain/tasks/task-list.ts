@@ -63,7 +63,7 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
 
 type Filters = ExpressionBuilder<Schema & { t: Schema["tasks"] }, "t">;
 
-/** A filter by lists of values, each of which must have the value of the column. */
+/** A filter by several lists of values: the value of the column must be in each list. */
 const inAll =
   (column: "t.ownerId" | "t.organizationId" | "t.status", type: "uuid" | "text") =>
   (eb: Filters, lists: ReadonlyArray<readonly string[]>) =>

@@ -91,7 +91,7 @@ function validationProblem({ validation }: ValueRules, value: string): string | 
   return Number(value) > max ? error || `Must be at most ${max}.` : undefined;
 }
 
-/** Returns the direction that a number takes although it must not; `undefined` if the change is allowed. */
+/** Returns the rule that a change of a monotonic parameter violates; `undefined` if the change is allowed. */
 export function monotonicProblem({ validation }: ValueRules, value: string, previous: string): string | undefined {
   const change = Number(value) - Number(previous);
   if (validation?.monotonic === "increasing" && change < 0)

@@ -19,7 +19,7 @@ export interface Snapshot {
   lastUsedAt: number;
 }
 
-/** Ids as a table. A single one is no array, for which Postgres would plan each execution. */
+/** Ids as the rows of a table. A single id is not passed as an array, for which Postgres would plan each execution. */
 const given = (ids: readonly string[]) =>
   ids.length === 1 ? sql<{ id: string }>`(select ${ids[0]}::text)` : sql<{ id: string }>`unnest(${ids}::text[])`;
 

@@ -76,8 +76,8 @@ export async function addUser(ctx: Context, { organizationIds: wanted, ...user }
     .values({ id, createdAt: now, updatedAt: now, ...user, createdBy: userIdOf(ctx.actor) ?? null })
     .returning(["id", "createdAt", "updatedAt", "scimVersion as version"])
     .executeTakeFirstOrThrow();
-  // After the user: the insert locks groups that count members, so that creations do not wait for each other's values
-  // while they hold such a lock.
+  // After the insert of the user: joining locks the groups that count the member, and a creation that waits for another
+  // one because of a unique value must not hold these locks.
   const organizationIds = await joinAsNew(ctx, id, wanted ?? null);
   const others = { ...(avatarUrl && { avatarUrl }), ...(status && status !== "active" && { status }) };
   const diff = diffOf(
@@ -126,8 +126,8 @@ async function firstPasswordProblem(
 const growth = { created: 0, counted: 100 };
 
 /**
- * Has Postgres count the tables of users after each tenfold growth. Statements are planned once, and those planned for a
- * small table read all of it; by itself, Postgres counts a table a minute after it has grown.
+ * Updates the statistics of the tables of users (ANALYZE) after each tenfold growth. Statements are planned once, and
+ * those planned for a small table read all of it. Postgres itself updates them about a minute after the growth.
  */
 function noteGrowth({ services }: Context): void {
   if (++growth.created < growth.counted) return;

@@ -16,8 +16,8 @@ const mostReports = 50;
 const mostVersions = 20;
 
 /**
- * The templates of which builds failed between two times, and of which no report of the week was sent. Builds count when they
- * were queued, which the index of the pages of jobs has.
+ * The templates with failed builds in a week for which no report was sent yet. A build belongs to the week in which it
+ * was queued, since the index of the pages of jobs has this time.
  */
 const unreported = ({ db }: Context, { start, end, week }: Week) =>
   db

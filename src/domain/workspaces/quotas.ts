@@ -56,7 +56,8 @@ export interface BuildCost {
 
 /**
  * Throws CONFLICT if a build exceeds the quota of the owner of its workspace. A build that costs less than the previous
- * one never does. Until the transaction ends, no other one decides about the owner: it must store the cost.
+ * one is always permitted. A lock makes other checks for this owner wait until the transaction ends: the caller must
+ * store the cost in the same transaction.
  */
 export async function requireQuota(ctx: Context, build: BuildCost): Promise<void> {
   const { workspaceId, ownerId, organizationId, cost, previous } = build;

@@ -15,11 +15,11 @@ import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
 enumType({ AgentLogLevel }, "Importance of a line of the log of an agent.", {
-  TRACE: "Every step.",
-  DEBUG: "For the search of faults.",
+  TRACE: "Details of every step.",
+  DEBUG: "Details for debugging.",
   INFO: "A normal event.",
-  WARN: "A condition that may become a fault.",
-  ERROR: "A fault.",
+  WARN: "A condition that may cause an error.",
+  ERROR: "An error.",
 });
 
 @Access({ readWith: "workspace_agent:read" })

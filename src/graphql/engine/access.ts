@@ -27,9 +27,10 @@ export interface AccessOptions {
    */
   byArguments?: DemandOf<never>;
   /**
-   * Which kinds of credentials the root field takes. Default: all of users, and none of machines. What would outlive or
-   * outgrow a key (passwords, email addresses, ways to sign in) takes a session, and no keys and sessions take an
-   * OAuth2 access token. Machines have no scopes: what they may do, the domain verb decides by their kind and id.
+   * The kinds of credentials that the root field accepts. Default: all kinds of users, none of machines. Changes with
+   * which a key could get lasting or wider access (passwords, email addresses, ways to sign in) require a session, and
+   * changes of keys and sessions accept no OAuth2 access tokens. Machines have no scopes: the function of the domain
+   * decides by their kind and id what they may do.
    */
   openTo?: readonly Caller[];
   /** Whether the credential of a user counts as no credential, not as a wrong one: for root fields of machines. */

@@ -118,7 +118,10 @@ function definitionIn(document: DocumentNode, name: string | undefined): Operati
 
 type Execution = (ctx: Context, variables: Variables, root?: unknown) => Result | Promise<Result>;
 
-/** Runs an operation by `first`, and from the second time on by what `choose` returns then: most documents come once. */
+/**
+ * Runs an operation with `first` the first time, and with the result of `choose` from the second time on. Most
+ * documents are sent only once, so no faster execution is prepared for them.
+ */
 function afterFirst(first: Execution, choose: () => Execution): Execution {
   let runs = 0;
   let execution = first;

@@ -195,7 +195,7 @@ export class ExternalAuthResolver {
   @Query(() => ExternalAuthObject, {
     nullable: true,
     description:
-      "Returns what the caller has at a provider. Refreshes an expired access token and validates it. Fails with UNAVAILABLE if the provider does and there is no recent result.",
+      "Returns the caller's linked account at a provider and its state. Refreshes an expired access token and validates it. Fails with UNAVAILABLE if the provider fails and there is no recent result.",
   })
   externalAuth(
     @Arg("id", { description: "ID of the provider, in any letter case." }) id: string,

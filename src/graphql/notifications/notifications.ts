@@ -106,9 +106,9 @@ const InboxEventType = createUnionType({
 
 @InputType("InboxFilter", { description: "Selects notifications of an inbox. Absent fields match all." })
 export class InboxFilterInput {
-  @Field(() => [UUID], { nullable: true, description: "IDs that are all among its targets. At most 100." })
+  @Field(() => [UUID], { nullable: true, description: "Notifications that have all of these targets. At most 100." })
   targets?: string[];
-  @Field(() => [UUID], { nullable: true, description: "IDs of templates, one of which it has. At most 100." })
+  @Field(() => [UUID], { nullable: true, description: "Notifications of any of these templates. At most 100." })
   templates?: string[];
   @Field(() => ReadStatus, { nullable: true, description: "Its read status. Default: ALL." })
   readStatus?: ReadStatus;
@@ -127,7 +127,7 @@ export class SendCustomNotificationInput {
   @Field({
     nullable: true,
     description:
-      "Of requests with the same key within 24 hours, one is carried out; the key with other content is a CONFLICT. At most 255 characters.",
+      "A key that identifies the request. A repeated request with the same key and content has no effect for 24 hours; one with other content fails with CONFLICT. At most 255 characters.",
   })
   idempotencyKey?: string;
 }

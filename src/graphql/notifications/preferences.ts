@@ -32,7 +32,7 @@ export class NotificationPreferenceType implements PreferenceRow {
 @InputType({ description: "A decision about the notifications of a template." })
 export class NotificationChoiceInput implements Choice {
   @Field({ description: "ID of the template." }) template!: string;
-  @Field({ description: "Whether to receive none. Has no effect on mandatory templates." })
+  @Field({ description: "Whether to disable these notifications. Has no effect on mandatory templates." })
   disabled!: boolean;
 }
 

@@ -62,7 +62,7 @@ function parametersOf(name: string, description: string): ClassType<Authorizatio
     @Field(() => [String], {
       nullable: true,
       description:
-        "Names of parameters in the protocol that the request has more than once, other than `resource`: it fails. The server sets it for REST.",
+        "Names of protocol parameters, other than `resource`, that were sent more than once; the request then fails. For REST requests, the server sets this field.",
     })
     repeatedParameters?: string[];
   }

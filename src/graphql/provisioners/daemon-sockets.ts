@@ -28,7 +28,7 @@ const largestMessage = 4 * 1024 * 1024;
 const interval = 20_000;
 const mostMissed = 3;
 
-/** Milliseconds for which a message counts as the last one. */
+/** Minimum milliseconds between two records that a daemon was heard of. */
 const recently = 10_000;
 
 /** The operations of daemons. */

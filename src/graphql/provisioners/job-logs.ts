@@ -27,7 +27,7 @@ import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "./provisioner-jobs.js";
 
-enumType({ ProvisionerLogLevel }, "Weight of a line of a log, in ascending order.", {
+enumType({ ProvisionerLogLevel }, "Severity of a log line, in ascending order.", {
   TRACE: "Details for the developers of a provisioner.",
   DEBUG: "Details for the authors of templates.",
   INFO: "Progress.",
@@ -48,7 +48,7 @@ export class ProvisionerJobLogType implements JobLogRow {
   @Field(() => Int, { description: "Place of the line in the log: greater than those of all lines before." })
   sequence!: number;
   @Field(() => DateTime, { description: "When it was written, by the clock of the daemon." }) createdAt!: string;
-  @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
+  @Field(() => ProvisionerLogLevel, { description: "Severity of the line." }) level!: ProvisionerLogLevel;
   @Field(() => ProvisionerLogSource, { description: "The source of the line." }) source!: ProvisionerLogSource;
   @Field({ description: "The step of the job, named by the daemon; empty if it names none." })
   stage!: string;

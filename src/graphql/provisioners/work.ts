@@ -43,7 +43,7 @@ class LogEntryInput implements LogEntry {
   })
   sequence!: number;
   @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
-  @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
+  @Field(() => ProvisionerLogLevel, { description: "Severity of the line." }) level!: ProvisionerLogLevel;
   @Field(() => ProvisionerLogSource, { description: "The source of the line." }) source!: ProvisionerLogSource;
   @Field({ description: "The step of the job, at most 128 characters." }) stage!: string;
   @Field({ description: "The text, at most 4096 bytes." }) output!: string;

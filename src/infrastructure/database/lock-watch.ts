@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 
-/** Milliseconds between looks, and that others may wait until then. Their wait is less than a second altogether. */
+/** Milliseconds between checks, and maximum wait of other sessions at a check. In all, they wait less than a second. */
 const interval = 100;
 const longestWait = 400;
 

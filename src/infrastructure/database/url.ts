@@ -153,7 +153,7 @@ function readTls(
   faults: string[],
 ): (host: string) => Array<ConnectionOptions | false> {
   const root = parameter("sslrootcert");
-  // Who names a root certificate wants the server to be verified. libpq would fall back to clear text.
+  // With a root certificate, the server is verified by default. The default of libpq can fall back to clear text.
   const mode = (parameter("sslmode") ?? (parameter("ssl") ? "require" : root ? "verify-full" : "prefer")) as SslMode;
   if (!sslModes.includes(mode)) faults.push("has an invalid value of sslmode");
   if (mode === "verify-ca" && !root) faults.push("must have the parameter sslrootcert if sslmode is verify-ca");

@@ -73,7 +73,10 @@ export class AppChecks {
     else if (this.#isOverdue(app)) app.health = "UNHEALTHY";
   }
 
-  /** Whether an app has failed for long enough: in checks, or since the start, which has more of them. */
+  /**
+   * Whether an app has failed for long enough: `threshold` checks in a row, or, before its first result, for the time
+   * of as many intervals, since checks are more frequent then.
+   */
   #isOverdue({ health, failures, threshold, began, interval }: Watched): boolean {
     return health === undefined ? Date.now() - began >= threshold * interval : failures >= threshold;
   }

@@ -7,7 +7,10 @@ import { StringDecoder } from "node:string_decoder";
 const chunkBytes = 64 * 1024;
 /** Bytes of a file from which it is emptied once it was read. */
 const emptiedBytes = 1024 ** 2;
-/** Unread bytes from which only the first and the last are read, while the command runs, and once it has ended. */
+/**
+ * Maximum unread bytes, while the command runs and once it has ended. If there are more, only the first and the last
+ * chunk are read.
+ */
 const [mostUnread, mostAtEnd] = [8 * 1024 ** 2, 1024 ** 2];
 
 /** Opens an output file for a command to append to. The caller closes the descriptor. */
@@ -23,7 +26,7 @@ export class Lines {
   /** Whether the line was too long, and its rest is skipped. */
   #isCut = false;
 
-  /** Of a line that is longer than `limit`, in characters, the first ones are given, one more than the limit. */
+  /** Of a line with more than `limit` characters, `onLine` receives only the first `limit` + 1. */
   constructor(
     private readonly onLine: (line: string) => void,
     private readonly limit = 4096,

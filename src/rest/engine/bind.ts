@@ -226,7 +226,10 @@ function checkRepeated(name: string, repeated: unknown, value: string, problems:
   if (repeated != null && !isSame) problems.add(name, "Must be the same as in the path.");
 }
 
-/** A query parameter: empty is absent, unless it is kept, twice is a fault unless it is a list, text becomes what the type reads. */
+/**
+ * A query parameter. An empty value counts as absent unless `keepsEmpty`, a repeated parameter is a fault unless it is
+ * a list, and text is converted to the type.
+ */
 function fromQuery(variable: Variable, read: Reader, keepsEmpty = false): Source {
   const { name, type } = variable;
   const isList = isListType(getNullableType(type));
