@@ -406,6 +406,89 @@ describe("versions of templates", () => {
     expect(JSON.stringify(failure.errors)).to.not.include("secret-word");
   });
 
+  it("show their parameters and presets to all who may use them, and the rest of the document to readers of files", async () => {
+    const parameters = [
+      {
+        name: "size",
+        display_name: "Size",
+        description: "How large it is.",
+        icon: "/size.png",
+        default: "small",
+        mutable: false,
+        options: [
+          { name: "Small", value: "small", description: "Cheap." },
+          { name: "Large", value: "large" },
+        ],
+      },
+      {
+        name: "count",
+        type: "number",
+        default: 2,
+        validation: { min: 1, max: 9.5, monotonic: "increasing", error: "No." },
+      },
+      { name: "zones", type: "list", validation: undefined },
+      { name: "reset", type: "bool", default: false, ephemeral: true },
+      { name: "label", default: "a", validation: { regex: "^[a-z]+$" } },
+    ];
+    const presets = [{ name: "one", parameters: { zones: ["a"] } }];
+    const document = { ...echo, parameters, presets };
+    const [member, outsider] = [await w().user("using"), await w().user("outsider", [(await w().organization()).id])];
+    const { id, version } = await makeTemplate(w(), { document });
+    const closed = await makeTemplate(w(), { document, everyoneCanUse: false });
+    const read = `query($id: UUID!) { templateVersion(id: $id) {
+      parameters { name displayName description icon type defaultValue isMutable isEphemeral
+        options { name value description icon } validation { regex error min max monotonic } }
+      presets { name parameters { name value } } } }`;
+    const { templateVersion: seen } = await w().as(member).graphql(read, { id: version });
+    const plain = { displayName: "", description: "", icon: "", isMutable: true, isEphemeral: false, options: [] };
+    const none = { regex: "", error: "", min: null, max: null, monotonic: null };
+    expect(seen.parameters).to.deep.equal([
+      {
+        name: "size",
+        displayName: "Size",
+        description: "How large it is.",
+        icon: "/size.png",
+        type: "STRING",
+        defaultValue: "small",
+        isMutable: false,
+        isEphemeral: false,
+        options: [
+          { name: "Small", value: "small", description: "Cheap.", icon: "" },
+          { name: "Large", value: "large", description: "", icon: "" },
+        ],
+        validation: null,
+      },
+      {
+        ...plain,
+        name: "count",
+        type: "NUMBER",
+        defaultValue: "2",
+        validation: { ...none, error: "No.", min: 1, max: 9.5, monotonic: "INCREASING" },
+      },
+      { ...plain, name: "zones", type: "LIST", defaultValue: null, validation: null },
+      { ...plain, name: "reset", type: "BOOL", defaultValue: "false", isEphemeral: true, validation: null },
+      { ...plain, name: "label", type: "STRING", defaultValue: "a", validation: { ...none, regex: "^[a-z]+$" } },
+    ]);
+    expect(seen.presets).to.deep.equal([{ name: "one", parameters: [{ name: "zones", value: '["a"]' }] }]);
+
+    const scoped = async (...scopes: string[]) => w().as(await w().scoped(member, ...scopes));
+    const { templateVersion: narrow } = await (await scoped("template:read")).graphql(read, { id: version });
+    expect(narrow).to.deep.equal(seen);
+    // Another scope leads to the version, but not to what it says.
+    const throughTemplate = `{ template(id: "${id}") { activeVersion { parameters { name } } } }`;
+    expect((await (await scoped("workspace:read")).failure(throughTemplate)).code).to.equal("FORBIDDEN");
+    for (const [client, hidden] of [
+      [w().as(member), closed.version],
+      [w().as(outsider), version],
+    ] as const)
+      expect((await client.failure(read, { id: hidden })).code).to.equal("NOT_FOUND");
+    const use = `mutation($input: UpdateTemplateAclInput!) { updateTemplateAcl(input: $input) { __typename } }`;
+    const userPerms = [{ id: member.id, role: "use" }];
+    await owner().graphql(use, { input: { templateId: closed.id, userPerms } });
+    const { templateVersion: shared } = await w().as(member).graphql(read, { id: closed.version });
+    expect(shared).to.deep.equal(seen);
+  });
+
   it("have presets, and are tried out with parameters", async () => {
     const document = {
       ...echo,

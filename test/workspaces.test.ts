@@ -17,7 +17,7 @@ import {
   stop,
   templateOf,
 } from "./support/builds.js";
-import { world } from "./support/world.js";
+import { type Person, world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
 
@@ -32,6 +32,41 @@ const withParameters = boxOf(0, {
 
 describe("workspaces", () => {
   const w = world();
+
+  it("are outdated while their latest build has another version than the active one", async () => {
+    const [ada, eve] = await w().users("ada", "eve");
+    const template = await templateOf(w(), boxOf());
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    const outdated = async (person: Pick<Person, "token"> = ada!): Promise<boolean> =>
+      (await w().as(person).graphql(`{ workspace(id: "${workspace.id}") { isOutdated } }`)).workspace.isOutdated;
+    expect(await outdated()).to.equal(false);
+    const next = await addVersion(w(), template.id, boxOf());
+    expect(await outdated(), "a version that is not active").to.equal(false);
+    await setTemplate(w(), template.id, { active_version_id: next.id });
+    expect(await outdated()).to.equal(true);
+    expect(await outdated(w().owner), "for administrators as well").to.equal(true);
+    const list = await w().as(ada!).graphql("{ workspaces { nodes { id isOutdated } } }");
+    expect(list.workspaces.nodes).to.deep.equal([{ id: workspace.id, isOutdated: true }]);
+    const query = `{ workspace(id: "${workspace.id}") { isOutdated } }`;
+    expect((await w().as(eve!).failure(query)).code).to.equal("NOT_FOUND");
+    expect(
+      (
+        await w()
+          .as(await w().scoped(ada!, "template:read"))
+          .failure(query)
+      ).code,
+    ).to.equal("FORBIDDEN");
+    expect(await outdated(await w().scoped(ada!, "workspace:read"))).to.equal(true);
+
+    const stopped = await w().as(ada!).graphql(stop, { workspace: workspace.id });
+    await doBuild(w(), stopped.stopWorkspace.workspaceBuild.id);
+    expect(await outdated(), "a stop keeps the version").to.equal(true);
+    const updated = await w()
+      .as(ada!)
+      .graphql(start, { input: { workspace: workspace.id, templateVersionId: next.id } });
+    await doBuild(w(), updated.startWorkspace.workspaceBuild.id);
+    expect(await outdated()).to.equal(false);
+  });
 
   it("are created with a first build, and run when a daemon has completed it", async () => {
     const [ada] = await w().users("ada");

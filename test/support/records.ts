@@ -309,7 +309,18 @@ const proxies = ({ n, own, first }: Records) => ({
 /** Templates with an active version each, and further versions, presets, and access of the first one. */
 function templates({ n, own, first }: Records) {
   const [organization_id, template_id, creator_id] = [first("organization"), first("template"), own("user")];
-  const content = { schema: "steward.template/1", provisioner: "echo", tags: {}, variables: [], parameters: [] };
+  const content = { schema: "steward.template/1", provisioner: "echo", tags: {}, variables: [] };
+  const options = named(n).map((name) => ({ name, value: name, description: "", icon: "" }));
+  const rules = {
+    type: "string",
+    description: "",
+    icon: "",
+    display_name: "",
+    mutable: true,
+    ephemeral: false,
+    options,
+  };
+  const parameters = named(n).map((name) => ({ ...rules, name }));
   const version = (kind: string, of: string) => ({
     ...times,
     id: own(kind),
@@ -328,7 +339,7 @@ function templates({ n, own, first }: Records) {
         id: own("document"),
         organization_id,
         sha256: bytesOf(own("document")),
-        content: { ...content, presets: [], resources: [] },
+        content: { ...content, parameters, presets: [], resources: [] },
       },
     ],
     templates: [

@@ -132,6 +132,15 @@ export class World {
   /** Begins a session of a user without its password, which would be hashed slowly. */
   session = (userId: string): Promise<string> => sessionOf(this.app, userId);
 
+  /** Creates an API token of a user with some scopes only. */
+  scoped = async (person: Pick<Person, "token">, ...scopes: string[]): Promise<Pick<Person, "token">> => {
+    const { createApiKey } = await this.as(person).graphql(
+      `mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { token } }`,
+      { input: { name: `narrow-${++this.#made}`, scopes } },
+    );
+    return { token: createApiKey.token };
+  };
+
   /** Creates members of the default organization, each signed in. Names get a numeric suffix. */
   users = (...names: string[]): Promise<Person[]> => Promise.all(names.map((name) => this.user(name)));
 

@@ -20,9 +20,10 @@ import {
 import { hasReferences, referenceFaults, referenceName, templatesIn } from "./references.js";
 import {
   largestTogether,
-  parameterTypes,
+  MonotonicDirection,
   patternProblem,
   sizeOf,
+  TemplateParameterKind,
   textOf,
   typeProblem,
   valueProblem,
@@ -132,7 +133,7 @@ export type DocumentVariable = z.output<typeof variable>;
 const parameterMembers = z.strictObject({
   name: inputName,
   ...described,
-  type: z.prefault(z.enum(parameterTypes), "string"),
+  type: z.prefault(z.enum(TemplateParameterKind), "string"),
   /** Absent if a value is required. */
   default: z.optional(z.unknown()),
   mutable: z.prefault(z.boolean(), true),
@@ -146,7 +147,7 @@ const parameterMembers = z.strictObject({
       error: description,
       min: z.optional(z.number()),
       max: z.optional(z.number()),
-      monotonic: z.optional(z.enum(["increasing", "decreasing"])),
+      monotonic: z.optional(z.enum(MonotonicDirection)),
     }),
   ),
 });

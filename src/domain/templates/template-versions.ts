@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Expression, InferResult } from "kysely";
+import { type Expression, type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { authorize, may, sees } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
@@ -9,7 +9,7 @@ import { anyOf, now, rowById } from "../kernel/queries.js";
 import { defineListOfEach, time } from "../kernel/lists.js";
 import type { Page, PageArguments } from "../kernel/paging.js";
 import { type JobRow, jobsByIds } from "../provisioners/provisioner-jobs.js";
-import type { TemplateDocument } from "./template-documents.js";
+import type { DocumentParameter, TemplateDocument } from "./template-documents.js";
 import { aclOfCaller, type TemplateRow, templatesById } from "./templates.js";
 
 const versions = (db: Db) =>
@@ -117,4 +117,19 @@ export async function documentsById(ctx: Context, ids: readonly string[]): Promi
     .execute();
   const found = new Map(rows.map(({ id, content }) => [id, content]));
   return ids.map((id) => found.get(id)!);
+}
+
+/** The parameters of a version, in the order of its document. Checks no permission: the version does. */
+export const parametersOf = (ctx: Context, { documentId }: VersionRow): Promise<DocumentParameter[]> =>
+  ctx.load(parametersByDocument, documentId);
+
+/** Batch read of the parameters of documents. The rest of a document may be secret. */
+async function parametersByDocument(ctx: Context, ids: readonly string[]): Promise<DocumentParameter[][]> {
+  const rows = await ctx.db
+    .selectFrom("templateDocuments")
+    .where("id", "=", anyOf(ids))
+    .select(["id", sql<DocumentParameter[]>`content -> 'parameters'`.as("parameters")])
+    .execute();
+  const found = new Map(rows.map(({ id, parameters }) => [id, parameters]));
+  return ids.map((id) => found.get(id) ?? []);
 }

@@ -2,10 +2,16 @@ import { RE2JS, RE2JSException } from "re2js";
 import { quote } from "../kernel/errors.js";
 import { textProblem } from "../kernel/text.js";
 
-/** The types of variables, and with `list` those of parameters. */
+/** The types of parameters. Variables have all but the last. */
+export const TemplateParameterKind = { STRING: "string", NUMBER: "number", BOOL: "bool", LIST: "list" } as const;
+export type TemplateParameterKind = (typeof TemplateParameterKind)[keyof typeof TemplateParameterKind];
+export type ValueType = TemplateParameterKind;
+
 export const variableTypes = ["string", "number", "bool"] as const;
-export const parameterTypes = [...variableTypes, "list"] as const;
-export type ValueType = (typeof parameterTypes)[number];
+
+/** How a number may change from one build to the next. */
+export const MonotonicDirection = { INCREASING: "increasing", DECREASING: "decreasing" } as const;
+export type MonotonicDirection = (typeof MonotonicDirection)[keyof typeof MonotonicDirection];
 
 /** The rules for the values of a parameter besides its type. */
 export interface ValueRules {
@@ -21,7 +27,7 @@ export interface Validation {
   error: string;
   min?: number | undefined;
   max?: number | undefined;
-  monotonic?: "increasing" | "decreasing" | undefined;
+  monotonic?: MonotonicDirection | undefined;
 }
 
 /** Maximum length of a value in bytes. */

@@ -10,6 +10,7 @@ import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { enqueueJob, priorities } from "../provisioners/provisioner-jobs.js";
 import { scoped, type Tags } from "../provisioners/tags.js";
+import { templatesById } from "../templates/templates.js";
 import { taskBuildStarts } from "../tasks/workspace-events.js";
 import { updateTaskStatusOf } from "../tasks/task-status.js";
 import { buildStatus, isOpen, type WorkspaceTransition } from "./build-status.js";
@@ -85,6 +86,23 @@ export type BuildRow = InferResult<ReturnType<typeof builds>>[number];
 export async function buildsByIds(ctx: Context, ids: readonly string[]): Promise<Array<BuildRow | undefined>> {
   const rows = await builds(ctx.db).where("b.id", "=", anyOf(ids)).execute();
   return rowById(rows, ids);
+}
+
+/**
+ * Whether the latest build of a workspace has another version than the active one of its template. Checks no permission:
+ * the workspace does.
+ */
+export async function isOutdated(
+  ctx: Context,
+  { latestBuildId, templateId }: Pick<WorkspaceRow, "latestBuildId" | "templateId">,
+): Promise<boolean> {
+  if (latestBuildId === null) return false;
+  const [build, template] = await Promise.all([
+    ctx.load(buildsByIds, latestBuildId),
+    ctx.load(templatesById, templateId),
+  ]);
+  const active = template?.activeVersionId ?? null;
+  return active !== null && build?.versionId !== active;
 }
 
 /** Finds a build of a workspace that the caller may read. Throws NOT_FOUND. */

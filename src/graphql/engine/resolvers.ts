@@ -62,6 +62,7 @@ import { TaskChangesResolver } from "../tasks/task-changes.js";
 import { TaskInputsResolver, TasksResolver } from "../tasks/tasks.js";
 import { TemplateAclResolver } from "../templates/acl.js";
 import { TemplateChangesResolver } from "../templates/template-changes.js";
+import { ParametersOfVersionsResolver, TemplateParametersResolver } from "../templates/template-parameters.js";
 import { TemplateVersionChangesResolver } from "../templates/version-changes.js";
 import { TemplatesResolver } from "../templates/templates.js";
 import {
@@ -161,6 +162,8 @@ export const resolvers: Function[] = [
   TasksResolver,
   TemplateAclResolver,
   TemplateChangesResolver,
+  TemplateParametersResolver,
+  ParametersOfVersionsResolver,
   TemplatePresetsResolver,
   TemplateVersionChangesResolver,
   TemplateVersionsResolver,

@@ -6,6 +6,7 @@ import type { Page } from "../../domain/kernel/paging.js";
 import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
+import { isOutdated } from "../../domain/workspaces/builds.js";
 import {
   listWorkspaces,
   type WorkspaceFilter,
@@ -142,6 +143,14 @@ export class WorkspacesResolver {
   @FieldResolver(() => Boolean, { description: "Whether it is a prebuilt workspace that no user has claimed." })
   isPrebuild(@Root() { prebuiltPresetId }: WorkspaceRow): boolean {
     return prebuiltPresetId !== null;
+  }
+
+  @FieldResolver(() => Boolean, {
+    description:
+      "Whether its latest build has another version than the active one of its template. A start with that version ends it.",
+  })
+  isOutdated(@Root() workspace: WorkspaceRow, @Ctx() ctx: Context): Promise<boolean> {
+    return isOutdated(ctx, workspace);
   }
 
   @FieldResolver(() => PublicUserType, { description: "User who owns the workspace." })
