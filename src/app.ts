@@ -64,6 +64,7 @@ import { actorOf } from "./http/credentials.js";
 import { browserPages, routePages } from "./pages/index.js";
 import { routeDaemons } from "./rest/provisioner-daemons.js";
 import { errorsByPath, routeRows } from "./rest/index.js";
+import { routeDocumentSchemas } from "./rest/document-schemas.js";
 import { routeInitScripts } from "./rest/init-scripts.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
 import { graphiqlPage } from "./pages/explorer.js";
@@ -233,6 +234,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   routeDaemons(routes, services, contextOf, daemonSockets);
   routeRows(routes, services, schema, contextOf, browsers);
   routeInitScripts(routes, services);
+  routeDocumentSchemas(routes, services);
   const seals = new Seals(services);
   routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
   const graphqlRouter = routes.of(graphqlPath);

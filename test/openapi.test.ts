@@ -30,8 +30,8 @@ describe("the OpenAPI description", () => {
     expect(ids).to.have.length(new Set(ids).size);
   });
 
-  it("describes routes that are not rows: the socket of provisioner daemons, and the script of external agents", async () => {
-    const [serve, script] = described.plain;
+  it("describes routes that are not rows: for provisioner daemons, external agents, and editors", async () => {
+    const [serve, script, editors] = described.plain;
     expect(serve!.name).to.equal("GET /api/v2/organizations/{organization}/provisionerdaemons/serve");
     expect(script!.name).to.equal("GET /api/v2/init-script/{os}/{arch}");
     const { responses, components } = { ...serve!.operation, ...described.document };
@@ -52,6 +52,12 @@ describe("the OpenAPI description", () => {
       });
     }
     expect((await w().nobody.get("/api/v2/init-script/linux/other")).status).to.equal(404);
+    const [type] = Object.keys(editors!.operation.responses[200]!.content!);
+    const served = await w().nobody.get(editors!.name.split(" ")[1]!);
+    expect({ status: served.status, type: served.headers.get("content-type")?.split(";")[0] }).to.deep.equal({
+      status: 200,
+      type,
+    });
   });
 
   it("gives each operation texts, a tag with a text, its parameters, and its statuses", () => {

@@ -1,4 +1,5 @@
 // Template documents, parameters, and reported resources, as the domain checks them: without a server.
+import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { Problems, type Validation } from "../src/domain/kernel/errors.js";
@@ -10,6 +11,7 @@ import {
 import { type ParameterSources, resolveParameters } from "../src/domain/templates/parameters.js";
 import { patternProblem, sizeOf } from "../src/domain/templates/values.js";
 import { parseReported } from "../src/domain/templates/reported-versions.js";
+import { withReference } from "../tools/emit-reference.js";
 
 const example = {
   schema: "steward.template/1",
@@ -38,6 +40,12 @@ const example = {
     },
   ],
 };
+
+/** A part of the JSON Schema. */
+interface Described {
+  properties?: Record<string, Described>;
+  items?: Described;
+}
 
 const echo = { schema: "steward.template/1", provisioner: "echo" };
 const agent = { name: "main", os: "linux", arch: "amd64" };
@@ -332,6 +340,28 @@ describe("template documents", () => {
       { ...echo, parameters: Array.from({ length: 101 }, (_, n) => ({ name: `p${n}` })) },
     ])
       expect(isValid(document), JSON.stringify(document)).to.equal(false);
+  });
+
+  it("have a reference, which is what npm run reference writes, and an example in it that is valid", () => {
+    const page = readFileSync("docs/template-documents.md", "utf8");
+    expect(withReference(page)).to.equal(page);
+    const [, shown] = /```json\n([^]*?)```/.exec(page)!;
+    expect(faultsOf(JSON.parse(shown!))).to.deep.equal([]);
+    const { properties } = documentJsonSchema() as unknown as Described;
+    // Every member has a section of its own, or a row in one.
+    const membersOf = ({ properties: members = {}, items }: Described): string[] =>
+      Object.entries({ ...members, ...items?.properties }).flatMap(([name, each]) => [name, ...membersOf(each)]);
+    // Tags are a map, whose row says what `scope` is.
+    for (const name of membersOf({ properties: { ...properties, tags: {} } }))
+      expect(page).to.include(`| \`${name}\` |`);
+    expect(page).to.include("### `resources[].agents[].apps[].healthcheck`");
+  });
+
+  it("may name the JSON Schema for editors, which is not stored", () => {
+    const $schema = "http://localhost:3000/schemas/steward.template-1.json";
+    expect(parsed({ $schema, ...echo })).to.deep.equal(parsed(echo));
+    expect(parsed({ $schema, ...echo })).to.not.have.property("$schema");
+    expect(fieldsOf({ $schema: 5, ...echo })).to.deep.equal(["document.$schema"]);
   });
 
   it("survive any value in any place", () => {

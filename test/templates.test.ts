@@ -1,4 +1,5 @@
 // Templates and their versions: how they are created, imported, listed, changed, and deleted.
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { taskDocument } from "./support/tasks.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
@@ -487,6 +488,24 @@ describe("versions of templates", () => {
     await owner().graphql(use, { input: { templateId: closed.id, userPerms } });
     const { templateVersion: shared } = await w().as(member).graphql(read, { id: closed.version });
     expect(shared).to.deep.equal(seen);
+  });
+
+  it("have the JSON Schema of their documents for editors of any origin, without a credential", async () => {
+    const path = "/schemas/steward.template-1.json";
+    const { status, headers, body } = await w().nobody.get(path, { Origin: "https://editor.example.com" });
+    expect(status).to.equal(200);
+    expect(headers.get("content-type")).to.match(/^application\/schema\+json/);
+    expect(headers.get("access-control-allow-origin")).to.equal("*");
+    const schema = body;
+    expect(schema.$id).to.equal(`${w().app.services.config.accessUrl}${path}`);
+    const isValid = new Ajv2020({ strict: true }).compile(schema);
+    const document = { $schema: schema.$id, ...taskDocument("http://127.0.0.1:1") };
+    expect(isValid(document), JSON.stringify(isValid.errors)).to.equal(true);
+    expect(isValid({ ...document, color: "red" })).to.equal(false);
+    const { id } = await makeTemplate(w(), { document });
+    expect(id).to.be.a("string");
+    expect((await w().nobody.get("/schemas/steward.template-2.json")).status).to.equal(404);
+    expect((await w().nobody.post(path)).status).to.equal(405);
   });
 
   it("have presets, and are tried out with parameters", async () => {

@@ -18,6 +18,7 @@ const readable =
  */
 const forAll: ReadonlyArray<readonly [path: RegExp, methods: string]> = [
   [/^\/\.well-known\//, "GET, HEAD"],
+  [/^\/schemas\//, "GET, HEAD"],
   [/^\/oauth2\/(register|tokens|revoke|introspect|device_authorization)$/, "POST"],
   [/^\/oauth2\/clients\/[^/]+$/, "GET, HEAD, PUT, DELETE"],
 ];

@@ -1,4 +1,5 @@
 // The entries of `/openapi.json` for the routes that are not rows: they run no GraphQL operation.
+import { documentSchemaPath } from "../domain/templates/template-documents.js";
 import type { Json } from "./engine/openapi/schemas.js";
 
 const failure = (name: string): Json => ({ $ref: `#/components/responses/${name}` });
@@ -93,8 +94,25 @@ Node 22 or newer, with the token in the environment variable \`STEWARD_AGENT_TOK
   },
 };
 
+const documentSchema: Json = {
+  operationId: "GetTemplateDocumentSchema",
+  summary: "Get the JSON Schema of template documents",
+  description: `The JSON Schema of the format \`steward.template/1\`, for editors. The server checks more than it says, such as the
+rules of values that depend on each other.`,
+  tags: ["Templates"],
+  security: [],
+  responses: {
+    200: {
+      description: "A JSON Schema of draft 2020-12.",
+      content: { "application/schema+json": { schema: { type: "object" } } },
+    },
+    ...always,
+  },
+};
+
 /** The paths with their descriptions. */
 export const plainRoutes: Readonly<Record<string, Json>> = {
   "/api/v2/organizations/{organization}/provisionerdaemons/serve": { get: serve },
   "/api/v2/init-script/{os}/{arch}": { get: initScript },
+  [documentSchemaPath]: { get: documentSchema },
 };

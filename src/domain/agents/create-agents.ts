@@ -5,7 +5,7 @@ import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { insertAll } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import type { DocumentAgent, DocumentApp, DocumentResource, DocumentScript } from "../templates/template-documents.js";
+import type { DocumentAgent, DocumentApp, DocumentResource, DocumentScript } from "../templates/document-resources.js";
 import { machineHint } from "../tokens/machines.js";
 import { AppHealth } from "./agent-apps.js";
 import { newAgentToken } from "./agent-tokens.js";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, Problems } from "../kernel/errors.js";
-import { dailyCostOf, type TemplateDocument } from "../templates/template-documents.js";
+import { dailyCostOf } from "../templates/document-resources.js";
+import type { TemplateDocument } from "../templates/template-documents.js";
 import { parseReported } from "../templates/reported-versions.js";
 import { findReportedBuild, storeBuild, type StoredResources, storeResources } from "../workspaces/reported-builds.js";
 import { failForQuota, type Leased, leaseLost, lockRunning, renewedLease } from "./leases.js";

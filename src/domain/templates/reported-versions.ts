@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Problems } from "../kernel/errors.js";
 import { isObject } from "../kernel/objects.js";
-import { type DocumentResource, parseReportedResources, type TemplateDocument } from "./template-documents.js";
+import type { DocumentResource } from "./document-resources.js";
+import { parseReportedResources, type TemplateDocument } from "./template-documents.js";
 import { isRenderingOf, isTemplate } from "./references.js";
 
 /** The resources of a document that builds of a transition have. Deletions have none. */

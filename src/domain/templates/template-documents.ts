@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { type Problems, quote } from "../kernel/errors.js";
+import { type Problems } from "../kernel/errors.js";
 import { isDeeper, isObject } from "../kernel/objects.js";
-import { displayNameProblem, iconProblem, isStorable, proseProblem, textProblem, urlProblem } from "../kernel/text.js";
+import { isStorable, textProblem } from "../kernel/text.js";
 import {
   addFault,
   converted,
@@ -13,11 +13,23 @@ import {
   prose,
   storable,
   text,
-  type TextRule,
   validated,
   whole,
 } from "../kernel/validation.js";
-import { hasReferences, referenceFaults, referenceName, templatesIn } from "./references.js";
+import {
+  addRepeated,
+  described,
+  description,
+  entriesOf,
+  flag,
+  label,
+  means,
+  most,
+  orEmpty,
+  unique,
+} from "./document-members.js";
+import { checkResources, type DocumentAgent, resourceOf } from "./document-resources.js";
+import { referenceFaults, referenceName, templatesIn } from "./references.js";
 import {
   largestTogether,
   MonotonicDirection,
@@ -37,70 +49,10 @@ import {
 const largest = 256 * 1024;
 const deepest = 32;
 
-/** Maximum number of entries. */
-const most = {
-  resources: 100,
-  agents: 20,
-  parameters: 100,
-  presets: 50,
-  apps: 50,
-  scripts: 50,
-  tags: 20,
-  others: 100,
-} as const;
-
-/** Credits per day. */
-const mostCost = 2_147_483_647;
-
-/** Seconds. */
-const day = 86_400;
-
-const labelRule = "Must be 1 to 64 characters without white space at the edges.";
-
-/** Names of presets, resources, and options. */
-const label = text((found) => (found === "" || displayNameProblem(found) !== undefined ? labelRule : undefined));
-
-/** Names of agents and slugs of apps. */
-const slug = matching(
-  /^(?=.{1,32}$)[a-z0-9]+(-[a-z0-9]+)*$/,
-  "Must be 1 to 32 lower-case letters, digits and single hyphens between them.",
-);
-
 const inputName = matching(
   referenceName,
   "Must be 1 to 64 letters, digits, hyphens and underscores that do not begin with a digit or hyphen.",
 );
-
-const flag = z.prefault(z.boolean(), false);
-const orEmpty = (schema: z.ZodMiniString<string>) => z.prefault(schema, "");
-const entriesOf = <Entry extends z.ZodMiniType>(schema: z.ZodMiniArray<Entry>) => z.prefault(schema, []);
-
-const displayName = orEmpty(text(displayNameProblem));
-const description = orEmpty(prose(1000));
-const icon = orEmpty(text(iconProblem));
-
-/** Members of everything that people choose from. */
-const described = { description, icon, display_name: displayName };
-
-/** Adds a fault for each entry of a list whose name another one has. */
-const unique =
-  <Name extends string>(name: Name) =>
-  (payload: Payload<Array<Record<Name, string>>>): void =>
-    addRepeated(payload, payload.value, name);
-
-function addRepeated<Name extends string>(
-  payload: Payload<unknown>,
-  entries: ReadonlyArray<Record<Name, string>>,
-  name: Name,
-  ...path: PropertyKey[]
-): void {
-  const taken = new Set<string>();
-  for (const [index, { [name]: value }] of entries.entries()) {
-    if (value !== "" && taken.has(value))
-      addFault(payload, `Is the ${name} of another entry: ${quote(value)}.`, ...path, index, name);
-    taken.add(value);
-  }
-}
 
 // What people enter for a version or a workspace. A value whose type depends on another member is any JSON first.
 
@@ -114,12 +66,13 @@ function textIn(payload: Payload<unknown>, type: ValueType, value: unknown, ...p
 
 const variable = converted(
   z.strictObject({
-    name: inputName,
-    description,
-    type: z.prefault(z.enum(variableTypes), "string"),
-    /** Absent if a value is required. */
-    default: z.optional(z.unknown()),
-    sensitive: flag,
+    name: inputName.check(means("Name, unique among the variables: `${var.NAME}` has the value.")),
+    description: description.check(means("What administrators read about it.")),
+    type: z.prefault(z.enum(variableTypes), "string").check(means("Type of the value.")),
+    default: z
+      .optional(z.unknown())
+      .check(means("Value of versions without another one. Without it, a value is required.")),
+    sensitive: flag.check(means("Whether the value is a secret.")),
   }),
   (payload) => {
     const { type, default: value } = payload.value;
@@ -130,26 +83,39 @@ const variable = converted(
 
 export type DocumentVariable = z.output<typeof variable>;
 
-const parameterMembers = z.strictObject({
-  name: inputName,
+const optionMembers = z.strictObject({
+  name: label.check(means("Name that people see, unique in the parameter, 1 to 64 characters.")),
+  value: z.unknown().check(means("The value, of the type of the parameter.")),
   ...described,
-  type: z.prefault(z.enum(TemplateParameterKind), "string"),
-  /** Absent if a value is required. */
-  default: z.optional(z.unknown()),
-  mutable: z.prefault(z.boolean(), true),
-  ephemeral: flag,
-  options: entriesOf(
-    list(most.others, z.strictObject({ name: label, value: z.unknown(), ...described })).check(unique("name")),
+});
+
+const validationMembers = z.strictObject({
+  regex: orEmpty(text(patternProblem)).check(
+    means("Regular expression in RE2 syntax that matches a part of every string. At most 500 characters."),
   ),
-  validation: z.optional(
-    z.strictObject({
-      regex: orEmpty(text(patternProblem)),
-      error: description,
-      min: z.optional(z.number()),
-      max: z.optional(z.number()),
-      monotonic: z.optional(z.enum(MonotonicDirection)),
-    }),
+  error: description.check(means("Message for values that violate a rule, in place of the server's own.")),
+  min: z.optional(z.number()).check(means("The smallest number.")),
+  max: z.optional(z.number()).check(means("The largest number.")),
+  monotonic: z
+    .optional(z.enum(MonotonicDirection))
+    .check(means("In which direction a number may change after the workspace was created.")),
+});
+
+const parameterMembers = z.strictObject({
+  name: inputName.check(means("Name, unique among the parameters: `${param.NAME}` has the value.")),
+  ...described,
+  type: z
+    .prefault(z.enum(TemplateParameterKind), "string")
+    .check(means("Type of the value. A `list` is a JSON array of strings.")),
+  default: z
+    .optional(z.unknown())
+    .check(means("Value where people enter none. Without it, they, or a preset, must give one.")),
+  mutable: z.prefault(z.boolean(), true).check(means("Whether the value can change after the workspace was created.")),
+  ephemeral: flag.check(means("Whether a value holds for one build only. Requires a default.")),
+  options: entriesOf(list(most.others, optionMembers).check(unique("name"))).check(
+    means("The values that people choose from; of a `list`, its elements. Empty for any value."),
   ),
+  validation: z.optional(validationMembers).check(means("Further rules for values.")),
 });
 
 const parameter = converted(parameterMembers, (payload) => {
@@ -194,134 +160,22 @@ function checkValidation(payload: Payload<ParameterMembers>): void {
     addFault(payload, "Must not be less than min.", "validation", "max");
 }
 
+const prebuilds = z.strictObject({
+  instances: z.prefault(whole(0, 50), 0).check(means("Number of workspaces that are kept ready.")),
+  ttl_seconds: z
+    .prefault(whole(0, 31_536_000), 0)
+    .check(means("Seconds after which a workspace that no user has claimed is replaced; 0 for none.")),
+});
+
 const preset = z.strictObject({
-  name: label,
+  name: label.check(means("Name, unique among the presets, 1 to 64 characters.")),
   ...described,
-  default: flag,
-  parameters: z.prefault(map(most.parameters, z.unknown()), {}),
-  prebuilds: z.optional(
-    z.strictObject({
-      instances: z.prefault(whole(0, 50), 0),
-      /** Seconds after which an unclaimed workspace is replaced; 0 for none. */
-      ttl_seconds: z.prefault(whole(0, 31_536_000), 0),
-    }),
-  ),
+  default: flag.check(means("Whether clients offer it first. At most one preset is the default.")),
+  parameters: z
+    .prefault(map(most.parameters, z.unknown()), {})
+    .check(means("Values by the names of their parameters, of the types of these.")),
+  prebuilds: z.optional(prebuilds).check(means("Workspaces that are made for the preset before people ask for them.")),
 });
-
-// What a workspace is made of.
-
-const urlOrEmpty = (found: string): string | undefined => (found === "" ? undefined : urlProblem(found));
-
-const envName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
-const envNameProblem = (name: string): string | undefined =>
-  envName.test(name)
-    ? undefined
-    : "The name must be 1 to 256 letters, digits and underscores that do not begin with a digit.";
-
-// The five fields of cron, each a list of numbers, names, ranges, and steps.
-const cron = matching(
-  /^$|^(?=.{9,128}$)[\d*][\d*,/-]*( [\d*][\d*,/-]*){2}( [\dA-Za-z*][\dA-Za-z*,/-]*){2}$/,
-  "Must be empty, or the five fields minute, hour, day of month, month and weekday.",
-);
-
-const script = z.strictObject({
-  display_name: label,
-  script: prose(128 * 1024),
-  cron: orEmpty(cron),
-  log_path: orEmpty(prose(4096)),
-  run_on_start: flag,
-  run_on_stop: flag,
-  start_blocks_login: flag,
-  /** Seconds; 0 for none. */
-  timeout: z.prefault(whole(0, day), 0),
-});
-
-export type DocumentScript = z.output<typeof script>;
-
-const anyProblem = (found: string) => proseProblem(found, 32 * 1024);
-
-/** Resources of documents, or of reports of daemons, which have replaced the references. */
-function resourceOf(areRendered: boolean) {
-  /** Text in which a daemon replaces references. Only the result has to conform to further rules. */
-  const template = (problemOf: TextRule) =>
-    text((found) => (!areRendered && hasReferences(found) ? anyProblem(found) : problemOf(found)));
-  const anyText = template(anyProblem);
-
-  const app = z.strictObject({
-    slug,
-    display_name: displayName,
-    icon,
-    url: orEmpty(template(urlOrEmpty)),
-    command: orEmpty(prose(4096)),
-    external: flag,
-    group: displayName,
-    hidden: flag,
-    open_in: z.prefault(z.enum(["slim-window", "tab"]), "slim-window"),
-    sharing_level: z.prefault(z.enum(["owner", "authenticated", "organization", "public"]), "owner"),
-    subdomain: flag,
-    tooltip: orEmpty(prose(1024)),
-    healthcheck: z.optional(
-      z.strictObject({
-        url: template(urlProblem),
-        /** Seconds. */
-        interval: z.prefault(whole(1, 3600), 5),
-        threshold: z.prefault(whole(1, 100), 3),
-      }),
-    ),
-  });
-  const agent = z.strictObject({
-    name: slug,
-    os: z.enum(["linux", "darwin", "windows"]),
-    arch: z.enum(["amd64", "arm64", "armv7"]),
-    directory: orEmpty(template((found) => proseProblem(found, 4096))),
-    env: z.prefault(map(most.others, anyText, envNameProblem), {}),
-    command: entriesOf(list(most.others, anyText)),
-    restart: z.prefault(z.enum(["never", "on_failure"]), "never"),
-    /** Whether the agent runs outside of the daemon, with a token that its owner reads. */
-    external: flag,
-    /** 0 for none. */
-    connection_timeout_seconds: z.prefault(whole(0, day), 120),
-    startup_script_behavior: z.prefault(z.enum(["non-blocking", "blocking"]), "non-blocking"),
-    troubleshooting_url: orEmpty(text(urlOrEmpty)),
-    display_apps: entriesOf(
-      list(5, z.enum(["vscode", "vscode_insiders", "web_terminal", "port_forwarding_helper", "ssh_helper"])),
-    ),
-    apps: entriesOf(list(most.apps, app).check(unique("slug"))),
-    scripts: entriesOf(list(most.scripts, script)),
-  });
-  return z.strictObject({
-    name: label,
-    type: displayName,
-    ...described,
-    hide: flag,
-    daily_cost: z.prefault(whole(0, mostCost), 0),
-    /** The transitions whose builds have the resource. */
-    transitions: z.prefault(list(2, z.enum(["start", "stop"])), ["start"]),
-    metadata: entriesOf(list(most.others, z.strictObject({ key: label, value: orEmpty(anyText), sensitive: flag }))),
-    agents: entriesOf(list(most.agents, agent)),
-  });
-}
-
-export type DocumentResource = z.output<ReturnType<typeof resourceOf>>;
-export type DocumentAgent = DocumentResource["agents"][number];
-export type DocumentApp = DocumentAgent["apps"][number];
-
-/** The cost of resources, in credits per day. */
-export const dailyCostOf = (resources: ReadonlyArray<Pick<DocumentResource, "daily_cost">>): number =>
-  resources.reduce((sum, { daily_cost: cost }) => sum + cost, 0);
-
-/** Checks the rules of resources among each other: names of agents are unique in the document. */
-function checkResources(payload: Payload<DocumentResource[]>): void {
-  const taken = new Set<string>();
-  for (const [index, { agents }] of payload.value.entries())
-    for (const [n, { name }] of agents.entries()) {
-      if (taken.has(name)) addFault(payload, "Is the name of another agent.", index, "agents", n, "name");
-      taken.add(name);
-    }
-  const agents = payload.value.reduce((sum, each) => sum + each.agents.length, 0);
-  if (agents > most.agents) addFault(payload, `Must have at most ${most.agents} agents together.`);
-  if (dailyCostOf(payload.value) > mostCost) addFault(payload, `Must cost at most ${mostCost} per day together.`);
-}
 
 /** Checks the size of all regular expressions. */
 function checkPatterns(payload: Payload<DocumentParameter[]>): void {
@@ -359,34 +213,53 @@ const holdsStorableText = (value: unknown): boolean => {
 
 const document = converted(
   z.strictObject({
-    schema: z.literal("steward.template/1"),
+    $schema: z.optional(storable).check(means("URL of the JSON Schema, for editors. Not stored.")),
+    schema: z.literal("steward.template/1").check(means("The format and its version.")),
     provisioner: matching(
       /^[a-z][a-z0-9-]{0,31}$/,
       "Must be 1 to 32 lower-case letters, digits and hyphens, a letter first.",
+    ).check(means("What daemons must offer to do the jobs of the template: `echo`, `process`, or one of your own.")),
+    tags: z
+      .prefault(tags, {})
+      .check(
+        means(
+          "Tags that daemons must have, as well. `scope` is `organization`, or `user` for daemons of the owner of the workspace; `owner` is set by the server. At most 20.",
+        ),
+      ),
+    variables: entriesOf(list(most.others, variable).check(unique("name"))).check(
+      means("What administrators enter for a version of the template."),
     ),
-    tags: z.prefault(tags, {}),
-    variables: entriesOf(list(most.others, variable).check(unique("name"))),
-    parameters: entriesOf(list(most.parameters, parameter).check(unique("name"), checkPatterns)),
-    presets: entriesOf(list(most.presets, preset).check(unique("name"))),
+    parameters: entriesOf(list(most.parameters, parameter).check(unique("name"), checkPatterns)).check(
+      means("What people enter for a workspace."),
+    ),
+    presets: entriesOf(list(most.presets, preset).check(unique("name"))).check(
+      means("Values of parameters by a name."),
+    ),
     resources: entriesOf(
       list(
         most.resources,
         z.lazy(() => resourceOf(false)),
       ).check(unique("name"), checkResources),
-    ),
-    /** The app at which tasks talk to their agent program. */
-    ai_task: z.optional(z.strictObject({ agent: storable, app: storable })),
-    /** The source from which the provisioner makes resources, in a format of its own. */
-    source: z.optional(json),
+    ).check(means("What a workspace is made of.")),
+    ai_task: z
+      .optional(
+        z.strictObject({
+          agent: storable.check(means("Name of its agent.")),
+          app: storable.check(means("Slug of the app, which must have a URL.")),
+        }),
+      )
+      .check(means("The app at which tasks reach their program, by AgentAPI. Without it, there are no tasks.")),
+    source: z.optional(json).check(means("Any JSON, for provisioners of your own that make resources from it.")),
   }),
   (payload) => {
-    const { parameters, presets, resources, ai_task: task, source } = payload.value;
+    const { $schema: _, ...members } = payload.value;
+    const { parameters, presets, resources, ai_task: task, source } = members;
     const agents = resources.flatMap((each) => each.agents);
     checkPresets(payload, presets, agents);
     if (task && payload.issues.length === 0) checkTask(payload, task, agents);
     const areSound = !payload.issues.some(({ path }) => path?.[0] === "parameters");
     return {
-      ...payload.value,
+      ...members,
       presets: areSound ? presets.map((each, index) => presetIn(payload, each, parameters, index)) : [],
       source,
     };
@@ -449,8 +322,15 @@ function checkTask(
   else if (app.url === "") addFault(payload, "Must be an app with a URL.", "ai_task", "app");
 }
 
+/** The path at which a server has the JSON Schema of documents. */
+export const documentSchemaPath = "/schemas/steward.template-1.json";
+
 /** The JSON Schema of documents. It lacks the rules for texts and for members that depend on each other. */
-export const documentJsonSchema = () => jsonSchemaOf(document);
+export const documentJsonSchema = () => ({
+  ...jsonSchemaOf(document),
+  title: "steward.template/1",
+  description: "A version of a Steward template: what people enter, and what their workspaces are made of.",
+});
 
 /**
  * Checks the document of a template version, and adds defaults. Adds every fault to `problems`, with its path from

@@ -6,7 +6,7 @@ import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { now } from "../kernel/queries.js";
 import { linkTaskApp } from "../tasks/workspace-events.js";
-import type { DocumentResource } from "../templates/template-documents.js";
+import type { DocumentResource } from "../templates/document-resources.js";
 import { announceReplacement } from "./build-events.js";
 import type { WorkspaceTransition } from "./build-status.js";
 import { workspaceHint } from "./workspaces.js";

@@ -1,0 +1,66 @@
+// What the parts of template documents have in common. Their members are spelled as in the format `steward.template/1`.
+import * as z from "zod/mini";
+import { quote } from "../kernel/errors.js";
+import { displayNameProblem, iconProblem } from "../kernel/text.js";
+import { addFault, matching, type Payload, prose, text } from "../kernel/validation.js";
+
+/** Maximum number of entries. */
+export const most = {
+  resources: 100,
+  agents: 20,
+  parameters: 100,
+  presets: 50,
+  apps: 50,
+  scripts: 50,
+  tags: 20,
+  others: 100,
+} as const;
+
+/** Describes a member in the JSON Schema and the reference of the format. */
+export const means = z.describe;
+
+const labelRule = "Must be 1 to 64 characters without white space at the edges.";
+
+/** Names of presets, resources, and options. */
+export const label = text((found) => (found === "" || displayNameProblem(found) !== undefined ? labelRule : undefined));
+
+/** Names of agents and slugs of apps. */
+export const slug = matching(
+  /^(?=.{1,32}$)[a-z0-9]+(-[a-z0-9]+)*$/,
+  "Must be 1 to 32 lower-case letters, digits and single hyphens between them.",
+);
+
+export const flag = z.prefault(z.boolean(), false);
+export const orEmpty = (schema: z.ZodMiniString<string>) => z.prefault(schema, "");
+export const entriesOf = <Entry extends z.ZodMiniType>(schema: z.ZodMiniArray<Entry>) => z.prefault(schema, []);
+
+export const displayName = orEmpty(text(displayNameProblem));
+export const icon = orEmpty(text(iconProblem)).check(means("URL of an icon, or its path on the server."));
+export const description = orEmpty(prose(1000));
+
+/** Members of everything that people choose from. */
+export const described = {
+  description: description.check(means("What people read about it.")),
+  icon,
+  display_name: displayName.check(means("Name that people see, at most 64 characters.")),
+};
+
+/** Adds a fault for each entry of a list whose name another one has. */
+export const unique =
+  <Name extends string>(name: Name) =>
+  (payload: Payload<Array<Record<Name, string>>>): void =>
+    addRepeated(payload, payload.value, name);
+
+export function addRepeated<Name extends string>(
+  payload: Payload<unknown>,
+  entries: ReadonlyArray<Record<Name, string>>,
+  name: Name,
+  ...path: PropertyKey[]
+): void {
+  const taken = new Set<string>();
+  for (const [index, { [name]: value }] of entries.entries()) {
+    if (value !== "" && taken.has(value))
+      addFault(payload, `Is the ${name} of another entry: ${quote(value)}.`, ...path, index, name);
+    taken.add(value);
+  }
+}

@@ -1,0 +1,180 @@
+// The resources of template documents: what a workspace is made of. Daemons report them in the same form.
+import * as z from "zod/mini";
+import { proseProblem, urlProblem } from "../kernel/text.js";
+import {
+  addFault,
+  list,
+  map,
+  matching,
+  type Payload,
+  prose,
+  text,
+  type TextRule,
+  whole,
+} from "../kernel/validation.js";
+import {
+  described,
+  displayName,
+  entriesOf,
+  flag,
+  icon,
+  label,
+  means,
+  most,
+  orEmpty,
+  slug,
+  unique,
+} from "./document-members.js";
+import { hasReferences } from "./references.js";
+
+/** Credits per day. */
+const mostCost = 2_147_483_647;
+
+/** Seconds. */
+const day = 86_400;
+
+const urlOrEmpty = (found: string): string | undefined => (found === "" ? undefined : urlProblem(found));
+
+const envName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
+const envNameProblem = (name: string): string | undefined =>
+  envName.test(name)
+    ? undefined
+    : "The name must be 1 to 256 letters, digits and underscores that do not begin with a digit.";
+
+// The five fields of cron, each a list of numbers, names, ranges, and steps.
+const cron = matching(
+  /^$|^(?=.{9,128}$)[\d*][\d*,/-]*( [\d*][\d*,/-]*){2}( [\dA-Za-z*][\dA-Za-z*,/-]*){2}$/,
+  "Must be empty, or the five fields minute, hour, day of month, month and weekday.",
+);
+
+const script = z.strictObject({
+  display_name: label.check(means("Name that people see, 1 to 64 characters.")),
+  script: prose(128 * 1024).check(
+    means("The text of the script, which `sh -c` runs. References are not replaced in it."),
+  ),
+  cron: orEmpty(cron).check(
+    means(
+      "Schedule by which it also runs, in the five fields of cron and the time zone of the machine. Empty for none.",
+    ),
+  ),
+  log_path: orEmpty(prose(4096)).check(means("File to which its output is appended as well. Empty for none.")),
+  run_on_start: flag.check(means("Whether it runs after each start.")),
+  run_on_stop: flag.check(means("Whether it runs before each stop.")),
+  start_blocks_login: flag.check(means("Whether clients wait for its end before they let people enter.")),
+  timeout: z.prefault(whole(0, day), 0).check(means("Seconds after which it is ended; 0 for none.")),
+});
+
+export type DocumentScript = z.output<typeof script>;
+
+const anyProblem = (found: string) => proseProblem(found, 32 * 1024);
+
+/** Resources of documents, or of reports of daemons, which have replaced the references. */
+export function resourceOf(areRendered: boolean) {
+  /** Text in which a daemon replaces references. Only the result has to conform to further rules. */
+  const template = (problemOf: TextRule) =>
+    text((found) => (!areRendered && hasReferences(found) ? anyProblem(found) : problemOf(found)));
+  const anyText = template(anyProblem);
+
+  const healthcheck = z.strictObject({
+    url: template(urlProblem).check(
+      means("URL that responds with a status below 400 while it is healthy. May have references."),
+    ),
+    interval: z.prefault(whole(1, 3600), 5).check(means("Seconds from one check to the next.")),
+    threshold: z.prefault(whole(1, 100), 3).check(means("Number of failures in a row after which it is unhealthy.")),
+  });
+  const app = z.strictObject({
+    slug: slug.check(means("Name in URLs, unique in the agent.")),
+    display_name: displayName.check(means("Name that people see, at most 64 characters.")),
+    icon,
+    url: orEmpty(template(urlOrEmpty)).check(means("URL at which the app is reached. May have references.")),
+    command: orEmpty(prose(4096)).check(means("Command that clients run in a terminal, for apps without a URL.")),
+    external: flag.check(means("Whether clients open the URL as it is, rather than through the workspace.")),
+    group: displayName.check(means("Heading under which clients list it.")),
+    hidden: flag.check(means("Whether clients leave it out.")),
+    open_in: z.prefault(z.enum(["slim-window", "tab"]), "slim-window").check(means("Where clients open it.")),
+    sharing_level: z
+      .prefault(z.enum(["owner", "authenticated", "organization", "public"]), "owner")
+      .check(means("Who may open it.")),
+    subdomain: flag.check(means("Whether it is reached at a host name of its own.")),
+    tooltip: orEmpty(prose(1024)).check(means("Text that clients show beside it.")),
+    healthcheck: z
+      .optional(healthcheck)
+      .check(means("How the agent finds out whether the app is healthy. Without it, the health is not known.")),
+  });
+  const agent = z.strictObject({
+    name: slug.check(means("Name, unique in the document.")),
+    os: z.enum(["linux", "darwin", "windows"]).check(means("Operating system of its machine.")),
+    arch: z.enum(["amd64", "arm64", "armv7"]).check(means("Architecture of its machine.")),
+    directory: orEmpty(template((found) => proseProblem(found, 4096))).check(
+      means("Directory in which the command and the scripts run; empty for the home. May have references."),
+    ),
+    env: z
+      .prefault(map(most.others, anyText, envNameProblem), {})
+      .check(means("Environment variables by name. At most 100. Values may have references.")),
+    command: entriesOf(list(most.others, anyText)).check(
+      means(
+        "Program that runs while the workspace does, with its arguments. No shell reads them. May have references.",
+      ),
+    ),
+    restart: z
+      .prefault(z.enum(["never", "on_failure"]), "never")
+      .check(means("Whether the command is started again after it failed.")),
+    external: flag.check(
+      means("Whether the agent runs on a machine that the owner of the workspace sets up, rather than by the daemon."),
+    ),
+    connection_timeout_seconds: z
+      .prefault(whole(0, day), 120)
+      .check(means("Seconds after which an agent that has not connected is reported; 0 for never.")),
+    startup_script_behavior: z
+      .prefault(z.enum(["non-blocking", "blocking"]), "non-blocking")
+      .check(means("Whether clients wait for the start scripts before they let people enter.")),
+    troubleshooting_url: orEmpty(text(urlOrEmpty)).check(means("URL of a page for people whose agent has faults.")),
+    display_apps: entriesOf(
+      list(5, z.enum(["vscode", "vscode_insiders", "web_terminal", "port_forwarding_helper", "ssh_helper"])),
+    ).check(means("Features of clients that they offer for the agent.")),
+    apps: entriesOf(list(most.apps, app).check(unique("slug"))).check(means("What people open in the workspace.")),
+    scripts: entriesOf(list(most.scripts, script)).check(
+      means("What the agent runs at its start, stop, or by schedule."),
+    ),
+  });
+  const metadata = z.strictObject({
+    key: label.check(means("Name that people see, 1 to 64 characters.")),
+    value: orEmpty(anyText).check(means("Text that people see. May have references.")),
+    sensitive: flag.check(means("Whether only the owner of the workspace sees the value.")),
+  });
+  return z.strictObject({
+    name: label.check(means("Name, unique in the document, 1 to 64 characters.")),
+    type: displayName.check(means("Kind, for people.")),
+    ...described,
+    hide: flag.check(means("Whether clients leave it out.")),
+    daily_cost: z
+      .prefault(whole(0, mostCost), 0)
+      .check(means("Credits a day that it takes from the quota of the owner of the workspace.")),
+    transitions: z
+      .prefault(list(2, z.enum(["start", "stop"])), ["start"])
+      .check(means("Builds that have the resource. Those with `stop` exist while the workspace is stopped.")),
+    metadata: entriesOf(list(most.others, metadata)).check(means("What people read about the resource.")),
+    agents: entriesOf(list(most.agents, agent)).check(means("The agents of the resource. At most 20 in a document.")),
+  });
+}
+
+export type DocumentResource = z.output<ReturnType<typeof resourceOf>>;
+export type DocumentAgent = DocumentResource["agents"][number];
+export type DocumentApp = DocumentAgent["apps"][number];
+
+/** The cost of resources, in credits per day. */
+export const dailyCostOf = (resources: ReadonlyArray<Pick<DocumentResource, "daily_cost">>): number =>
+  resources.reduce((sum, { daily_cost: cost }) => sum + cost, 0);
+
+/** Checks the rules of resources among each other: names of agents are unique in the document. */
+export function checkResources(payload: Payload<DocumentResource[]>): void {
+  const taken = new Set<string>();
+  for (const [index, { agents }] of payload.value.entries())
+    for (const [n, { name }] of agents.entries()) {
+      if (taken.has(name)) addFault(payload, "Is the name of another agent.", index, "agents", n, "name");
+      taken.add(name);
+    }
+  const agents = payload.value.reduce((sum, each) => sum + each.agents.length, 0);
+  if (agents > most.agents) addFault(payload, `Must have at most ${most.agents} agents together.`);
+  if (dailyCostOf(payload.value) > mostCost) addFault(payload, `Must cost at most ${mostCost} per day together.`);
+}
