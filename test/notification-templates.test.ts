@@ -235,6 +235,16 @@ describe("every notification", () => {
         link: `/workspaces/${workspace.id}`,
       };
     },
+    "Workspace Build Failed": async () => {
+      const { workspace, workspaceBuild } = await createBox(w, ada!, (await template()).id);
+      await endBuild(w, workspaceBuild.id, "failed", {}, "No machine is free.");
+      return {
+        to: ada!,
+        title: `Your workspace ${workspace.name} failed to start`,
+        content: `Your workspace **${workspace.name}** failed to start, as **${name(ada!)}** requested:\n\nNo machine is free.\n\nThe log of the build says more.`,
+        link: `/workspaces/${workspace.id}`,
+      };
+    },
     "Workspace Created": async () => {
       const { id, name: templateName } = await template();
       const { workspace } = await createBox(w, ada!, id);
@@ -382,6 +392,18 @@ describe("every notification", () => {
         link: `/templates/${id}`,
       };
     },
+    "Prebuild Failed": async () => {
+      const { id, name: templateName } = await template({ presets: [{ name: "big", prebuilds: { instances: 1 } }] });
+      await prebuild(w);
+      const { rows } = await query("select latest_build_id as id from workspaces where template_id = $1", id);
+      await endBuild(w, rows[0].id, "failed", {}, "No machine is free.");
+      return {
+        to: olga!,
+        title: `Prebuilding big of ${templateName} failed`,
+        content: `A workspace could not be prebuilt for the preset **big** of the template **${templateName}**, version **v1**:\n\nNo machine is free.\n\nAfter three failures in a row, no more workspaces are prebuilt for the preset until the template has a new version.`,
+        link: `/templates/${id}`,
+      };
+    },
     "Prebuild Failure Limit Reached": async () => {
       const { id, name: templateName } = await template({ presets: [{ name: "big", prebuilds: { instances: 1 } }] });
       for (let failures = 0; failures < 3; failures++) {
@@ -422,6 +444,18 @@ describe("every notification", () => {
         to: ada!,
         title: `Task ${task.name} is paused`,
         content: `The task **${task.name}** in the workspace **${task.name}** was paused by **${name(ada!)}**. Resume it to continue.`,
+        link: `/tasks/${task.id}`,
+      };
+    },
+    "Task In Error": async () => {
+      const task = await stage.create(ada!);
+      const job = await stage.next();
+      await stage.daemon.call("acceptProvisionerJob", job);
+      await stage.daemon.call("failProvisionerJob", job, { error: "No machine is free." });
+      return {
+        to: ada!,
+        title: `Task ${task.name} is in error`,
+        content: `The task **${task.name}** in the workspace **${task.name}** is in error:\n\nThe build of the workspace failed: No machine is free.`,
         link: `/tasks/${task.id}`,
       };
     },

@@ -322,7 +322,11 @@ describe("leases of provisioner jobs", () => {
     await Promise.all([reap(), reap()]);
     const states = await Promise.all([waiting, long.jobId, canceled.jobId].map(stateOf));
     expect(states.map(({ status, error, logs }) => [status, error, logs.totalCount])).to.deep.equal([
-      ["FAILED", "No provisioner daemon accepted the job in time.", 1],
+      [
+        "FAILED",
+        'No provisioner daemon accepted the job in time: none of the organization offers "echo" with the tags no=daemon.',
+        1,
+      ],
       ["FAILED", "The job ran longer than the server allows.", 1],
       ["CANCELED", "The provisioner daemon did not stop the job in time after its cancellation.", 1],
     ]);

@@ -22,6 +22,7 @@ import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/login-failures.js";
 import { signInPurge } from "./sign-in/provider-sign-in.js";
 import { inputPurge } from "./tasks/task-messages.js";
+import { lostMachines } from "./tasks/lost-machines.js";
 import { keyPurge } from "./tokens/api-keys.js";
 import { userCountJob } from "./users/user-count.js";
 import { failureReports } from "./workspaces/failure-reports.js";
@@ -52,6 +53,7 @@ const jobs: readonly Job[] = [
   jobReaper,
   keyPurge,
   loginAddressPurge,
+  lostMachines,
   messagePurge,
   ...messagePurges,
   inboxPurge,

@@ -45,7 +45,10 @@ export async function heartbeatAgent(ctx: Context): Promise<boolean> {
       firstConnectedAt: sql<string>`coalesce(a.first_connected_at, now())`,
     })
     .execute();
-  if (status !== AgentStatus.CONNECTED) publishChange(ctx, agent, taskId);
+  if (status === AgentStatus.CONNECTED) return shutdown;
+  // The task of an agent that was lost is no longer in error.
+  await updateTaskStatus(ctx, taskId);
+  publishChange(ctx, agent, taskId);
   return shutdown;
 }
 

@@ -29,8 +29,11 @@ export const AgentLifecycle = {
 } as const;
 export type AgentLifecycle = (typeof AgentLifecycle)[keyof typeof AgentLifecycle];
 
-/** Whether an agent `a` has ended its connection, or sent no heartbeat for 30 seconds. It sends one every 10 seconds. */
-const isGone = sql<boolean>`(a.disconnected_at is not null or a.last_connected_at < now() - interval '30 seconds')`;
+/** Whether an agent `a` that was connected has sent no heartbeat for 30 seconds. It sends one every 10 seconds. */
+export const isSilent = sql<boolean>`coalesce(a.last_connected_at < now() - interval '30 seconds', false)`;
+
+/** Whether an agent `a` has ended its connection, or is silent. */
+const isGone = sql<boolean>`(a.disconnected_at is not null or ${isSilent})`;
 
 /** The status of the agent `a`, by the clock of the database. */
 export const agentStatus = sql<AgentStatus>`case

@@ -3,7 +3,7 @@ import { auditedAs } from "../kernel/audit.js";
 import { may, requireScope, sees } from "../authorization/authorization.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
-import { conflict, forbidden, notFound } from "../kernel/errors.js";
+import { conflict, forbidden, notFound, quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { claimed } from "../kernel/queue.js";
@@ -22,7 +22,7 @@ import {
   type ProvisionerJobType,
   workHint,
 } from "./provisioner-jobs.js";
-import { isWaiting } from "./matching.js";
+import { isWaiting, matchedProvisionersOf } from "./matching.js";
 
 // How jobs end, whether or not their daemons say so. `leases.ts` has the ends that daemons report.
 
@@ -186,7 +186,7 @@ export const unacceptedJobs = {
 
 /** Why an overdue job ends, for its log and its error. */
 const reasons = {
-  waited: "No provisioner daemon accepted the job in time.",
+  waited: "No provisioner daemon accepted the job in time",
   hung: "The provisioner daemon stopped reporting.",
   tooLong: "The job ran longer than the server allows.",
   uncanceled: "The provisioner daemon did not stop the job in time after its cancellation.",
@@ -265,9 +265,31 @@ function lockOverdue(ctx: Context, passed: readonly string[]) {
 
 type Overdue = NonNullable<Awaited<ReturnType<typeof lockOverdue>>>;
 
+/** Says why no daemon has taken a job. */
+async function whyUnserved(ctx: Context, id: string): Promise<string> {
+  const [[matched], job] = await Promise.all([
+    matchedProvisionersOf(ctx, [id]),
+    ctx.db
+      .selectFrom("provisionerJobs")
+      .select(["provisioner", "tags", "pinnedDaemonId"])
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow(),
+  ]);
+  const { count, available } = matched!;
+  if (available > 0) return "those that could take it were busy, or did not respond.";
+  if (count > 0)
+    return job.pinnedDaemonId === null
+      ? "those that could take it are offline."
+      : "the one that has the workspace is offline.";
+  const tags = Object.entries(job.tags).filter(([key, value]) => key !== "owner" && value !== "organization");
+  const wanted = tags.map(([key, value]) => `${key}=${value}`).join(", ");
+  return `none of the organization offers ${quote(job.provisioner)}${wanted && ` with the tags ${wanted}`}.`;
+}
+
 async function endOverdue(ctx: Context, { id, status: former, logSequence, reason }: Overdue): Promise<void> {
   const outcome = reason === "uncanceled" ? "canceled" : "failed";
-  const [error, sequence] = [reasons[reason], logSequence + 1];
+  const error = reason === "waited" ? `${reasons.waited}: ${await whyUnserved(ctx, id)}` : reasons[reason];
+  const sequence = logSequence + 1;
   await ctx.db
     .insertInto("provisionerJobLogs")
     .values({

@@ -181,12 +181,9 @@ async function alreadyEnded(ctx: Context, leased: Leased, outcome: JobOutcome): 
   throw conflict("The resources of the job have not been reported.");
 }
 
-/** Fails the job whose resources exceed the quota, after the rollback of their report. */
-export function failForQuota(ctx: Context, leased: Leased): void {
-  const failure: Failure = {
-    error: "The owner of the workspace has no credits left.",
-    errorCode: "INSUFFICIENT_QUOTA",
-  };
+/** Fails the job whose resources exceed the quota, after the rollback of their report. `error` says by how much. */
+export function failForQuota(ctx: Context, leased: Leased, error: string): void {
+  const failure: Failure = { error, errorCode: "INSUFFICIENT_QUOTA" };
   ctx.afterRollback(async (afresh) => {
     await end(afresh, leased, "failed", {}, failure);
   });

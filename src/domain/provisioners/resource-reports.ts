@@ -4,6 +4,7 @@ import { conflict, DomainError, Problems } from "../kernel/errors.js";
 import { dailyCostOf } from "../templates/document-resources.js";
 import type { TemplateDocument } from "../templates/template-documents.js";
 import { parseReported } from "../templates/reported-versions.js";
+import { quotaExceeded } from "../workspaces/quotas.js";
 import { findReportedBuild, storeBuild, type StoredResources, storeResources } from "../workspaces/reported-builds.js";
 import { failForQuota, type Leased, leaseLost, lockRunning, renewedLease } from "./leases.js";
 
@@ -47,7 +48,8 @@ export async function reportProvisionerResources(
   try {
     return { dailyCost, agents: await storeBuild(ctx, build, { dailyCost, made, isRepeated }) };
   } catch (error) {
-    if (error instanceof DomainError && error.details.reason === "QUOTA_EXCEEDED") failForQuota(ctx, leased);
+    if (error instanceof DomainError && error.details.reason === quotaExceeded)
+      failForQuota(ctx, leased, [error.message, error.details.detail].filter(Boolean).join(" "));
     throw error;
   }
 }

@@ -12,8 +12,16 @@ import { requireBudget } from "./ai-budget.js";
 import { appBase, deliver, newestOf } from "./input-delivery.js";
 import { isUnfinished, messageById } from "./task-messages.js";
 import { finishInput, holdTime } from "./input-queue.js";
-import { inputsHint, queueHint, statusSentence } from "./task-status.js";
-import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
+import { inputsHint, queueHint } from "./task-status.js";
+import {
+  findTaskFor,
+  isVisible,
+  notInStatus,
+  type TaskReference,
+  type TaskRow,
+  tasksById,
+  taskTarget,
+} from "./tasks.js";
 
 export interface SendTaskInput extends TaskReference {
   input: string;
@@ -54,8 +62,9 @@ export async function sendTaskInput(ctx: Context, { input, ...reference }: SendT
 }
 
 /** Throws CONFLICT unless the latest build is a finished start, and the task is active. */
-function requireActive({ status, workspaceStatus }: TaskRow): void {
-  if (status !== "active") throw conflict(`${statusSentence(status)} Only an active task takes input.`);
+function requireActive(task: TaskRow): void {
+  const { status, workspaceStatus } = task;
+  if (status !== "active") throw notInStatus(task, "Only an active task takes input.");
   if (workspaceStatus !== "running") throw conflict(`The workspace of the task is ${workspaceStatus}.`);
 }
 

@@ -1,6 +1,6 @@
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
-import { badInput, conflict, notFound } from "../kernel/errors.js";
+import { badInput, notFound } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";
 import { cancelPendingJob } from "../provisioners/ended-jobs.js";
 import { latestBuildOf } from "../workspaces/builds.js";
@@ -8,8 +8,8 @@ import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions
 import { lockWorkspace } from "../workspaces/workspaces.js";
 import { requireBudget } from "./ai-budget.js";
 import { inputProblem } from "./inputs.js";
-import { statusSentence, taskHint } from "./task-status.js";
-import { findTaskFor, type TaskReference, type TaskRow, tasksById } from "./tasks.js";
+import { taskHint } from "./task-status.js";
+import { findTaskFor, notInStatus, type TaskReference, type TaskRow, tasksById } from "./tasks.js";
 import { endTaskOf } from "./workspace-events.js";
 
 const audited = ({ id, name, organizationId }: TaskRow) => auditedAs("task", id, name, organizationId);
@@ -25,8 +25,7 @@ export async function updateTaskInput(ctx: Context, { input, ...reference }: Upd
   const problem = inputProblem(ctx, input);
   if (problem) throw badInput([{ field: "input", detail: problem }]);
   const task = await lockedTask(ctx, found, "read");
-  if (task.status !== "paused")
-    throw conflict(`${statusSentence(task.status)} Only the input of a paused task can change.`);
+  if (task.status !== "paused") throw notInStatus(task, "Only the input of a paused task can change.");
   if (input === task.initialPrompt) return task.id;
   await ctx.db
     .updateTable("tasks")

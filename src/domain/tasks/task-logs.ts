@@ -2,15 +2,15 @@ import { sql } from "kysely";
 import { authorizeMachine, may } from "../authorization/authorization.js";
 import { anyOf, now } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
-import { badInput, conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
+import { badInput, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { isObject } from "../kernel/objects.js";
 import { utcMoment } from "../kernel/text.js";
 import { relaying, type Watch } from "../kernel/watching.js";
 import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { accessHints } from "../workspaces/workspaces.js";
 import { appBase } from "./input-delivery.js";
-import { statusSentence, taskHint } from "./task-status.js";
-import { findTaskFor, type TaskRow, taskTarget } from "./tasks.js";
+import { taskHint } from "./task-status.js";
+import { findTaskFor, notInStatus, type TaskRow, taskTarget } from "./tasks.js";
 
 /** Who wrote an entry: a user (input), or the program (output). */
 export const TaskLogType = { INPUT: "input", OUTPUT: "output" } as const;
@@ -50,8 +50,7 @@ export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLog
   const stored = await ctx.load(snapshotsByTask, task.id);
   if (stored) return { entries: stored.messages.map(entryOf), snapshot: true, snapshotAt: stored.capturedAt };
   if (live) throw live;
-  if (task.status === "error" || task.status === "unknown")
-    throw conflict(`${statusSentence(task.status)} It has no stored logs.`);
+  if (task.status === "error" || task.status === "unknown") throw notInStatus(task, "It has no stored logs.");
   return { entries: [], snapshot: true, snapshotAt: null };
 }
 
@@ -95,11 +94,11 @@ export const watchTaskMessages = (ctx: Context, { id }: { id: string }): Promise
 
 async function openConversation(
   { services }: Context,
-  { status, appUrl }: TaskRow,
+  task: TaskRow,
   signal: AbortSignal,
 ): Promise<AsyncIterator<TaskLogEntry, void>> {
-  if (status !== "active") throw conflict(`${statusSentence(status)} Only an active task has live messages.`);
-  const base = appBase(appUrl);
+  if (task.status !== "active") throw notInStatus(task, "Only an active task has live messages.");
+  const base = appBase(task.appUrl);
   if (base === undefined) throw unreachable();
   return entriesOf(await services.agentApi.events(base, signal).catch(upstreamFailure));
 }

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { isSilent } from "../agents/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 
@@ -20,6 +21,12 @@ export const statusSentence = (status: TaskStatus): string =>
     : status === "unknown"
       ? "The status of the task is unknown."
       : `The task is ${status}.`;
+
+/** Says why a task whose build failed is in error. */
+export const buildError = (reason: string): string => `The build of the workspace failed: ${reason}`;
+
+/** Says why a task whose agent sends no heartbeats is in error. */
+export const lostMachine = "The agent of the workspace does not respond. Its machine may be gone.";
 
 /**
  * The tables of which the state of a task is derived: the task `t`, its workspace `w` with the latest build `b`, the
@@ -48,15 +55,20 @@ export const tasksWithState = (db: Db) =>
     .leftJoin("workspaceAgents as a", "a.id", "s.agentId")
     .leftJoin("workspaceApps as p", "p.id", "s.appId");
 
+/** Whether the agent of a task of `tasksWithState` was lost: it was started, is not being stopped, and has fallen silent. */
+export const isLost = sql<boolean>`(w.latest_transition = 'start' and ${isSilent})`;
+
 /**
  * The status of a task of `tasksWithState`, as `updateTaskStatus` stores it. While a stop is under way, the agent and the
- * app of the most recent start decide; a start that failed is an error whatever they report.
+ * app of the most recent start decide; a start that failed is an error whatever they report. That an agent falls silent
+ * is found by a job (`lost-machines.ts`).
  */
 export const derivedStatus = sql<TaskStatus>`case
   when w.latest_status in ('failed', 'canceling', 'canceled') then 'error'
   when w.latest_status in ('stopped', 'deleted') then 'paused'
   when w.latest_transition is null or w.latest_status = 'pending' and w.latest_transition = 'start' then 'pending'
   when a.id is null or a.lifecycle in ('created', 'starting') then 'initializing'
+  when ${isLost} then 'error'
   when p.id is null then 'unknown'
   when p.health = 'initializing' then 'initializing'
   when p.health = 'unhealthy' then 'error'

@@ -4,14 +4,14 @@ import { rfc3339 } from "../../infrastructure/database/parsers.js";
 import { agentHealthReason } from "../agents/agents.js";
 import { authorize, seesOn, type Target } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { notFound } from "../kernel/errors.js";
+import { DomainError, notFound } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
-import { tasksWithState } from "./task-status.js";
+import { buildError, isLost, lostMachine, statusSentence, tasksWithState } from "./task-status.js";
 
-/** The report of the program of a task, or, while the task is initializing, the step that it waits for. */
+/** The report of the program of a task; without one, the step that an initializing task waits for, or why one is in error. */
 export interface TaskState {
   state: TaskStateKind;
   message: string;
@@ -28,6 +28,7 @@ export const liveTasks = (ctx: Context) =>
   tasksWithState(ctx.db)
     .innerJoin("users as o", "o.id", "t.ownerId")
     .innerJoin("templates as tpl", "tpl.id", "w.templateId")
+    .leftJoin("provisionerJobs as j", "j.id", "b.jobId")
     .select((eb) => [
       "t.id",
       "t.createdAt",
@@ -51,13 +52,19 @@ export const liveTasks = (ctx: Context) =>
       "w.latestStatus as workspaceStatus",
       "b.id as buildId",
       "b.createdAt as buildCreatedAt",
+      "b.updatedAt as buildUpdatedAt",
+      // Empty unless the latest build failed.
+      "j.error as buildFailure",
       eb.fn.coalesce("b.buildNumber", sql<number>`0`).as("workspaceBuildNumber"),
       // Null until the agent of the most recent start is known.
       "a.id as agentId",
       "a.lifecycle as workspaceAgentLifecycle",
       // Null if the agent is healthy.
       agentHealthReason.as("agentHealthReason"),
+      isLost.as("isLost"),
+      "a.lastConnectedAt as agentSeenAt",
       "p.id as appId",
+      "p.updatedAt as appUpdatedAt",
       "p.url as appUrl",
       // The latest report of a program in the workspace, unless the workspace was started again since.
       jsonObjectFrom(
@@ -125,15 +132,40 @@ export async function tasksById(ctx: Context, ids: readonly string[]): Promise<A
 }
 
 /**
- * The current state of a task: the report of its program, or the step that an initializing task waits for; null if
- * neither.
+ * The current state of a task: why it is in error, unless its program has reported since; else the report of its program,
+ * or the step that an initializing task waits for; null if there is none of them.
  */
 export function currentState(task: TaskRow): TaskState | null {
-  const { status, reported, buildCreatedAt } = task;
-  if (reported) return { ...reported, timestamp: rfc3339(reported.timestamp) };
+  const { status, buildCreatedAt } = task;
+  const reported = task.reported && { ...task.reported, timestamp: rfc3339(task.reported.timestamp) };
+  const error = errorOf(task);
+  if (error && (!reported || error.timestamp > reported.timestamp)) return { ...error, state: "failed", uri: "" };
+  if (reported) return reported;
   if (status !== "initializing" || buildCreatedAt === null) return null;
   return { state: "working", message: `Waiting for the ${awaitedBy(task)}.`, timestamp: buildCreatedAt, uri: "" };
 }
+
+/** Says why a task is in error, and since when; `undefined` for all others. */
+function errorOf(task: TaskRow): Pick<TaskState, "message" | "timestamp"> | undefined {
+  if (task.status !== "error") return undefined;
+  const ofBuild = (message: string) => ({ message, timestamp: task.buildUpdatedAt ?? task.createdAt });
+  switch (task.workspaceStatus) {
+    case "failed":
+      return ofBuild(buildError(task.buildFailure || "The log of the build has the reason."));
+    case "canceled":
+      return ofBuild("The build of the workspace was canceled.");
+    case "canceling":
+      return ofBuild("The build of the workspace is being canceled.");
+    default:
+      return task.isLost
+        ? { message: lostMachine, timestamp: task.agentSeenAt ?? task.createdAt }
+        : { message: "The app of the task is unhealthy.", timestamp: task.appUpdatedAt ?? task.createdAt };
+  }
+}
+
+/** The CONFLICT for what a task cannot do in its state. `rule` says when it could. The detail says why it is in error. */
+export const notInStatus = (task: TaskRow, rule: string): DomainError =>
+  new DomainError("CONFLICT", `${statusSentence(task.status)} ${rule}`, { detail: errorOf(task)?.message });
 
 function awaitedBy({ agentId, workspaceAgentLifecycle: lifecycle }: TaskRow): string {
   if (agentId === null) return "build of the workspace";

@@ -2,7 +2,7 @@ import type { AgentLifecycle } from "../agents/agents.js";
 import type { AppState } from "../agents/agent-apps.js";
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
-import { notify, oncePerMinute } from "../notifications/notify.js";
+import { type Notification, notify, oncePerMinute } from "../notifications/notify.js";
 import { taskNotifications } from "../notifications/templates/task-notifications.js";
 import { isUnfinished } from "./task-messages.js";
 import { taskHint, updateTaskStatus } from "./task-status.js";
@@ -10,10 +10,11 @@ import { taskHint, updateTaskStatus } from "./task-status.js";
 /** The task of a workspace, if it has one. */
 const taskOf = ({ db }: Context, workspaceId: string) =>
   db
-    .selectFrom("tasks")
-    .select(["id", "name", "ownerId"])
-    .where("workspaceId", "=", workspaceId)
-    .where("deletedAt", "is", null)
+    .selectFrom("tasks as t")
+    .innerJoin("workspaces as w", "w.id", "t.workspaceId")
+    .select(["t.id", "t.name", "t.ownerId", "w.name as workspaceName"])
+    .where("t.workspaceId", "=", workspaceId)
+    .where("t.deletedAt", "is", null)
     .executeTakeFirst();
 
 /** Notes that a start of a workspace begins, if it is the workspace of a task. */
@@ -109,6 +110,23 @@ export async function announceTaskBuild(
       ...(kind.pause && { pause_reason: kind.pause }),
     },
   });
+}
+
+/** The notification to the owner of the task of a workspace that it is in error; `undefined` without a task. */
+export async function taskInError(
+  ctx: Context,
+  workspaceId: string,
+  reason: string,
+): Promise<Notification | undefined> {
+  const task = await taskOf(ctx, workspaceId);
+  if (!task) return undefined;
+  return {
+    template: taskNotifications.inError,
+    recipients: [task.ownerId],
+    targets: [task.id, workspaceId],
+    data: {},
+    labels: { task: task.name, workspace: task.workspaceName, reason },
+  };
 }
 
 /** A status that an agent reported of an app in the workspace of a task. */

@@ -4,6 +4,8 @@ import type { Context } from "../kernel/context.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
+import { buildError } from "../tasks/task-status.js";
+import { taskInError } from "../tasks/workspace-events.js";
 import { automaticReasons } from "./builds.js";
 import type { BuildVersion } from "./build-versions.js";
 import type { WorkspaceRow } from "./workspaces.js";
@@ -62,24 +64,35 @@ export async function announceDeletion(ctx: Context, build: EndedBuild): Promise
 }
 
 /**
- * Tells about a failed build: the owner if the server had started it, otherwise the administrators of the template. To
- * be called last in a transaction.
+ * Tells about a failed build: its owner, and the administrators of the template unless the server had started it. To be
+ * called last in a transaction.
  */
 export async function announceFailure(ctx: Context, build: EndedBuild, error: string): Promise<void> {
   if (isPrebuilt(build)) return;
-  const { organizationId, ownerId, initiatorName, workspaceName } = build;
-  const isAutomatic = automaticReasons.includes(build.reason);
-  await notify(ctx, {
-    template: isAutomatic ? workspaceNotifications.autobuildFailed : workspaceNotifications.manualBuildFailed,
-    recipients: isAutomatic ? [ownerId] : templateAdministrators(ctx, organizationId),
-    targets: targetsOf(build),
+  const { ownerId, initiatorName, workspaceName: name, transition } = build;
+  const about = { targets: targetsOf(build), data: {} };
+  const reason = error || "The log of the build has the reason.";
+  if (automaticReasons.includes(build.reason)) {
+    const labels = { name, reason: error || build.reason };
+    await notify(ctx, { ...about, template: workspaceNotifications.autobuildFailed, recipients: [ownerId], labels });
+    return;
+  }
+  const toOwner = (await taskInError(ctx, build.workspaceId, buildError(reason))) ?? {
+    ...about,
+    template: workspaceNotifications.buildFailed,
+    recipients: [ownerId],
+    labels: { name, transition, reason, initiator: initiatorName },
+  };
+  await notify(ctx, toOwner, {
+    ...about,
+    template: workspaceNotifications.manualBuildFailed,
+    recipients: templateAdministrators(ctx, build.organizationId),
     labels: {
-      name: workspaceName,
-      ...(isAutomatic
-        ? { reason: error || build.reason }
-        : { template_name: build.templateName, template_version_name: build.versionName, initiator: initiatorName }),
+      name,
+      template_name: build.templateName,
+      template_version_name: build.versionName,
+      initiator: initiatorName,
     },
-    data: {},
   });
 }
 

@@ -65,7 +65,7 @@ export async function buildEnded(
   if (isSuccess) await announceTaskBuild(ctx, build);
   if (outcome === "failed") await announceFailure(ctx, build, job.error);
   if (build.prebuiltPresetId !== null && build.transition === "start")
-    await prebuildEnded(ctx, build.prebuiltPresetId, outcome);
+    await prebuildEnded(ctx, build.prebuiltPresetId, outcome, job.error);
 }
 
 const noDeadlines = { deadline: null, maxDeadline: null };

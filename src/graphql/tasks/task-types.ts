@@ -16,16 +16,20 @@ enumType({ TaskStatus }, "The state of a task, derived from its latest build, ag
   INITIALIZING: "The workspace, the agent or the app is starting.",
   ACTIVE: "The app is healthy and takes input.",
   PAUSED: "The workspace is stopped.",
-  ERROR: "The latest build failed or was canceled, or the app is unhealthy.",
+  ERROR: "The latest build failed or was canceled, the app is unhealthy, or the agent does not respond.",
   UNKNOWN: "The workspace runs, but has no app of the task.",
 });
 
-enumType({ TaskStateKind }, "The state of the program of a task, as it reports it.", {
-  WORKING: "It works.",
-  IDLE: "It waits for input.",
-  COMPLETE: "It has completed its work.",
-  FAILED: "It has failed.",
-});
+enumType(
+  { TaskStateKind },
+  "The state of the program of a task, as it reports it. `FAILED` is also the state of a task in error.",
+  {
+    WORKING: "It works.",
+    IDLE: "It waits for input.",
+    COMPLETE: "It has completed its work.",
+    FAILED: "It has failed.",
+  },
+);
 
 enumType({ TaskInputState }, "The state of an input of a task.", {
   QUEUED: "It waits for its delivery.",
@@ -50,9 +54,9 @@ export const TaskOrder = orderOf("Task", TaskOrderField, {
 @ObjectType("TaskState", { simpleResolvers: true, description: "The current state of a task." })
 export class TaskStateType implements TaskState {
   @Field(() => TaskStateKind, { description: "The kind of the state." }) state!: TaskStateKind;
-  @Field({ description: "Message of the program, or what an initializing task waits for." })
+  @Field({ description: "Message of the program, what an initializing task waits for, or why a task is in error." })
   message!: string;
-  @Field(() => DateTime, { description: "When it was reported." }) timestamp!: string;
+  @Field(() => DateTime, { description: "When it was reported, or began." }) timestamp!: string;
   @Field({ description: "A link to the result; empty if there is none." }) uri!: string;
 }
 
@@ -88,7 +92,18 @@ export class TaskInputType implements Omit<TaskMessageRow, "taskId" | "seq" | "s
   deliveredAt!: string | null;
 }
 
-type OtherFields = "buildId" | "buildCreatedAt" | "agentHealthReason" | "appUrl" | "reported" | "acl";
+type OtherFields =
+  | "buildId"
+  | "buildCreatedAt"
+  | "buildUpdatedAt"
+  | "buildFailure"
+  | "isLost"
+  | "agentSeenAt"
+  | "agentHealthReason"
+  | "appUrl"
+  | "appUpdatedAt"
+  | "reported"
+  | "acl";
 
 @Access({ readWith: "task:read", references: ["id", "name"] })
 @ObjectType("Task", {

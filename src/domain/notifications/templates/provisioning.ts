@@ -56,6 +56,20 @@ export const templateNotifications = {
 
 Resources are kept if none of their values depends on the name or the owner of the workspace.`,
   },
+  prebuildFailed: {
+    ...templateEvent,
+    id: "14cfc59b-4716-490c-8970-8103ad636147",
+    name: "Prebuild Failed",
+    recipients:
+      "Template administrators of the deployment, and administrators of the organization. Once an hour for each version.",
+    labels: ["template", "version", "preset", "reason"],
+    title: "Prebuilding {{ labels.preset }} of {{ labels.template }} failed",
+    body: `A workspace could not be prebuilt for the preset **{{ labels.preset }}** of the template **{{ labels.template }}**, version **{{ labels.version }}**:
+
+{{ labels.reason }}
+
+After three failures in a row, no more workspaces are prebuilt for the preset until the template has a new version.`,
+  },
   prebuildLimit: {
     ...templateEvent,
     id: "414d9331-c1fc-4761-b40c-d1f4702279eb",

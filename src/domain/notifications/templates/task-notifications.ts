@@ -48,6 +48,17 @@ export const taskNotifications = {
     title: "Task {{ labels.task }} failed",
     body: `The task **{{ labels.task }}**${workspace} failed. See its log for the reason.`,
   },
+  inError: {
+    ...taskEvent,
+    id: "41c78066-6c9e-4d78-bc3b-3b2e9e357216",
+    name: "Task In Error",
+    recipients: "The owner of the task, when a build fails or its machine is gone.",
+    labels: ["task", "workspace", "reason"],
+    title: "Task {{ labels.task }} is in error",
+    body: `The task **{{ labels.task }}**${workspace} is in error:
+
+{{ labels.reason }}`,
+  },
   paused: {
     ...taskEvent,
     id: "2a74f3d3-ab09-4123-a4a5-ca238f4f65a1",

@@ -90,6 +90,19 @@ Activate it before then to keep it.`,
 
 The log of the build has the reason. If it is in the template, other workspaces may be affected, too.`,
   },
+  buildFailed: {
+    ...workspaceEvent,
+    id: "d7b22ce8-89aa-4c4a-b3dc-319b4c117e4b",
+    name: "Workspace Build Failed",
+    recipients: "The owner of the workspace. Owners of tasks are told about the task instead.",
+    labels: ["name", "transition", "reason", "initiator"],
+    title: "Your workspace {{ labels.name }} failed to {{ labels.transition }}",
+    body: `Your workspace **{{ labels.name }}** failed to {{ labels.transition }}, as **{{ labels.initiator }}** requested:
+
+{{ labels.reason }}
+
+The log of the build says more.`,
+  },
   created: {
     ...workspaceEvent,
     id: "281fdf73-c6d6-4cbb-8ff5-888baf8a2fff",
