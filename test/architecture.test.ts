@@ -93,6 +93,12 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it("have commands for users that are clients of the public API only", () => {
+    const own = ["templates", "steward-api", "document-file"].map((name) => `src/cli/${name}.ts`);
+    const allowed = [...own, "src/cli/command.ts", "src/provisioner/settings.ts"];
+    for (const path of own) expect(allowed, path).to.include.members(importedFiles(path));
+  });
+
   /** The values that pages may import from the domain besides types: contexts for stored operations, and errors. */
   const takenByPages: Record<string, string[]> = {
     "src/domain/kernel/context.ts": ["Context"],

@@ -13,8 +13,8 @@ const result = join(project, "dist");
 const programs = ["main", "cli/main", "provisioner/main", "infrastructure/passwords/password-strength-worker"];
 /** The agent, which the server delivers to machines as a single file without packages. */
 const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
-/** Packages that are not bundled: native code, packages with worker threads, and unused optional dependencies. */
-const unbundled = ["argon2", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
+/** Packages that are not bundled: native code, with worker threads, in UMD form, and unused optional dependencies. */
+const unbundled = ["argon2", "jsonc-parser", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
 /** File in dist with the fingerprint of the sources it was built from. */
 const stamp = ".sources";
 

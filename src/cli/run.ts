@@ -14,6 +14,7 @@ import { CheckFailed, type Command, helpOf, parsed, requireOptions, steward, Usa
 import { environment } from "./server-options.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
+import { templateCommands } from "./templates.js";
 import { withServices } from "./services.js";
 import { list, misused } from "../runtime/manual.js";
 import { version } from "../runtime/program-files.js";
@@ -64,6 +65,7 @@ const commands: Record<string, Command> = {
   },
   ...backupCommands,
   ...licenseCommands,
+  ...templateCommands,
 };
 
 const help = () => `Usage: ${steward} <command> [--help | --version]
