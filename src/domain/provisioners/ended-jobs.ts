@@ -77,18 +77,41 @@ export const handedBack = { workerId: null, workerName: "", leaseHash: null, lea
 export async function cancelProvisionerJob(ctx: Context, id: string): Promise<string> {
   requireScope(ctx.actor, "provisioner_job:update");
   if (!isUuid(id)) throw notFound();
-  const found = await jobsWithSubjects(ctx.db)
+  const found = await lockForCancel(ctx, id);
+  if (!found || !sees(ctx.actor, "provisioner_job:read", found)) throw notFound();
+  if (!may(ctx.actor, "provisioner_job:update", found)) throw forbidden();
+  if (found.status === "canceling") throw conflict("The job is being canceled already.");
+  if (found.status !== "pending" && found.status !== "running") throw conflict("The job has ended.");
+  if (!(await cancelPendingJob(ctx, id))) await cancelRunningJob(ctx, id);
+  return id;
+}
+
+/** Locks the job of a build. The ends of jobs lock the workspace after it: callers who lock both take this one first. */
+export const lockJobOf = (ctx: Context, buildId: string) =>
+  ctx.db
+    .selectFrom("provisionerJobs")
+    .select("id")
+    .where("id", "=", (eb) => eb.selectFrom("workspaceBuilds").select("jobId").where("id", "=", buildId))
+    .forNoKeyUpdate()
+    .execute();
+
+/** `cancelProvisionerJob` that leaves alone what the caller may not cancel, or has ended. */
+export async function cancelJobIfAllowed(ctx: Context, id: string): Promise<void> {
+  const found = await lockForCancel(ctx, id);
+  if (found?.status === "running" && may(ctx.actor, "provisioner_job:update", found)) await cancelRunningJob(ctx, id);
+}
+
+/** Locks a job, with what decides whether it may be canceled. */
+const lockForCancel = (ctx: Context, id: string) =>
+  jobsWithSubjects(ctx.db)
     .where("j.id", "=", id)
     .select(["j.status", "j.workerId", "j.organizationId", ownerOfJob])
     .select((eb) => eb.fn.coalesce("t.allowUserCancel", eb.lit(false)).as("allowsCancel"))
     .forUpdate("j")
     .executeTakeFirst();
-  if (!found || !sees(ctx.actor, "provisioner_job:read", found)) throw notFound();
-  if (!may(ctx.actor, "provisioner_job:update", found)) throw forbidden();
-  if (found.status === "canceling") throw conflict("The job is being canceled already.");
-  if (found.status !== "pending" && found.status !== "running") throw conflict("The job has ended.");
-  if (await cancelPendingJob(ctx, id)) return id;
 
+/** Asks the daemon of a job that runs, and is locked, to stop it. */
+async function cancelRunningJob(ctx: Context, id: string): Promise<void> {
   const job = await ctx.db
     .updateTable("provisionerJobs as j")
     .set({ status: "canceling", canceledAt: now })
@@ -98,7 +121,6 @@ export async function cancelProvisionerJob(ctx: Context, id: string): Promise<st
   await jobChanged(ctx, job);
   auditStatus(ctx, job, "running");
   if (job.workerId !== null) ctx.publish(daemonHint(job.workerId));
-  return id;
 }
 
 /** Cancels a job unless a daemon has accepted it. Returns whether it did. Checks no permission. */

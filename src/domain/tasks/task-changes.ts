@@ -2,7 +2,8 @@ import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";
-import { cancelPendingJob } from "../provisioners/ended-jobs.js";
+import { cancelJobIfAllowed, cancelPendingJob, lockJobOf } from "../provisioners/ended-jobs.js";
+import { isOpen } from "../workspaces/build-status.js";
 import { latestBuildOf } from "../workspaces/builds.js";
 import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions.js";
 import { lockWorkspace } from "../workspaces/workspaces.js";
@@ -66,18 +67,29 @@ export async function resumeTask(ctx: Context, reference: TaskReference): Promis
   return { taskId: id, buildId: build.id };
 }
 
+export interface DeleteTask extends TaskReference {
+  /** Whether a build that runs, or is being canceled, does not prevent the deletion. */
+  duringBuild?: boolean | null;
+}
+
 /**
  * Deletes a task and its workspace. The task is gone immediately; a build that only waits is canceled. Returns the task
- * before the deletion. Throws CONFLICT while a build is running or being canceled.
+ * before the deletion. Throws CONFLICT while a build is running or being canceled, unless the task is to be deleted
+ * `duringBuild`: the build is then canceled, if the caller may, and its end begins the deletion of the workspace.
  */
-export async function deleteTask(ctx: Context, reference: TaskReference): Promise<TaskRow> {
+export async function deleteTask(ctx: Context, { duringBuild, ...reference }: DeleteTask): Promise<TaskRow> {
   const task = await findTaskFor(ctx, reference, "task:delete");
+  if (duringBuild && task.buildId !== null) await lockJobOf(ctx, task.buildId);
   let workspace = await lockWorkspace(ctx, task.workspaceId, "delete");
   const build = workspace.latestStatus === "pending" ? await latestBuildOf(ctx, workspace) : undefined;
   if (build && (await cancelPendingJob(ctx, build.jobId)))
     workspace = await lockWorkspace(ctx, task.workspaceId, "delete");
   await endTaskOf(ctx, workspace.id);
-  await deleteLocked(ctx, workspace, false);
+  if (duringBuild && isOpen(workspace.latestStatus)) {
+    // `buildEnded` begins the deletion.
+    const open = await latestBuildOf(ctx, workspace);
+    await cancelJobIfAllowed(ctx, open!.jobId);
+  } else await deleteLocked(ctx, workspace, false);
   ctx.audit({ action: "delete", ...audited(task) });
   return task;
 }

@@ -1,4 +1,4 @@
-import type { InferResult } from "kysely";
+import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
@@ -36,6 +36,9 @@ export const endedBuilds = (db: Db) =>
       ({ fn }) => fn.coalesce("w.ttl", "t.defaultTtl").as("ttl"),
       "t.autostopDays",
       "q.schedule",
+      // Whether the task of the workspace was deleted while the build was open.
+      sql<boolean>`(b.transition <> 'delete' and exists (
+        select from tasks k where k.workspace_id = w.id and k.deleted_at >= b.created_at))`.as("isAbandoned"),
     ]);
 
 /** A build that has ended, of a locked workspace. */

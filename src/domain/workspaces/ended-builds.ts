@@ -6,11 +6,13 @@ import { now } from "../kernel/queries.js";
 import { prebuildEnded } from "../prebuilds/ended-prebuilds.js";
 import type { JobOutcome, JobRow } from "../provisioners/provisioner-jobs.js";
 import { announceTaskBuild, endTaskOf } from "../tasks/workspace-events.js";
+import { systemIdentity } from "../users/system-identities.js";
 import { updateTaskStatusOf } from "../tasks/task-status.js";
 import { announceDeletion, announceFailure, endedBuilds } from "./build-events.js";
+import { createBuild } from "./builds.js";
 import { deadlinesAt } from "./workspace-schedule.js";
 import { buildStatus } from "./build-status.js";
-import { workspaceHint } from "./workspaces.js";
+import { workspaceHint, workspacesById } from "./workspaces.js";
 
 /** The final report of the daemon that ended a build. */
 export interface BuildResult {
@@ -62,10 +64,18 @@ export async function buildEnded(
     await endTaskOf(ctx, workspaceId);
     await announceDeletion(ctx, build);
   }
+  if (build.isAbandoned) return deleteAbandoned(ctx, workspaceId);
   if (isSuccess) await announceTaskBuild(ctx, build);
   if (outcome === "failed") await announceFailure(ctx, build, job.error);
   if (build.prebuiltPresetId !== null && build.transition === "start")
     await prebuildEnded(ctx, build.prebuiltPresetId, outcome, job.error);
+}
+
+/** Begins the deletion of a workspace whose task was deleted while its build was open. */
+async function deleteAbandoned(ctx: Context, id: string): Promise<void> {
+  const [workspace] = await workspacesById(ctx, [id]);
+  const initiatorId = await systemIdentity(ctx, "system");
+  await createBuild(ctx, workspace!, { transition: "delete", reason: "initiator", initiatorId });
 }
 
 const noDeadlines = { deadline: null, maxDeadline: null };

@@ -2,7 +2,7 @@ import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, notFound, Problems } from "../kernel/errors.js";
-import { succeedWithoutDaemon } from "../provisioners/ended-jobs.js";
+import { cancelPendingJob, succeedWithoutDaemon } from "../provisioners/ended-jobs.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { announceBuild } from "./build-events.js";
 import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";
@@ -107,10 +107,16 @@ export interface DeleteWorkspace {
 
 /**
  * Deletes a workspace when a daemon has deleted what it consists of; orphans immediately. Throws CONFLICT while a build
- * has not ended, FORBIDDEN for orphans unless the caller may update the template.
+ * has not ended, FORBIDDEN for orphans unless the caller may update the template. A build that waits for a daemon does not
+ * prevent the deletion of an orphan: it is canceled, since there may be no daemon for it any more.
  */
 export async function deleteWorkspace(ctx: Context, { workspace: ref, orphan }: DeleteWorkspace): Promise<Built> {
-  const workspace = await lockWorkspace(ctx, ref, "delete");
+  let workspace = await lockWorkspace(ctx, ref, "delete");
+  if (orphan && workspace.latestStatus === "pending") {
+    await requireTemplateUpdate(ctx, workspace);
+    const waiting = await latestBuildOf(ctx, workspace);
+    if (await cancelPendingJob(ctx, waiting!.jobId)) workspace = await lockWorkspace(ctx, ref, "delete");
+  }
   const build = await deleteLocked(ctx, workspace, orphan ?? false);
   return built(build);
 }
@@ -118,6 +124,7 @@ export async function deleteWorkspace(ctx: Context, { workspace: ref, orphan }: 
 /** `deleteWorkspace` for a workspace that the caller has locked. */
 export async function deleteLocked(ctx: Context, workspace: FoundWorkspace, isOrphan: boolean): Promise<BuildRow> {
   const { userId: initiatorId } = requireUser(ctx.actor);
+  requireNoOpenBuild(workspace);
   if (isOrphan) await requireTemplateUpdate(ctx, workspace);
   const build = await createBuild(ctx, workspace, { transition: "delete", reason: "initiator", initiatorId });
   if (isOrphan) await succeedWithoutDaemon(ctx, build.jobId);
@@ -125,7 +132,6 @@ export async function deleteLocked(ctx: Context, workspace: FoundWorkspace, isOr
 }
 
 async function requireTemplateUpdate(ctx: Context, workspace: FoundWorkspace): Promise<void> {
-  requireNoOpenBuild(workspace);
   const previous = await latestBuildOf(ctx, workspace);
   const version = previous && (await readVersion(ctx, previous.versionId));
   if (!version) throw notFound();

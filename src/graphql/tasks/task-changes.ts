@@ -1,6 +1,13 @@
 import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { deleteTask, pauseTask, resumeTask, type TaskBuild, updateTaskInput } from "../../domain/tasks/task-changes.js";
+import {
+  type DeleteTask,
+  deleteTask,
+  pauseTask,
+  resumeTask,
+  type TaskBuild,
+  updateTaskInput,
+} from "../../domain/tasks/task-changes.js";
 import { createTask, type CreateTask } from "../../domain/tasks/create-task.js";
 import { cancelTaskInput, sendTaskInput } from "../../domain/tasks/inputs.js";
 import { largestSnapshot, uploadTaskLogSnapshot } from "../../domain/tasks/task-logs.js";
@@ -32,9 +39,15 @@ export class CreateTaskInput implements CreateTask {
 }
 
 @InputType({ description: "Input of `deleteTask`." })
-export class DeleteTaskInput implements TaskReference {
+export class DeleteTaskInput implements DeleteTask {
   @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether to delete the task even while a build runs: the build is canceled, if the caller may cancel it, and the workspace is deleted when it has ended. Default: false.",
+  })
+  duringBuild?: boolean | null;
 }
 
 @InputType({ description: "Input of `pauseTask`." })
@@ -116,7 +129,7 @@ export class TaskChangesResolver {
 
   @Access({ needs: ["task:delete"] })
   @Mutates(
-    "Deletes a task immediately, and begins to delete its workspace. CONFLICT while a build runs; one that waits is canceled.",
+    "Deletes a task immediately, and begins to delete its workspace. CONFLICT while a build runs, unless `duringBuild` is true; one that waits is canceled.",
     {
       task: { type: () => TaskType, description: "The task before the deletion.", covers: "everything" },
     },
