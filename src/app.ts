@@ -153,11 +153,14 @@ export async function openServices(
   const url = config.databaseUrl ?? cluster!.url;
 
   const statementTimeout = config.requestTimeout / 2;
-  const database = openDatabase({ url, pool: config.databasePool, statementTimeout, log });
+  const directUrl = config.databaseDirectUrl;
+  const database = openDatabase({ url, directUrl, pool: config.databasePool, statementTimeout, log });
   // Statements that still run after the timeout have no caller left.
   closers.push(() => Promise.race([database.close(), delay(shutdownTimeout, undefined, { ref: false })]));
   // The built-in database serves this process only; an external one may serve other replicas.
-  const events = cluster ? new InProcessEvents({ log }) : new PostgresEvents({ connectionString: url, log });
+  const events = cluster
+    ? new InProcessEvents({ log })
+    : new PostgresEvents({ connectionString: directUrl ?? url, log });
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());

@@ -244,12 +244,14 @@ describe("configuration", () => {
   it("requires related settings together", () => {
     expect(
       faultsOf({
+        STEWARD_DATABASE_DIRECT_URL: "postgres://db/steward",
         STEWARD_OIDC_ISSUER_URL: "https://id.example.com",
         STEWARD_GITHUB_CLIENT_ID: "steward",
         STEWARD_NOTIFICATIONS_SMTP_HOST: "mail.example.com",
         STEWARD_NOTIFICATIONS_SMTP_USERNAME: "steward",
       }),
     ).to.deep.equal([
+      "STEWARD_DATABASE_URL is required if STEWARD_DATABASE_DIRECT_URL is set.",
       "STEWARD_OIDC_CLIENT_ID is required if STEWARD_OIDC_ISSUER_URL is set.",
       "STEWARD_OIDC_CLIENT_SECRET is required if STEWARD_OIDC_ISSUER_URL is set.",
       "STEWARD_GITHUB_CLIENT_SECRET is required if STEWARD_GITHUB_CLIENT_ID is set.",

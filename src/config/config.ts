@@ -42,6 +42,7 @@ const declared: Readonly<Record<string, DeclaredSetting>> = Object.fromEntries(
 
 /** Groups of settings: if the first is set, the others are required. */
 const together = [
+  ["databaseDirectUrl", "databaseUrl"],
   ["oidcIssuerUrl", "oidcClientId", "oidcClientSecret"],
   ["githubClientId", "githubClientSecret"],
   ["smtpHost", "smtpFrom"],

@@ -105,6 +105,7 @@ export const settings = {
   wildcardAccessUrl:        optional("STEWARD_WILDCARD_ACCESS_URL",         wildcardHost,              "Wildcard hostname of applications, such as *.apps.example.com. If unset, applications have no hostnames of their own."),
   dataDir:                  setting("STEWARD_DATA_DIR",                     text,                      "./data", "Directory of the generated encryption keys and the built-in Postgres."),
   databaseUrl:              optional("STEWARD_DATABASE_URL",                databaseUrl,               "Connection URL of Postgres 14 or newer. If unset, a built-in Postgres runs in the data directory.", { secret: true, or: "DATABASE_URL" }),
+  databaseDirectUrl:        optional("STEWARD_DATABASE_DIRECT_URL",         databaseUrl,               "Connection URL of the same database that leads past poolers, for what needs a session of its own: migrations, backups, and messages of other replicas. Required behind a pooler in transaction mode.", { secret: true, defaultInWords: "STEWARD_DATABASE_URL" }),
   databasePool:             setting("STEWARD_DATABASE_POOL",                wholeNumber(2, 1000),      "20", "Maximum number of Postgres connections per server process."),
 
   encryptionKeys:           optional("STEWARD_ENCRYPTION_KEYS",             someKeys,                  "Encryption keys for values in the database: a list of <key id>:<base64 of 32 bytes>. The first key encrypts, all keys decrypt.", { secret: true, file: "STEWARD_ENCRYPTION_KEYS_FILE", defaultInWords: "read from STEWARD_ENCRYPTION_KEYS_FILE" }),

@@ -5,7 +5,7 @@ import { to as copyTo } from "pg-copy-streams";
 import { databaseTime } from "../../runtime/clock.js";
 import { migrations } from "../../entities/migrations/index.js";
 import { version } from "../../runtime/program-files.js";
-import { waitForDatabase } from "../deployment/boot.js";
+import { onOwnSessions } from "../deployment/boot.js";
 import { configuredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";
 import { type BackupRecord, BackupRefused, writeBackup } from "../../infrastructure/backup-file.js";
@@ -44,8 +44,7 @@ export async function backUp(
   const keys = withKeys ? await configuredKeys({ config }) : undefined;
   if (withKeys && !keys) throw new BackupRefused("There are no encryption keys to include.");
   const names = tableNames(database.orm);
-  await waitForDatabase(services);
-  return database.withoutTimeouts(async ({ pool }) => {
+  return onOwnSessions(services, async ({ pool }) => {
     const client = await pool.connect();
     const work = interruptible(client, signal, async () => {
       const migration = await beginSnapshot(client, names);

@@ -5,7 +5,7 @@ import type { PoolClient } from "pg";
 import { migrations } from "../../entities/migrations/index.js";
 import { migrationSql } from "../../infrastructure/database/migrations.js";
 import { migrateWithin, progressOf } from "../../infrastructure/database/migrator.js";
-import { waitForDatabase } from "../deployment/boot.js";
+import { onOwnSessions } from "../deployment/boot.js";
 import { configuredKeys, readRegisteredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";
 import type { Database } from "../../infrastructure/database/database.js";
@@ -66,7 +66,6 @@ export async function restore(
   progress: RestoreProgress,
 ): Promise<RestoreSummary> {
   const { header } = file;
-  await waitForDatabase(services);
   const records = file.records(progress.restored);
   const restoring = (database: Database) =>
     inTransaction(database, signal, async (client, migrateTo) => {
@@ -79,7 +78,7 @@ export async function restore(
       if (revokeTokens) await client.query(revokeAll);
       return { tables: contents.tables.length, rows, keyFile: await saveKeys?.() };
     });
-  const loaded = await services.database.withoutTimeouts(restoring);
+  const loaded = await onOwnSessions(services, restoring);
   return { ...loaded, missingKeys: await missingKeys(services) };
 }
 

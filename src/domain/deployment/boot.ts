@@ -6,6 +6,7 @@ import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { now, numberOf, takeTurn } from "../kernel/queries.js";
 import { migrations } from "../../entities/migrations/index.js";
+import type { Database } from "../../infrastructure/database/database.js";
 import { migrationSql } from "../../infrastructure/database/migrations.js";
 import { isConnectionFault } from "../../infrastructure/database/availability.js";
 import { Migrator } from "../../infrastructure/database/migrator.js";
@@ -29,7 +30,7 @@ export type BootServices = Pick<Services, "config" | "database" | "passwords" | 
  * the wait.
  */
 export const firstBoot = (services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> =>
-  services.database.withoutTimeouts((database) => boot({ ...services, database }, signal));
+  onOwnSessions(services, (database) => boot({ ...services, database }, signal), signal);
 
 async function boot(services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> {
   await migrateOn(services, signal);
@@ -51,7 +52,28 @@ async function boot(services: BootServices, signal?: AbortSignal): Promise<Admin
  * `StartRefused` if it is newer.
  */
 export const migrate = (services: BootServices, signal?: AbortSignal): Promise<void> =>
-  services.database.withoutTimeouts((database) => migrateOn({ ...services, database }, signal));
+  onOwnSessions(services, (database) => migrateOn({ ...services, database }, signal), signal);
+
+/**
+ * Runs `work` without time limits on connections with sessions of their own, once the database is available. Throws
+ * `StartRefused` if a pooler has no such sessions, or if the direct URL leads to another database.
+ */
+export async function onOwnSessions<Result>(
+  services: Pick<Services, "database" | "log">,
+  work: (database: Database) => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  const { database, log } = services;
+  if (database.hasDirectUrl) await waitForDatabase(services, signal);
+  return database.withoutTimeouts(async (direct) => {
+    await waitForDatabase({ database: direct, log }, signal, database.hasDirectUrl ? directUrl : undefined);
+    if (database.hasDirectUrl && !(await direct.isSameAs(database)))
+      throw new StartRefused(`${directUrl} leads to another database than STEWARD_DATABASE_URL.`);
+    return work(direct);
+  });
+}
+
+const directUrl = "STEWARD_DATABASE_DIRECT_URL";
 
 async function migrateOn({ database, log }: BootServices, signal?: AbortSignal): Promise<void> {
   const migrator = new Migrator({
@@ -88,10 +110,17 @@ const retryInterval = 500;
 
 const oldestPostgres = 14;
 
-/** Waits until the database is available. Throws `StartRefused` after a minute, or if its Postgres is too old. */
-export async function waitForDatabase(
+/** SQLSTATEs of a server that rejects the user, the password, or the name of the database. */
+const rejected = new Set(["28000", "28P01", "3D000"]);
+
+/**
+ * Waits until the database is available. Throws `StartRefused` after a minute, or if its Postgres is too old. `setting` is
+ * the name of the URL, if it is not the usual one: that one has led to a server, so that no one is still installing it.
+ */
+async function waitForDatabase(
   { database, log }: Pick<Services, "database" | "log">,
   signal?: AbortSignal,
+  setting?: string,
 ): Promise<void> {
   const deadline = performance.now() + timeout;
   let reason: string | undefined;
@@ -104,10 +133,15 @@ export async function waitForDatabase(
       return await readClock({ database, log });
     } catch (error) {
       if (error instanceof StartRefused) throw error;
-      const { message } = error as Error;
-      if (message !== reason) log.info({ reason: message }, "Waiting for the database.");
+      const { message, cause } = error as Error;
+      const { code = "" } = (cause ?? {}) as { code?: string };
+      if (setting && rejected.has(code)) throw new StartRefused(`The database rejects ${setting}: ${message}`);
+      if (message !== reason) log.info({ reason: message, setting }, "Waiting for the database.");
       reason = message;
-      if (performance.now() > deadline) throw new StartRefused(`The database was unavailable for a minute: ${message}`);
+      if (performance.now() > deadline)
+        throw new StartRefused(
+          `The database was unavailable for a minute${setting ? ` at ${setting}` : ""}: ${message}`,
+        );
       await delay(retryInterval, undefined, { signal });
     }
   }

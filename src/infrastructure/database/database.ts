@@ -1,5 +1,6 @@
+import { randomInt } from "node:crypto";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import { CamelCasePlugin, type Kysely, type PluginTransformQueryArgs, type RootOperationNode } from "kysely";
+import { CamelCasePlugin, type Kysely, type PluginTransformQueryArgs, type RootOperationNode, sql } from "kysely";
 import { Pool, type PoolConfig } from "pg";
 import type { Logger } from "pino";
 import { createOrm } from "../../entities/orm.js";
@@ -38,14 +39,33 @@ export class Database {
     this.db = kyselyOf(orm.em);
   }
 
-  /** Runs `work` on two connections without time limits: for migrations, backups, and other work of an operator. */
+  /** Whether work that needs sessions has a URL of its own. */
+  get hasDirectUrl(): boolean {
+    return this.options.directUrl !== undefined;
+  }
+
+  /**
+   * Runs `work` on two connections with sessions of their own and without time limits: for migrations, backups, and other
+   * work of an operator.
+   */
   async withoutTimeouts<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
-    const unlimited = openDatabase({ ...this.options, pool: 2, statementTimeout: 0 });
+    const { url, directUrl = url, log } = this.options;
+    const unlimited = openDatabase({ url: directUrl, pool: 2, statementTimeout: 0, needsSession: true, log });
     try {
       return await work(unlimited);
     } finally {
       await unlimited.close();
     }
+  }
+
+  /** Whether another one is the same database of the same server: then a lock that is held there is held here. */
+  async isSameAs({ db }: Database): Promise<boolean> {
+    const take = sql<{ isFree: boolean }>`
+      select pg_try_advisory_xact_lock(${randomInt(2 ** 47)}::bigint) as "isFree"`;
+    return db.transaction().execute(async (transaction) => {
+      await take.execute(transaction);
+      return !(await take.execute(this.db)).rows[0]!.isFree;
+    });
   }
 
   async close(): Promise<void> {
@@ -60,6 +80,10 @@ export const kyselyOf = (em: EntityManager): Db => em.getKysely<Schema>().withPl
 
 export interface DatabaseOptions {
   url: string;
+  /** A URL of the same database that leads past poolers, for work that needs sessions of its own. Default: `url`. */
+  directUrl?: string;
+  /** Whether each connection needs a session of its own. */
+  needsSession?: boolean;
   /** Maximum number of connections. */
   pool: number;
   /** Milliseconds after which Postgres cancels a statement. A third of it is the timeout for locks. */
@@ -71,7 +95,8 @@ export interface DatabaseOptions {
 const noLog = { error() {}, info() {} };
 
 /** Opens no connection yet. */
-export function openDatabase({ url, pool: most, statementTimeout, log = noLog }: DatabaseOptions): Database {
+export function openDatabase(given: DatabaseOptions): Database {
+  const { url, needsSession, pool: most, statementTimeout, log = noLog } = given;
   const availability = new Availability(log);
   const counts = { executed: 0 };
   const observer = {
@@ -81,6 +106,12 @@ export function openDatabase({ url, pool: most, statementTimeout, log = noLog }:
   };
   const session = sessionConfig(url, {
     applicationName: "steward",
+    needsSession,
+    onShared: ({ keepsStatements }) =>
+      log.info(
+        { preparesStatements: keepsStatements },
+        `The database is behind a pooler in transaction mode. Settings are made in each transaction${keepsStatements ? "." : ", and statements are not prepared."}`,
+      ),
     // For statements that run for milliseconds, JIT compilation and the start of parallel workers cost more than they save.
     settings: {
       jit: "off",
@@ -101,7 +132,7 @@ export function openDatabase({ url, pool: most, statementTimeout, log = noLog }:
   const reads = openPool({ ...options, max: Math.max(1, Math.floor(most / 2)) });
   const transactions = openPool({ ...options, max: Math.ceil(most / 2) });
   const orm = createOrm(new StewardDialect({ reads, transactions, observer }), session.database!);
-  return new Database(orm, reads, [reads, transactions], counts, { url, pool: most, statementTimeout, log });
+  return new Database(orm, reads, [reads, transactions], counts, given);
 }
 
 function openPool(options: PoolConfig): Pool {

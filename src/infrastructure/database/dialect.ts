@@ -12,8 +12,9 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from "kysely";
-import type { Pool, PoolClient, QueryResult as PgResult } from "pg";
+import type { Pool, PoolClient, QueryConfig, QueryResult as PgResult } from "pg";
 import { isConnectionFault } from "./availability.js";
+import type { SessionClient } from "./session.js";
 import { UnknownOutcome } from "./unknown-outcome.js";
 
 /** Publishes statements without their values: `start` when one is sent, `asyncEnd` with its rows as `result`. */
@@ -36,9 +37,10 @@ export interface DialectOptions {
 }
 
 /**
- * Kysely's dialect for Postgres, with four differences. A transaction takes its connection with its
+ * Kysely's dialect for Postgres, with five differences. A transaction takes its connection with its
  * first statement, so that none is held while a password is hashed. If the response to COMMIT is lost, the server is asked
- * what became of the transaction. Statements with parameters are prepared under a name. And names are in camel case.
+ * what became of the transaction. Statements with parameters are prepared under a name. Names are in camel case. And
+ * behind a pooler in transaction mode, each transaction makes its settings.
  */
 export class StewardDialect extends PostgresDialect {
   readonly #options: DialectOptions;
@@ -111,7 +113,7 @@ class PoolDriver extends PostgresDriver {
 
 /** A connection of a pool, taken with the first statement. */
 class LazyConnection implements DatabaseConnection {
-  #client: Promise<PoolClient> | undefined;
+  #client: Promise<Connected> | undefined;
   /** The statement that begins the transaction. */
   #begin: string | undefined;
   /** The ID of the transaction, by which its outcome can be asked; a rejection means that nothing was stored. */
@@ -141,9 +143,11 @@ class LazyConnection implements DatabaseConnection {
       observer.sent();
       try {
         const client = await (this.#client ??= this.#connect());
-        const isNamed = parameters.length > 0 && parameters.length <= mostParameters;
+        const isNamed = client.keepsStatements && parameters.length > 0 && parameters.length <= mostParameters;
         const name = isNamed ? nameOf(text) : undefined;
-        const result = await client.query<object>({ name, text, values: parameters as unknown[] });
+        const statement = { name, text, values: parameters as unknown[] };
+        const isAlone = this.#begin === undefined && client.perTransaction !== undefined;
+        const result = await (isAlone ? inTransaction(client, statement) : client.query<object>(statement));
         observer.succeeded();
         return result;
       } catch (error) {
@@ -158,14 +162,14 @@ class LazyConnection implements DatabaseConnection {
     return result!;
   }
 
-  async #connect(): Promise<PoolClient> {
+  async #connect(): Promise<Connected> {
     const { reads, transactions } = this.options;
-    if (!this.#begin) return reads.connect();
-    const client = await transactions.connect();
+    if (!this.#begin) return (await reads.connect()) as Connected;
+    const client = (await transactions.connect()) as Connected;
     // Sent together with the first statement, which fails if this does.
-    const begin = `${this.#begin}; select pg_current_xact_id()::text as id`;
-    const begun = client.query(begin) as unknown as Promise<[PgResult, PgResult<{ id: string }>]>;
-    this.#transactionId = begun.then(([, { rows }]) => rows[0]!.id);
+    const begin = `${this.#begin}; ${client.perTransaction ?? ""} select pg_current_xact_id()::text as id`;
+    const begun = client.query(begin) as unknown as Promise<Array<PgResult<{ id: string }>>>;
+    this.#transactionId = begun.then((results) => results.at(-1)!.rows[0]!.id);
     this.#transactionId.catch(() => {});
     return client;
   }
@@ -214,6 +218,24 @@ class LazyConnection implements DatabaseConnection {
     this.#client = undefined;
   }
 }
+
+/**
+ * Runs a statement in a transaction of its own, which has the settings that the session does not have. All of it is sent
+ * together. Returns only after the commit.
+ */
+async function inTransaction(client: Connected, statement: QueryConfig): Promise<PgResult<object>> {
+  const parts = [
+    client.query(`begin; ${client.perTransaction}`),
+    client.query<object>(statement),
+    client.query("commit"),
+  ];
+  const failed = (await Promise.allSettled(parts)).find((part) => part.status === "rejected");
+  if (failed) throw failed.reason;
+  return parts[1]!;
+}
+
+/** A connection of the pools, whose `Client` is `SessionClient`. */
+type Connected = PoolClient & Pick<SessionClient, "perTransaction" | "keepsStatements">;
 
 async function giveBack(client: Promise<PoolClient> | undefined, error?: Error): Promise<void> {
   try {

@@ -1,6 +1,8 @@
 // Opens the connections to Postgres: all of them by the same URL, on the same terms.
 import { callbackify } from "node:util";
 import { Client, type ClientConfig, Connection, escapeIdentifier, escapeLiteral, type QueryResult } from "pg";
+import { StartRefused } from "../../domain/kernel/errors.js";
+import { type Pooling, recognizePooling } from "./pooling.js";
 import { type DatabaseUrl, type Endpoint, readDatabaseUrl } from "./url.js";
 
 /** Milliseconds, unless the URL has other values. */
@@ -8,39 +10,49 @@ const usualConnectTimeout = 5_000;
 /** Node probes every second from then on, and gives the connection up after ten. */
 const usualKeepAlive = 5_000;
 
-/** Settings of every session. */
-const usual = {
-  TimeZone: "UTC",
-  // The server notices, too, if this process has vanished, and releases its locks.
-  tcp_keepalives_idle: "10",
-  tcp_keepalives_interval: "5",
-  tcp_keepalives_count: "3",
-};
+/** Settings of every session and transaction. */
+const usual = { TimeZone: "UTC" };
+/** Settings of connections: the server notices, too, if this process has vanished, and releases its locks. */
+const ofConnections = { tcp_keepalives_idle: "10", tcp_keepalives_interval: "5", tcp_keepalives_count: "3" };
 
 export interface SessionOptions {
   applicationName: string;
   /** Settings of the sessions, by name, in addition to the usual ones. */
   settings?: Readonly<Record<string, string>>;
+  /** Whether each connection needs a session to itself. If a pooler has none, it is rejected with `StartRefused`. */
+  needsSession?: boolean;
+  /** Is called once for each server of the URL that is behind a pooler in transaction mode. */
+  onShared?: (pooling: Pooling) => void;
 }
 
 /** The configuration of a `SessionClient`. */
 export interface SessionConfig extends ClientConfig {
   route: Route;
+  /** Statements that make the settings, for a session and for a transaction. */
   initialize: string;
+  perTransaction: string;
+  needsSession: boolean;
+  onShared?: (pooling: Pooling) => void;
 }
 
 /**
  * Returns the configuration of `SessionClient`s. The clients of one configuration remember which of the servers they
  * use. Throws if the URL is invalid.
  */
-export function sessionConfig(text: string, { applicationName, settings }: SessionOptions): SessionConfig {
+export function sessionConfig(text: string, options: SessionOptions): SessionConfig {
+  const { applicationName, settings, needsSession = false, onShared } = options;
   const { url, faults } = readDatabaseUrl(text);
   if (!url) throw new Error(`The URL of the database ${faults.join(", and it ")}.`);
   return {
     route: new Route(url),
-    initialize: Object.entries({ ...usual, ...settings })
+    initialize: Object.entries({ ...usual, ...ofConnections, ...settings })
       .map(([name, value]) => `set ${escapeIdentifier(name)} to ${escapeLiteral(value)};`)
       .join(" "),
+    perTransaction: `select ${Object.entries({ ...usual, ...settings })
+      .map(([name, value]) => `set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, true)`)
+      .join(", ")};`,
+    needsSession,
+    onShared,
     user: url.user,
     password: url.password,
     database: url.database,
@@ -58,6 +70,7 @@ export function sessionConfig(text: string, { applicationName, settings }: Sessi
 /** The endpoints of a URL. With several, one that works is found by trying, and used until it fails. */
 class Route {
   #found: Promise<Endpoint> | undefined;
+  readonly #poolings = new Map<Endpoint, Promise<Pooling>>();
 
   constructor(readonly url: DatabaseUrl) {}
 
@@ -71,6 +84,18 @@ class Route {
     }));
   }
 
+  /** Returns the pooling of an endpoint, which `recognize` finds out on the first connection. */
+  poolingOf(endpoint: Endpoint, recognize: () => Promise<Pooling>): Promise<Pooling> {
+    const known = this.#poolings.get(endpoint);
+    if (known) return known;
+    const pooling = recognize().catch((error: unknown) => {
+      this.#poolings.delete(endpoint);
+      throw error;
+    });
+    this.#poolings.set(endpoint, pooling);
+    return pooling;
+  }
+
   /** To be called if the endpoint has failed. */
   forget(): void {
     this.#found = undefined;
@@ -78,15 +103,18 @@ class Route {
 
   async #try(works: (endpoint: Endpoint) => Promise<unknown>): Promise<Endpoint> {
     const reasons: string[] = [];
+    let code: string | undefined;
     for (const endpoint of this.url.endpoints) {
       try {
         await works(endpoint);
         return endpoint;
       } catch (error) {
+        if (error instanceof StartRefused) throw error;
         reasons.push(`${endpoint.host}:${endpoint.port}: ${(error as Error).message}`);
+        ({ code } = error as { code?: string });
       }
     }
-    throw new Error([...new Set(reasons)].join("; "));
+    throw Object.assign(new Error([...new Set(reasons)].join("; ")), { code });
   }
 }
 
@@ -101,18 +129,34 @@ class ConnectionFailure extends Error {
   }
 }
 
+const sharesSessions =
+  "The pooler of the database lends its connections for a transaction only, as PgBouncer does with pool_mode = transaction. " +
+  "Migrations, backups, and the messages of other replicas need a session: set STEWARD_DATABASE_DIRECT_URL to a URL of the " +
+  "same database that leads past the pooler, or let the pooler pool sessions.";
+
 /**
  * A connection whose server is one that the URL names and that accepts writes, and whose session has its settings. They
  * are made by statements: poolers reject startup options.
  */
 export class SessionClient extends Client {
   readonly #config: SessionConfig;
+  #pooling: Pooling | undefined;
 
   constructor(config: SessionConfig) {
     super(config);
     this.#config = config;
     // Statements in progress fail with the error. Without a listener, it would end the process.
     this.on("error", () => {});
+  }
+
+  /** The statement that makes the settings of a transaction, if the session does not have them. */
+  get perTransaction(): string | undefined {
+    return this.#pooling?.hasOwnSession ? undefined : this.#config.perTransaction;
+  }
+
+  /** Whether statements stay prepared under their names. */
+  get keepsStatements(): boolean {
+    return this.#pooling?.keepsStatements === true;
   }
 
   override connect(): Promise<Client>;
@@ -129,7 +173,7 @@ export class SessionClient extends Client {
       return await this.#openAt(endpoint);
     } catch (error) {
       route.forget();
-      throw error instanceof ConnectionFailure ? error : new ConnectionFailure(error);
+      throw error instanceof ConnectionFailure || error instanceof StartRefused ? error : new ConnectionFailure(error);
     }
   }
 
@@ -140,23 +184,42 @@ export class SessionClient extends Client {
   }
 
   async #openAt(endpoint: Endpoint): Promise<Client> {
+    const { route, needsSession } = this.#config;
+    await this.#connectTo(endpoint);
+    try {
+      this.#pooling = await route.poolingOf(endpoint, () => this.#recognize(endpoint));
+      if (needsSession && !this.#pooling.hasOwnSession) throw new StartRefused(sharesSessions);
+      await this.#initialize();
+      return this;
+    } catch (error) {
+      this.connection.stream.destroy();
+      throw error;
+    }
+  }
+
+  async #recognize(endpoint: Endpoint): Promise<Pooling> {
+    const pooling = await recognizePooling(this, async () => {
+      const another = new SessionClient(this.#config);
+      await another.#connectTo(endpoint);
+      return another;
+    });
+    if (!pooling.hasOwnSession) this.#config.onShared?.(pooling);
+    return pooling;
+  }
+
+  /** Opens the connection, without its settings. */
+  async #connectTo(endpoint: Endpoint): Promise<void> {
     const { keepAlive, keepAliveInitialDelayMillis, route } = this.#config;
     const sslNegotiation = route.url.directTls && endpoint.ssl ? "direct" : "postgres";
     const options = { keepAlive, keepAliveInitialDelayMillis, ssl: endpoint.ssl, sslNegotiation };
     const connection = new Connection(options);
     Object.assign(this, { ...endpoint, sslNegotiation, connection });
     await super.connect();
-    try {
-      await this.#initialize();
-      return this;
-    } catch (error) {
-      connection.stream.destroy();
-      throw error;
-    }
   }
 
   async #initialize(): Promise<void> {
-    const { initialize, route } = this.#config;
+    const { route } = this.#config;
+    const initialize = this.perTransaction === undefined ? this.#config.initialize : "select;";
     // Several statements have an array of results.
     const results = (await this.query(`${initialize} ${selectState}`)) as unknown as QueryResult<State>[];
     const { isStandby, isReadOnly } = results.at(-1)!.rows[0]!;

@@ -20,7 +20,11 @@ export class PostgresChannel {
   ) {
     this.#client = new SessionClient({
       // Notifications need not be durable: do not wait for the WAL flush.
-      ...sessionConfig(url, { applicationName: "steward events", settings: { synchronous_commit: "off" } }),
+      ...sessionConfig(url, {
+        applicationName: "steward events",
+        settings: { synchronous_commit: "off" },
+        needsSession: true,
+      }),
       query_timeout: responseTimeout,
       pipeline: true,
     });

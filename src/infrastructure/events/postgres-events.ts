@@ -20,7 +20,7 @@ export interface PostgresEventsOptions {
 
 /**
  * Delivers hints to all replicas of a database by LISTEN and NOTIFY, over one connection per replica. The connection
- * must be direct, not through a pooler in transaction mode. It is opened and reopened in the background. While it is
+ * needs a session of its own: a pooler in transaction mode is rejected. It is opened and reopened in the background. While it is
  * down, a replica receives only its own hints; after a reconnect it sends the queued hints and reports a gap to its
  * subscribers.
  */

@@ -1,0 +1,95 @@
+// Programs of Debian, unpacked from their packages without being installed: the same versions on every machine.
+import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import type { Account } from "../../src/infrastructure/embedded-postgres/account.js";
+
+type Release = "bookworm" | "trixie";
+export type Running = ChildProcessByStdio<null, Readable, Readable>;
+
+/** A program and the libraries that it needs, by the release of Debian. */
+export interface Packages {
+  readonly release: Release;
+  readonly names: readonly string[];
+}
+
+const run = promisify(execFile);
+const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/** Unpacked packages. */
+export class Unpacked {
+  private constructor(readonly directory: string) {}
+
+  /** Rejects with the reason if the packages cannot be had, as on machines whose packages come from elsewhere. */
+  static async from({ release, names }: Packages): Promise<Unpacked> {
+    const directory = await mkdtemp(join(tmpdir(), "steward-debian-"));
+    try {
+      // Other accounts run the programs.
+      chmodSync(directory, 0o755);
+      await download(release, names, directory);
+      for (const file of readdirSync(directory).filter((name) => name.endsWith(".deb")))
+        await run("dpkg", ["-x", join(directory, file), directory]);
+      return new Unpacked(directory);
+    } catch (error) {
+      rmSync(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Starts a program by its path in the packages, with the libraries of its release. */
+  start(program: string, words: string[], { account }: { account?: Account } = {}): Running {
+    const folders = ["lib", "usr/lib"].flatMap((name) => this.#architectures(name));
+    const loader = folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+    const own = loader.find((path) => /\/ld-linux-[^/]*$/.test(path));
+    if (!own) throw new Error(`The packages in ${this.directory} have no loader.`);
+    return spawn(own, ["--library-path", folders.join(":"), join(this.directory, program), ...words], {
+      ...account,
+      cwd: this.directory,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  #architectures(name: string): string[] {
+    const folder = join(this.directory, name);
+    if (!existsSync(folder)) return [];
+    return readdirSync(folder)
+      .filter((each) => each.includes("-linux-gnu"))
+      .map((each) => join(folder, each));
+  }
+}
+
+/** Downloads packages from the mirror of Debian that this machine uses, with lists of packages apart from its own. */
+async function download(release: Release, names: readonly string[], directory: string): Promise<void> {
+  const targets = ["Created-By: Packages", "Origin: Debian", "Component: main"];
+  const { stdout } = await run("apt-get", ["indextargets", "--format", "$(REPO_URI)", ...targets]);
+  const [mirror] = stdout.split("\n");
+  if (!mirror) throw new Error("This machine has no mirror of Debian.");
+  const sources = join(directory, "sources.list");
+  writeFileSync(sources, `deb ${existsSync(keyring) ? `[signed-by=${keyring}] ` : ""}${mirror} ${release} main\n`);
+  const folders = { "Dir::State::lists": join(directory, "lists"), "Dir::Cache": join(directory, "cache") };
+  for (const folder of Object.values(folders)) await mkdir(folder);
+  const options = Object.entries({ ...folders, "Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "/dev/null" });
+  const apart = options.flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+  // An unreachable mirror is a warning otherwise.
+  await run("apt-get", [...apart, "-o", "APT::Update::Error-Mode=any", "update"], { cwd: directory });
+  await run("apt-get", [...apart, "download", ...names], { cwd: directory });
+}
+
+/** In `before` of a `describe`: unpacks packages, or skips the tests, saying why. */
+export async function unpackOrSkip(test: Mocha.Context, packages: Packages): Promise<Unpacked> {
+  try {
+    return await Unpacked.from(packages);
+  } catch (error) {
+    const [reason] = (error as Error).message.trim().split("\n").slice(-1);
+    console.warn(`Skipped, since ${packages.names[0]} of Debian ${packages.release} cannot be had: ${reason}`);
+    return test.skip();
+  }
+}
