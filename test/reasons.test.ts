@@ -1,7 +1,7 @@
 // Why tasks and builds fail: what their owners, their readers, and the administrators of their templates are told.
 import { expect } from "chai";
 import { jobReaper } from "../src/domain/provisioners/ended-jobs.js";
-import { noticeLostMachines } from "../src/domain/tasks/lost-machines.js";
+import { lostMachines, noticeLostMachines } from "../src/domain/tasks/lost-machines.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { prebuild, runSchedule } from "./support/background.js";
 import {
@@ -244,6 +244,23 @@ describe("the reason of a failure", () => {
       expect((await as(ada!).post(`${tasks}/me/${task.id}/pause`)).status, "it can be paused").to.equal(202);
       await stage.carryOut();
       expect(await read(task.id)).to.include({ status: "paused" });
+    });
+
+    it("is found by a job every 10 seconds, but not by a server that has just started", async () => {
+      const { task, agent } = await connected();
+      await silentFor(agent, 31);
+      const { uptime } = process;
+      try {
+        process.uptime = () => 29;
+        await lostMachines.run(the().app.services);
+        expect(await read(task.id), "agents that lost the server come back").to.include({ status: "active" });
+        process.uptime = () => 30;
+        await lostMachines.run(the().app.services);
+      } finally {
+        process.uptime = uptime;
+      }
+      expect(await read(task.id)).to.include({ status: "error" });
+      expect(30_000 + lostMachines.every * 1.5, "with the jitter of jobs").to.be.lessThan(60_000);
     });
 
     it("is not found while the workspace is being stopped, and not of agents that never connected", async () => {
