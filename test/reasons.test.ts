@@ -249,7 +249,7 @@ describe("the reason of a failure", () => {
     it("is found by a job every 10 seconds, but not by a server that has just started", async () => {
       const { task, agent } = await connected();
       await silentFor(agent, 31);
-      const { uptime } = process;
+      const uptime = process.uptime.bind(process);
       try {
         process.uptime = () => 29;
         await lostMachines.run(the().app.services);
