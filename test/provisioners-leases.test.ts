@@ -1,6 +1,6 @@
 // Leases of provisioner jobs: who holds a job, what its daemon may report, and how it ends without one.
 import { expect } from "chai";
-import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/ended-jobs.js";
+import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/overdue-jobs.js";
 import {
   type Assigned,
   carryOut,

@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import type { App } from "../src/app.js";
-import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/ended-jobs.js";
+import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/overdue-jobs.js";
 import { startServer } from "./support/app.js";
 import {
   type Assigned,

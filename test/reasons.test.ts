@@ -1,6 +1,6 @@
 // Why tasks and builds fail: what their owners, their readers, and the administrators of their templates are told.
 import { expect } from "chai";
-import { jobReaper } from "../src/domain/provisioners/ended-jobs.js";
+import { jobReaper } from "../src/domain/provisioners/overdue-jobs.js";
 import { lostMachines, noticeLostMachines } from "../src/domain/tasks/lost-machines.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { prebuild, runSchedule } from "./support/background.js";

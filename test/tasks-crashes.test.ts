@@ -1,6 +1,6 @@
 // Tasks at every step of their life, while the server, the daemon or the program of the task is killed.
 import { expect } from "chai";
-import { jobReaper } from "../src/domain/provisioners/ended-jobs.js";
+import { jobReaper } from "../src/domain/provisioners/overdue-jobs.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { type Assigned, type Daemon, newKey, serve } from "./support/provisioners.js";

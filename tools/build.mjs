@@ -10,7 +10,7 @@ const project = fileURLToPath(new URL("..", import.meta.url));
 const source = join(project, "src");
 const result = join(project, "dist");
 /** Entry points: the server, the command line, the provisioner daemon, and a worker thread. */
-const programs = ["main", "cli/main", "provisioner/main", "infrastructure/passwords/password-strength-worker"];
+const programs = ["main", "cli/main", "provisioner/main", "infrastructure/passwords/estimator-worker"];
 /** The agent, which the server delivers to machines as a single file without packages. */
 const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
 /** Packages that are not bundled: native code, with worker threads, in UMD form, and unused optional dependencies. */

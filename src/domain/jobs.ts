@@ -15,7 +15,7 @@ import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
 import { unusedClientPurge } from "./oauth2/clients.js";
 import { daemonPurge } from "./provisioners/daemons.js";
-import { jobReaper, unacceptedJobs } from "./provisioners/ended-jobs.js";
+import { jobReaper, unacceptedJobs } from "./provisioners/overdue-jobs.js";
 import { prebuildsJob } from "./prebuilds/reconciliation.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";

@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
-import { strengthOf } from "../../infrastructure/passwords/password-strength.js";
+import { strengthOf } from "../../infrastructure/passwords/estimator.js";
 import { findUser } from "../users/users.js";
 
 /** Details of a user, which must not make up a password. */

@@ -40,7 +40,7 @@ export const description = orEmpty(prose(1000));
 
 /** Members of everything that people choose from. */
 export const described = {
-  description: description.check(means("What people read about it.")),
+  description: description.check(means("Description for people.")),
   icon,
   display_name: displayName.check(means("Name that people see, at most 64 characters.")),
 };

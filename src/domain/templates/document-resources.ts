@@ -132,9 +132,11 @@ export function resourceOf(areRendered: boolean) {
     display_apps: entriesOf(
       list(5, z.enum(["vscode", "vscode_insiders", "web_terminal", "port_forwarding_helper", "ssh_helper"])),
     ).check(means("Features of clients that they offer for the agent.")),
-    apps: entriesOf(list(most.apps, app).check(unique("slug"))).check(means("What people open in the workspace.")),
+    apps: entriesOf(list(most.apps, app).check(unique("slug"))).check(
+      means("The apps that people open in the workspace."),
+    ),
     scripts: entriesOf(list(most.scripts, script)).check(
-      means("What the agent runs at its start, stop, or by schedule."),
+      means("The scripts that the agent runs at its start, at its stop, or by schedule."),
     ),
   });
   const metadata = z.strictObject({
@@ -153,7 +155,7 @@ export function resourceOf(areRendered: boolean) {
     transitions: z
       .prefault(list(2, z.enum(["start", "stop"])), ["start"])
       .check(means("Builds that have the resource. Those with `stop` exist while the workspace is stopped.")),
-    metadata: entriesOf(list(most.others, metadata)).check(means("What people read about the resource.")),
+    metadata: entriesOf(list(most.others, metadata)).check(means("Details of the resource for people.")),
     agents: entriesOf(list(most.agents, agent)).check(means("The agents of the resource. At most 20 in a document.")),
   });
 }

@@ -54,7 +54,8 @@ const inputName = matching(
   "Must be 1 to 64 letters, digits, hyphens and underscores that do not begin with a digit or hyphen.",
 );
 
-// What people enter for a version or a workspace. A value whose type depends on another member is any JSON first.
+// Variables and parameters: values that people enter for a version or a workspace. If the type of a value depends on
+// another member, the value is first accepted as any JSON, and then converted.
 
 /** Converts a value to the text by which it is stored and sent. Adds a fault for a value of another type. */
 function textIn(payload: Payload<unknown>, type: ValueType, value: unknown, ...path: PropertyKey[]): string {
@@ -67,7 +68,7 @@ function textIn(payload: Payload<unknown>, type: ValueType, value: unknown, ...p
 const variable = converted(
   z.strictObject({
     name: inputName.check(means("Name, unique among the variables: `${var.NAME}` has the value.")),
-    description: description.check(means("What administrators read about it.")),
+    description: description.check(means("Description for administrators.")),
     type: z.prefault(z.enum(variableTypes), "string").check(means("Type of the value.")),
     default: z
       .optional(z.unknown())
@@ -218,7 +219,11 @@ const document = converted(
     provisioner: matching(
       /^[a-z][a-z0-9-]{0,31}$/,
       "Must be 1 to 32 lower-case letters, digits and hyphens, a letter first.",
-    ).check(means("What daemons must offer to do the jobs of the template: `echo`, `process`, or one of your own.")),
+    ).check(
+      means(
+        "The provisioner type that daemons need for the jobs of the template: `echo`, `process`, or one of your own.",
+      ),
+    ),
     tags: z
       .prefault(tags, {})
       .check(
@@ -227,10 +232,10 @@ const document = converted(
         ),
       ),
     variables: entriesOf(list(most.others, variable).check(unique("name"))).check(
-      means("What administrators enter for a version of the template."),
+      means("The values that administrators enter for a version of the template."),
     ),
     parameters: entriesOf(list(most.parameters, parameter).check(unique("name"), checkPatterns)).check(
-      means("What people enter for a workspace."),
+      means("The values that people enter for a workspace."),
     ),
     presets: entriesOf(list(most.presets, preset).check(unique("name"))).check(
       means("Values of parameters by a name."),
@@ -240,7 +245,7 @@ const document = converted(
         most.resources,
         z.lazy(() => resourceOf(false)),
       ).check(unique("name"), checkResources),
-    ).check(means("What a workspace is made of.")),
+    ).check(means("The resources that make up a workspace.")),
     ai_task: z
       .optional(
         z.strictObject({

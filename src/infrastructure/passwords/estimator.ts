@@ -25,7 +25,7 @@ const room = { signedIn: 250, stranger: 250 };
 /** Milliseconds for one estimate, including the loading of dictionaries at the first. */
 const timeout = 10_000;
 
-const program = programFile(`infrastructure/passwords/password-strength-worker${extname(import.meta.url)}`);
+const program = programFile(`infrastructure/passwords/estimator-worker${extname(import.meta.url)}`);
 const queues = passwordQueues(1, room);
 let worker: Worker | undefined;
 
