@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client, QueryConfig } from "pg";
 import { StartRefused } from "../../domain/kernel/errors.js";
 
-/** What the connections of a URL keep between two transactions. */
+/** The state that connections of a URL keep between two transactions. */
 export interface Pooling {
   /** Whether each connection has a session of Postgres to itself. */
   readonly hasOwnSession: boolean;
