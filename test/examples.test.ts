@@ -1,9 +1,7 @@
 // The example programs, run as they are.
 import { once } from "node:events";
-import { globSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { buildSchema, parse, validate } from "graphql";
 import { Client as DemoClient, Failure } from "../examples/demo/client.js";
 import { emailOf, people, tasks, workspaces } from "../examples/demo/company.js";
 import { fillServer } from "../examples/demo/fill.js";
@@ -122,19 +120,6 @@ describe("the example agentapi-echo", () => {
     const [{ agents }] = renderResources(assignment, values) as unknown as [{ agents: Array<{ command: string[] }> }];
     const words = ["--host", "127.0.0.1", "--port", "20001", "--model", "large"];
     expect(agents[0]!.command).to.deep.equal(["node", "/chat.mjs", ...words]);
-  });
-});
-
-describe("the example dashboard", () => {
-  it("has operations that are valid in the schema", () => {
-    const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
-    const sources = globSync("examples/dashboard/src/**/*.{ts,tsx}", { exclude: ["examples/dashboard/src/gql/**"] });
-    const documents = sources.flatMap((path) => {
-      const texts = [...readFileSync(path, "utf8").matchAll(/graphql\(`([^`]*)`\)/g)].map(([, text]) => text);
-      return texts.length > 0 ? [{ path, text: texts.join("\n") }] : [];
-    });
-    expect(documents).to.have.length.above(10);
-    for (const { path, text } of documents) expect(validate(schema, parse(text)), path).to.deep.equal([]);
   });
 });
 

@@ -112,8 +112,6 @@ describe("the shell blocks of README.md and docs/provisioning.md", function () {
     const streams = () => subscriptions(port);
     const printed: Record<string, string> = {};
     for (const { heading, block } of [...rest, ...blocksOf("docs/provisioning.md")]) {
-      // The test of the dashboard, which has packages of its own, is `npm run dashboard:test`.
-      if (block === "npm run dashboard\n") continue;
       const before = await streams();
       const from = terminal.output.length;
       const output = await terminal.run(block, password);
@@ -134,7 +132,7 @@ describe("the shell blocks of README.md and docs/provisioning.md", function () {
         '"status":"paused"',
         '"snapshot":true',
       ],
-      "7. See it in a dashboard": ["Larkspur Robotics is at"],
+      "7. See it in the console": ["Larkspur Robotics is at"],
       "1. Create a workspace": ['"createWorkspace":{'],
       "2. See it run": ['"status":"CONNECTED"', '"health":"HEALTHY"', "large echo: Hello"],
       "3. Stop it": ['"status":"STOPPED"'],

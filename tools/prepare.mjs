@@ -1,6 +1,6 @@
 // Prepares a clone to run: installs the packages in package-lock.json and compiles the sources, unless both are up to
 // date. Runs before the npm scripts, on Node 20 and newer, without any package installed. `--bench` also installs the
-// packages of the benchmarks, `--tools` the client tools that the tests run, and `--dashboard` the example dashboard.
+// packages of the benchmarks, and `--tools` the client tools that the tests run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -13,7 +13,6 @@ const project = fileURLToPath(new URL("..", import.meta.url));
 await install(project, "dependencies");
 if (process.argv.includes("--bench")) await install(join(project, "bench"), "the dependencies of the benchmarks");
 if (process.argv.includes("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
-if (process.argv.includes("--dashboard")) await install(join(project, "examples/dashboard"), "the example dashboard");
 if (!isBuilt()) await build();
 
 async function install(folder, what) {

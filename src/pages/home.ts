@@ -2,6 +2,7 @@ import { forbidden } from "../domain/kernel/errors.js";
 import { fromOurPages } from "../http/csrf.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { accountPage } from "./account.js";
+import type { Console } from "./console.js";
 import { sessionForm } from "./forms.js";
 import { html } from "./html.js";
 import { notice } from "./layout.js";
@@ -22,8 +23,9 @@ const foreignForm = () => forbidden("This form was not sent by a page of this se
 
 const converted = "You sign in through the provider from now on. Your password no longer works.";
 
-/** The front page, with the signed-in user, and links to the account and to the interfaces. */
+/** The front page: the console, and without script the signed-in user, and links to the account and to the interfaces. */
 export function homePages(
+  { documentWith }: Console,
   signedIn: StoredOperation,
   signOut: StoredOperation,
 ): { show: PageHandler; leave: PageHandler } {
@@ -32,7 +34,7 @@ export function homePages(
       const ctx = await visit.context();
       if (ctx.actor.kind !== "user") return { goTo: "/login?return_to=%2F" };
       const { me } = await perform<SignedIn>(signedIn, ctx);
-      return accountPage(visit, {
+      const page = accountPage(visit, {
         title: `Hello, ${me.name || me.username}`,
         main: html`${visit.query.has("converted") && me.loginType !== "PASSWORD" ? notice(converted) : undefined}
           <dl>
@@ -49,6 +51,7 @@ export function homePages(
           </nav>
           ${sessionForm(visit, "/logout", html`<button class="quiet">Sign out</button>`)}`,
       });
+      return documentWith(page);
     },
 
     async leave(visit) {

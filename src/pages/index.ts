@@ -7,6 +7,7 @@ import { skipBody } from "../http/body.js";
 import type { Http } from "../http/exchange.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
+import { routeConsole } from "./console.js";
 import { routeExplorer } from "./explorer.js";
 import { externalAuthPages } from "./external-auth/external-auth.js";
 import { overviewPage } from "./external-auth/overview.js";
@@ -50,14 +51,15 @@ export function routePages(
   const passcodes = passcodePages(forms, signingIn);
   const password = passwordPages(operationsOf("sign-in/passwords"));
   const provider = providerPages(attempts);
-  const home = homePages(signingIn("SignedIn"), signingIn("SignOut"));
+  const console = routeConsole(routes, services);
+  const home = homePages(console, signingIn("SignedIn"), signingIn("SignOut"));
   const keys = keyPages(operationsOf("tokens"));
   const device = devicePages(operationsOf("oauth2/device-consent"));
   const grants = grantPages(operationsOf("oauth2/grants"));
   const external = operationsOf("external-auth/external-auth");
   const externalAuth = externalAuthPages(links, external);
   const unsubscribe = unsubscribePages(operationsOf("unsubscribe"));
-  const objects = objectPages(operationsOf("objects"));
+  const objects = objectPages(console, operationsOf("objects"));
 
   type PageRoute = [method: "GET" | "POST", path: string, handler: PageHandler];
   const oauth2: PageRoute[] = [
@@ -96,6 +98,7 @@ export function routePages(
   routes.of(unsubscribePath).post(unsubscribePath, errors, visited(services, unsubscribe.submit, skipBody));
   for (const [method, path, handler] of pages)
     routes.of(path).register(path, [method], [errors, visited(services, handler)]);
+  console.routeSections();
   routeExplorer(routes, services, signingIn("SignedIn"));
   routes.of(stylePath).get(stylePath, sendStyle);
 }

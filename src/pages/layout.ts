@@ -43,24 +43,28 @@ export const logo = mark("var(--accent)", "var(--on-accent)");
 const image = mark("#1d5fbf", "#ffffff").text.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
 export const icon = `data:image/svg+xml,${encodeURIComponent(image)}`;
 
+/** The content of a page, with the bar above it. */
+export const bodyOf = ({ title, main, navigation }: Page): Html =>
+  html`<header><a href="/">${logo}Steward</a></header>
+    ${navigation}
+    <main>
+      <h1>${title}</h1>
+      ${main}
+    </main>`;
+
 /** The document around the content of a page. */
-export const documentOf = ({ title, main, navigation }: Page): Html =>
+export const documentOf = (page: Page): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} · Steward</title>
+        <title>${page.title} · Steward</title>
         <link rel="icon" href="${icon}" />
         <link rel="stylesheet" href="${stylePath}" />
       </head>
       <body>
-        <header><a href="/">${logo}Steward</a></header>
-        ${navigation}
-        <main>
-          <h1>${title}</h1>
-          ${main}
-        </main>
+        ${bodyOf(page)}
       </body>
     </html> `;
 

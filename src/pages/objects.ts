@@ -1,5 +1,6 @@
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { TransportError } from "../http/errors.js";
+import type { Console } from "./console.js";
 import { html } from "./html.js";
 import { type PageHandler, perform, signInFirst } from "./visit.js";
 
@@ -90,8 +91,11 @@ const workspacePage = ({ name, owner, status, template }: WorkspaceObject): Desc
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The pages of objects, to which notifications link. Unreadable ones are not found. */
-export function objectPages(operation: (name: string) => StoredOperation): Record<string, PageHandler> {
+/** The pages of objects, to which notifications link: in the console, or without script. Unreadable ones are not found. */
+export function objectPages(
+  { documentWith }: Console,
+  operation: (name: string) => StoredOperation,
+): Record<string, PageHandler> {
   const pageOf =
     <Shape>(name: string, describe: (object: Shape) => Described): PageHandler =>
     async (visit) => {
@@ -108,7 +112,7 @@ export function objectPages(operation: (name: string) => StoredOperation): Recor
             html`<dt>${label}</dt>
               <dd>${text}</dd>`,
         );
-      return { title, main: html`<dl>${rows}</dl>` };
+      return documentWith({ title, main: html`<dl>${rows}</dl>` });
     };
   return {
     "/tasks/:id": pageOf("TaskPage", taskPage),

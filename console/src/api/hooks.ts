@@ -1,0 +1,117 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { changes, client, socket } from "./client";
+import type { Operation } from "./operation";
+import { serverIsAway } from "./reachability";
+
+/** What a query has returned. While new variables load, it is what the variables before returned. */
+export interface Loaded<Data> {
+  data?: Data;
+  error?: Error;
+  isLoading: boolean;
+  /** Loads again. */
+  refresh: () => void;
+}
+
+/**
+ * Runs a query: again when its variables change, after each change made here, and when the server is back. Nothing is
+ * loaded without variables.
+ */
+export function useData<Data, Variables extends object>(
+  { text }: Operation<Data, Variables>,
+  variables: Variables | undefined,
+): Loaded<Data> {
+  const [state, setState] = useState<Omit<Loaded<Data>, "refresh">>({ isLoading: true });
+  const key = variables && JSON.stringify(variables);
+  const load = useCallback(() => {
+    if (key === undefined) return () => {};
+    setState((before) => ({ ...before, isLoading: true }));
+    const { unsubscribe } = client
+      .query<Data>(text, JSON.parse(key) as object, { requestPolicy: "cache-and-network" })
+      .subscribe(({ data, error, stale }) => {
+        // A query of several objects may return some of them, and errors of the others.
+        setState((before) => ({ data: data ?? (error ? before.data : undefined), error, isLoading: stale }));
+      });
+    return unsubscribe;
+  }, [text, key]);
+  const stop = useRef(() => {});
+  const refresh = useCallback(() => {
+    stop.current();
+    stop.current = load();
+  }, [load]);
+  useEffect(() => {
+    refresh();
+    const returned = serverIsAway.follow(() => !serverIsAway.value && refresh());
+    const changed = changes.follow(refresh);
+    return () => {
+      returned();
+      changed();
+      stop.current();
+    };
+  }, [refresh]);
+  return { ...state, refresh };
+}
+
+/** The latest version of a function, which never changes its identity. */
+export function useLatest<Parameters extends unknown[], Result>(
+  run: (...parameters: Parameters) => Result,
+): (...parameters: Parameters) => Result {
+  const latest = useRef(run);
+  latest.current = run;
+  return useCallback((...parameters: Parameters) => latest.current(...parameters), []);
+}
+
+interface Live<Data, Variables> {
+  /** The variables of the next subscription, such as where to resume; nothing is watched without them. */
+  variables: () => Variables | undefined;
+  /** Called with each event. */
+  onEvent: (data: Data) => void;
+  /** Whether it ends when there is nothing more to come, such as the log of a job. */
+  ends?: true;
+  onEnd?: () => void;
+  /** Called when the subscription begins again: events may have been missed, unless it resumes. */
+  onRestart?: () => void;
+}
+
+/** Milliseconds before a subscription that ended begins again; a random part keeps clients from coming together. */
+const pause = () => 500 + 1_500 * Math.random();
+
+/** Subscribes, again after each disconnect, until the component is gone or `key` changes. */
+export function useLive<Data, Variables extends object>(
+  { text }: Operation<Data, Variables>,
+  key: string,
+  live: Live<Data, Variables>,
+): void {
+  const variablesNow = useLatest(live.variables);
+  const onEvent = useLatest(live.onEvent);
+  const onRestart = useLatest(() => live.onRestart?.());
+  const onEnd = useLatest(() => live.onEnd?.());
+  const { ends } = live;
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let stop = () => {};
+    let isOver = false;
+    const begin = (isRestart: boolean) => {
+      const variables = variablesNow();
+      if (!variables || isOver) return;
+      if (isRestart) onRestart();
+      const again = () => {
+        clearTimeout(timer);
+        if (!isOver) timer = setTimeout(() => begin(true), pause());
+      };
+      stop = socket.subscribe<Data>(
+        { query: text, variables: variables as Record<string, unknown> },
+        {
+          next: ({ data }) => data && onEvent(data),
+          error: again,
+          complete: () => (ends ? onEnd() : again()),
+        },
+      );
+    };
+    begin(false);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+      stop();
+    };
+  }, [text, key, ends, variablesNow, onEvent, onRestart, onEnd]);
+}

@@ -1,0 +1,117 @@
+// The sections of the console: how the navigation names them, what one must be allowed to read, and their views.
+import { type AnyComponent, h } from "preact";
+import { lazy } from "preact-iso";
+import type { Check } from "./api/allowed";
+
+interface Section {
+  path: string;
+  label: string;
+  check?: Check;
+}
+
+interface Chapter {
+  title?: string;
+  sections: readonly Section[];
+}
+
+const reads = (resource: string, anyOrg = true): Check => ({ may: `${resource}:read`, ...(anyOrg && { anyOrg }) });
+
+export const chapters: readonly Chapter[] = [
+  {
+    sections: [
+      { path: "/", label: "Overview" },
+      { path: "/workspaces", label: "Workspaces" },
+      { path: "/tasks", label: "Tasks" },
+      { path: "/templates", label: "Templates" },
+      { path: "/inbox", label: "Inbox" },
+    ],
+  },
+  {
+    title: "People",
+    sections: [
+      { path: "/users", label: "Users", check: reads("user", false) },
+      { path: "/organizations", label: "Organizations", check: reads("organization") },
+      { path: "/groups", label: "Groups", check: reads("group") },
+      { path: "/applications", label: "Applications", check: reads("oauth2_app_secret", false) },
+      { path: "/grants", label: "Grants" },
+      { path: "/scim-keys", label: "SCIM keys", check: reads("scim_key", false) },
+    ],
+  },
+  {
+    title: "Infrastructure",
+    sections: [
+      { path: "/provisioners", label: "Provisioners", check: reads("provisioner_daemon") },
+      { path: "/jobs", label: "Jobs", check: reads("provisioner_job") },
+      { path: "/proxies", label: "Workspace proxies", check: { may: "workspace_proxy:update" } },
+    ],
+  },
+  {
+    title: "Deployment",
+    sections: [
+      { path: "/audit", label: "Audit log", check: reads("audit_log") },
+      { path: "/connections", label: "Connections", check: reads("connection_log") },
+      { path: "/deliveries", label: "Deliveries", check: reads("notification_message", false) },
+      { path: "/notification-settings", label: "Notifications", check: reads("deployment_config", false) },
+      { path: "/appearance", label: "Appearance", check: { may: "deployment_config:update" } },
+      { path: "/licenses", label: "Licenses", check: reads("license", false) },
+      { path: "/health", label: "Health", check: reads("deployment_config", false) },
+    ],
+  },
+  {
+    title: "Yours",
+    sections: [
+      { path: "/keys", label: "Sessions and keys" },
+      { path: "/secrets", label: "Secrets" },
+      { path: "/linked-accounts", label: "Linked accounts" },
+      { path: "/preferences", label: "Preferences" },
+    ],
+  },
+];
+
+type View = () => Promise<AnyComponent>;
+
+/** Views by the patterns of their paths. */
+const views: Record<string, View> = {
+  "/": async () => (await import("./views/overview")).Overview,
+  "/workspaces": async () => (await import("./views/workspaces")).WorkspacesView,
+  "/workspaces/:id": async () => (await import("./views/workspace")).WorkspaceView as AnyComponent,
+  "/workspaces/:id/:build": async () => (await import("./views/workspace")).BuildView as AnyComponent,
+  "/tasks": async () => (await import("./views/tasks")).TasksView,
+  "/tasks/:id": async () => (await import("./views/tasks")).TaskView as AnyComponent,
+  "/templates": async () => (await import("./views/templates")).TemplatesView,
+  "/templates/:id": async () => (await import("./views/templates")).TemplateView as AnyComponent,
+  "/inbox": async () => (await import("./views/inbox-view")).InboxView,
+  "/users": async () => (await import("./views/users")).UsersView,
+  "/users/:id": async () => (await import("./views/users")).UserView as AnyComponent,
+  "/organizations": async () => (await import("./views/organizations")).OrganizationsView,
+  "/organizations/:id": async () => (await import("./views/organizations")).OrganizationView as AnyComponent,
+  "/groups": async () => (await import("./views/groups")).GroupsView,
+  "/groups/:id": async () => (await import("./views/groups")).GroupView as AnyComponent,
+  "/applications": async () => (await import("./views/applications")).ApplicationsView,
+  "/applications/:id": async () => (await import("./views/applications")).ApplicationView as AnyComponent,
+  "/grants": async () => (await import("./views/applications")).GrantsView,
+  "/scim-keys": async () => (await import("./views/scim-keys")).ScimKeysView,
+  "/provisioners": async () => (await import("./views/provisioners")).ProvisionersView,
+  "/jobs": async () => (await import("./views/provisioners")).JobsView,
+  "/jobs/:id": async () => (await import("./views/provisioners")).JobView as AnyComponent,
+  "/proxies": async () => (await import("./views/proxies")).ProxiesView,
+  "/audit": async () => (await import("./views/logs")).AuditView,
+  "/connections": async () => (await import("./views/logs")).ConnectionsView,
+  "/deliveries": async () => (await import("./views/deliveries")).DeliveriesView,
+  "/notification-settings": async () => (await import("./views/notification-settings")).NotificationSettingsView,
+  "/appearance": async () => (await import("./views/deployment")).AppearanceView,
+  "/licenses": async () => (await import("./views/deployment")).LicensesView,
+  "/health": async () => (await import("./views/deployment")).HealthView,
+  "/keys": async () => (await import("./views/keys")).KeysView,
+  "/secrets": async () => (await import("./views/secrets")).SecretsView,
+  "/linked-accounts": async () => (await import("./views/linked-accounts")).LinkedAccountsView,
+  "/preferences": async () => (await import("./views/preferences")).PreferencesView,
+};
+
+/** A view that is loaded when it is first opened, and that begins again for another object. */
+function routed(load: View): AnyComponent<{ params?: Record<string, string> }> {
+  const Loaded = lazy(load) as AnyComponent<object>;
+  return (props) => h(Loaded, { ...props, key: Object.values(props.params ?? {}).join("/") });
+}
+
+export const routes = Object.entries(views).map(([path, load]) => ({ path, component: routed(load) }));

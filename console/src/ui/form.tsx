@@ -1,0 +1,271 @@
+// Forms, made from the input of a mutation: what it says about its fields gives them their kind, and their hints.
+import { useId, useRef, useState } from "preact/hooks";
+import { type Faults, faultsOf, InvalidInput } from "../api/errors";
+import type { InputField } from "../api/operation";
+import { Dialog } from "./dialog";
+import { wordsOf } from "./text";
+
+export type Options = ReadonlyArray<readonly [value: string, label: string]>;
+
+/** A field of a form, by the name of the field of the input. All but the name is known from the schema if absent. */
+export interface FieldSpec {
+  name: string;
+  label?: string;
+  hint?: string;
+  kind?: "text" | "email" | "password" | "number" | "url" | "date" | "area" | "json" | "check" | "choices";
+  options?: Options;
+  isRequired?: boolean;
+  autoComplete?: string;
+  /** Reads the text of the field, if it is not as the API has it. */
+  read?: (text: string) => unknown;
+}
+
+type Input = Readonly<Record<string, InputField>>;
+
+interface Resolved extends FieldSpec {
+  label: string;
+  kind: NonNullable<FieldSpec["kind"]>;
+  type: string;
+  isList: boolean;
+  /** Fields without options but with a limited set of values. */
+  isRequired: boolean;
+}
+
+const kinds: Record<string, Resolved["kind"]> = {
+  Int: "number",
+  BigInt: "number",
+  Boolean: "check",
+  DateTime: "date",
+  EmailAddress: "email",
+  URL: "url",
+  JSONObject: "json",
+};
+
+function resolve(spec: FieldSpec | string, input: Input): Resolved {
+  const given: FieldSpec = typeof spec === "string" ? { name: spec } : spec;
+  const { type = "String", isList = false, isRequired = false, options, hint } = input[given.name] ?? {};
+  const choices = given.options ?? options?.map((value) => [value, wordsOf(value)] as const);
+  const list = isList ? (choices ? "choices" : "area") : undefined;
+  return {
+    label: wordsOf(given.name),
+    isRequired: isRequired && type !== "Boolean",
+    hint: hint && withoutCode(hint),
+    kind: list ?? kinds[type] ?? (given.name.toLowerCase().includes("password") ? "password" : "text"),
+    ...given,
+    options: choices,
+    type,
+    isList,
+  };
+}
+
+/** Descriptions name values in backquotes. */
+const withoutCode = (hint: string) => hint.replaceAll("`", "");
+
+/** The value of a field as text, in which forms have them. */
+export function textOf(value: unknown): string {
+  if (value == null) return "";
+  if (Array.isArray(value)) return value.join("\n");
+  if (typeof value === "object") return JSON.stringify(value, undefined, 2);
+  if (typeof value === "boolean") return value ? "yes" : "";
+  return String(value);
+}
+
+const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+/** The text of a field as the API has it: nothing of an empty one, but of texts when they are changed. */
+function valueOf(field: Resolved, data: FormData, isChange: boolean): unknown {
+  const { name, kind, isList, read } = field;
+  if (kind === "check") return data.get(name) === "yes";
+  if (kind === "choices") return data.getAll(name).map(String);
+  const text = String(data.get(name) ?? "");
+  if (read) return read(text);
+  if (isList)
+    return text
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
+  if (text === "") return isChange && ["String", "URL"].includes(field.type) ? "" : undefined;
+  if (kind === "number") return Number(text);
+  if (kind === "date") return new Date(text).toISOString();
+  if (kind === "json") return parsed(name, text);
+  return text;
+}
+
+function parsed(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InvalidInput([{ field: name, detail: `Is not JSON: ${(error as Error).message}.` }]);
+  }
+}
+
+export interface FormProps {
+  fields: ReadonlyArray<FieldSpec | string>;
+  /** What the schema says about the fields. */
+  input?: Input;
+  /** The values before; only what is changed is sent then. */
+  values?: Readonly<Record<string, unknown>>;
+  /** What new fields begin with. */
+  defaults?: Readonly<Record<string, unknown>>;
+  submit: string;
+  isDanger?: boolean;
+  onSubmit: (values: Record<string, unknown>) => Promise<unknown>;
+  onCancel?: () => void;
+}
+
+const noInput: Input = {};
+
+/** A form whose faults appear next to their fields, all together. The first one gets the focus. */
+export function Form({
+  fields: specs,
+  input = noInput,
+  values,
+  defaults,
+  submit,
+  isDanger,
+  onSubmit,
+  onCancel,
+}: FormProps) {
+  const fields = specs.map((spec) => resolve(spec, input));
+  const [faults, setFaults] = useState<Faults>({ fields: {} });
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const initial = (name: string) => {
+    const text = textOf((values ?? defaults)?.[name]);
+    return isTime.test(text) ? localTime(text) : text;
+  };
+
+  async function send(event: Event) {
+    event.preventDefault();
+    const data = new FormData(form.current!);
+    setBusy(true);
+    try {
+      const changed = fields.filter(({ name, kind }) => {
+        if (!values || kind === "check") return true;
+        return (kind === "choices" ? data.getAll(name).join("\n") : String(data.get(name) ?? "")) !== initial(name);
+      });
+      const read = changed.map((field) => [field.name, valueOf(field, data, values !== undefined)] as const);
+      await onSubmit(Object.fromEntries(read.filter(([, value]) => value !== undefined)));
+      setFaults({ fields: {} });
+      if (!values) form.current?.reset();
+    } catch (error) {
+      const names = fields.map(({ name }) => name);
+      const found = faultsOf(error, names);
+      setFaults(found);
+      const first = names.find((name) => found.fields[name]);
+      form.current?.querySelector<HTMLElement>(`[name="${first}"]`)?.focus();
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form ref={form} onSubmit={(event) => void send(event)} noValidate>
+      {faults.whole && (
+        <p class="alarm" role="alert">
+          {faults.whole}
+        </p>
+      )}
+      {fields.map((field) => (
+        <Field key={field.name} field={field} value={initial(field.name)} fault={faults.fields[field.name]} />
+      ))}
+      <footer>
+        {onCancel && (
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+        <button type="submit" class={isDanger ? "primary danger" : "primary"} disabled={isBusy}>
+          {submit}
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+/** A time as fields for dates have it: in the time zone of the browser. */
+function localTime(time: string): string {
+  const date = new Date(time);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+const types: Partial<Record<Resolved["kind"], string>> = { date: "datetime-local" };
+
+function Field({ field, value, fault }: { field: Resolved; value: string; fault?: string }) {
+  const id = useId();
+  const { name, label, hint, kind, options, isRequired, autoComplete = "off" } = field;
+  const note = fault ?? hint;
+  const shared = {
+    id,
+    name,
+    required: isRequired,
+    "aria-invalid": fault ? true : undefined,
+    "aria-describedby": note ? `${id}-note` : undefined,
+  };
+  const explained = note && (
+    <p id={`${id}-note`} class={fault ? "fault" : "hint"}>
+      {note}
+    </p>
+  );
+  if (kind === "choices") {
+    const chosen = new Set(value.split("\n"));
+    return (
+      <fieldset class="field choices" aria-describedby={shared["aria-describedby"]}>
+        <legend>{label}</legend>
+        {options?.map(([each, text]) => (
+          <label key={each}>
+            <input type="checkbox" name={name} value={each} defaultChecked={chosen.has(each)} /> {text}
+          </label>
+        ))}
+        {explained}
+      </fieldset>
+    );
+  }
+  return (
+    <div class={`field ${kind}`}>
+      <label for={id}>
+        {label}
+        {!isRequired && kind !== "check" && <span class="faint"> (optional)</span>}
+      </label>
+      {options ? (
+        <select {...shared}>
+          {!isRequired && value === "" && <option value="">–</option>}
+          {options.map(([each, text]) => (
+            <option key={each} value={each} selected={each === value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : kind === "area" || kind === "json" ? (
+        <textarea {...shared} rows={kind === "json" ? 10 : 3} defaultValue={value} spellcheck={false} />
+      ) : kind === "check" ? (
+        <input {...shared} type="checkbox" value="yes" defaultChecked={value === "yes"} />
+      ) : (
+        <input {...shared} type={(types[kind] ?? kind) as "text"} defaultValue={value} autoComplete={autoComplete} />
+      )}
+      {explained}
+    </div>
+  );
+}
+
+interface FormDialogProps extends Omit<FormProps, "onCancel"> {
+  title: string;
+  /** What is to be known first, such as what a deletion takes along. */
+  note?: string;
+  onClose: () => void;
+}
+
+/** The form in a dialog, which closes when it has succeeded. */
+export const FormDialog = ({ title, note, onClose, onSubmit, ...form }: FormDialogProps) => (
+  <Dialog title={title} onClose={onClose}>
+    {note && <p class="note">{note}</p>}
+    <Form
+      {...form}
+      onSubmit={async (values) => {
+        await onSubmit(values);
+        onClose();
+      }}
+      onCancel={onClose}
+    />
+  </Dialog>
+);

@@ -1,0 +1,60 @@
+// Messages that appear for a moment, such as that a change was made, with a way to undo it.
+import { inSentences } from "../api/errors";
+import { signal, useSignal } from "../api/signal";
+
+interface Notice {
+  id: number;
+  text: string;
+  isBad?: boolean;
+  undo?: () => Promise<unknown>;
+}
+
+const notices = signal<readonly Notice[]>([]);
+let last = 0;
+
+const remove = (id: number) => notices.set(notices.value.filter((each) => each.id !== id));
+
+function add(notice: Omit<Notice, "id">, milliseconds: number): void {
+  const id = ++last;
+  notices.set([...notices.value.slice(-3), { ...notice, id }]);
+  setTimeout(() => remove(id), milliseconds);
+}
+
+export const say = (text: string, undo?: () => Promise<unknown>): void => add({ text, undo }, undo ? 10_000 : 4_000);
+
+/** Runs work, and says why it failed, if it does. */
+export async function attempt(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    add({ text: inSentences(error), isBad: true }, 12_000);
+  }
+}
+
+export function NoticeBoard() {
+  const shown = useSignal(notices);
+  return (
+    <output class="notices">
+      {shown.map(({ id, text, isBad, undo }) => (
+        <p key={id} class={isBad ? "bad" : ""}>
+          <span>{text}</span>
+          {undo && (
+            <button
+              type="button"
+              class="plain"
+              onClick={() => {
+                remove(id);
+                void attempt(undo);
+              }}
+            >
+              Undo
+            </button>
+          )}
+          <button type="button" class="plain" aria-label="Dismiss" onClick={() => remove(id)}>
+            ×
+          </button>
+        </p>
+      ))}
+    </output>
+  );
+}

@@ -1,0 +1,176 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { exactly, sinceNow, titleOf, wordsOf } from "./text";
+
+const tones: Record<string, string> = {};
+for (const [tone, names] of Object.entries({
+  good: "ACTIVE RUNNING HEALTHY CONNECTED SUCCEEDED COMPLETE DELIVERED SENT OK IDLE READY ENTITLED YES",
+  busy: "BUSY WORKING PENDING STARTING STOPPING INITIALIZING CONNECTING CANCELING DELETING QUEUED LEASED DELIVERING GRACE_PERIOD TEMPORARY_FAILURE",
+  bad: "FAILED ERROR SUSPENDED UNHEALTHY TIMEOUT PERMANENT_FAILURE UNREACHABLE NOT_ENTITLED NO HARD_LIMITED",
+}))
+  for (const name of names.split(" ")) tones[name] = tone;
+
+/** A state, by color and by word. */
+export const Status = ({ name, label }: { name: string; label?: string }) => (
+  <span class={`status ${tones[name] ?? "calm"}`}>{label ?? wordsOf(name)}</span>
+);
+
+/** A time relative to now, which stays true while it is shown. The exact one appears above it. */
+export function Time({ at, none = "never" }: { at?: string | null; none?: string }) {
+  const [, setTick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setTick((tick) => tick + 1), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  if (!at) return <span class="faint">{none}</span>;
+  return (
+    <time dateTime={at} title={exactly(at)}>
+      {sinceNow(at)}
+    </time>
+  );
+}
+
+/** One of a few colors for each name, dark enough for white letters. */
+const colorOf = (name: string) => [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 6, 0);
+
+export interface PersonData {
+  username: string;
+  name: string;
+}
+
+export function Person({ user }: { user: PersonData }) {
+  const { username, name } = user;
+  const initials = (name || username)
+    .split(/[\s-]+/)
+    .slice(0, 2)
+    .map((word) => word.charAt(0).toUpperCase())
+    .join("");
+  return (
+    <span class="person">
+      <span class={`avatar color-${colorOf(username)}`} aria-hidden="true">
+        {initials}
+      </span>
+      <span>
+        {name || username} {name && name !== username && <span class="faint">{username}</span>}
+      </span>
+    </span>
+  );
+}
+
+/** A link to a user. */
+export const PersonLink = ({ user }: { user: PersonData & { id: string } }) => (
+  <a href={`/users/${user.id}`}>
+    <Person user={user} />
+  </a>
+);
+
+export const Named = ({ of }: { of: { name: string; displayName?: string | null } }) => <>{titleOf(of)}</>;
+
+interface HeadingProps {
+  title: string;
+  children?: ComponentChildren;
+  note?: ComponentChildren;
+  /** The list that the object is in. */
+  up?: readonly [path: string, label: string];
+}
+
+/** The heading of a page, with its actions. */
+export function Heading({ title, children, note, up }: HeadingProps) {
+  useEffect(() => {
+    document.title = `${title} · Steward`;
+  }, [title]);
+  return (
+    <header class="heading">
+      <div>
+        {up && (
+          <a class="up" href={up[0]}>
+            {up[1]}
+          </a>
+        )}
+        <h1 tabIndex={-1}>{title}</h1>
+        {note && <p class="faint">{note}</p>}
+      </div>
+      <div class="actions">{children}</div>
+    </header>
+  );
+}
+
+export const Facts = ({ facts }: { facts: ReadonlyArray<readonly [term: string, value: ComponentChildren]> }) => (
+  <dl class="facts">
+    {facts.map(([term, value]) => (
+      <div key={term}>
+        <dt>{term}</dt>
+        <dd>{value === "" || value == null ? <span class="faint">–</span> : value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+interface PanelProps {
+  title: string;
+  children: ComponentChildren;
+  actions?: ComponentChildren;
+}
+
+export const Panel = ({ title, children, actions }: PanelProps) => (
+  <section class="panel" aria-label={title}>
+    <header>
+      <h2>{title}</h2>
+      <div class="actions">{actions}</div>
+    </header>
+    {children}
+  </section>
+);
+
+export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
+
+export const Loading = () => (
+  <output class="loading">
+    <span class="hidden">Loading</span>
+    <i />
+    <i />
+    <i />
+  </output>
+);
+
+/** A part of a whole as a bar, with both in words. `of` is undefined where there is no limit. */
+export function Share({ part, of, show = String }: { part: number; of?: number | null; show?: (n: number) => string }) {
+  if (of == null) return <>{show(part)}</>;
+  const percent = of === 0 ? (part > 0 ? 100 : 0) : Math.min(100, Math.round((part / of) * 100));
+  const tone = percent >= 100 ? "bad" : percent >= 80 ? "busy" : "good";
+  return (
+    <span class="share">
+      <span>
+        {show(part)} of {show(of)}
+      </span>
+      <progress class={tone} max={100} value={percent} aria-label={`${percent} percent used`} />
+    </span>
+  );
+}
+
+/** Values by name, such as tags and changes. */
+export const Pairs = ({ of }: { of: Record<string, unknown> }) => (
+  <span class="pairs">
+    {Object.entries(of).map(([name, value]) => (
+      <code key={name}>
+        {name}={typeof value === "string" ? value : JSON.stringify(value)}
+      </code>
+    ))}
+  </span>
+);
+
+/** Short texts side by side, such as scopes. */
+export const Labels = ({ of, none = "–" }: { of: readonly string[] | null | undefined; none?: string }) =>
+  of?.length ? (
+    <span class="pairs">
+      {of.map((each) => (
+        <code key={each}>{each}</code>
+      ))}
+    </span>
+  ) : (
+    <span class="faint">{none}</span>
+  );
+
+/** The name of an object of the audit log. Of an object without a name, its ID shortened. */
+export const Label = ({ text }: { text?: string | null }) =>
+  text && /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text) ? <code title={text}>{text.slice(-8)}</code> : <b>{text}</b>;

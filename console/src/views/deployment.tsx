@@ -1,0 +1,318 @@
+import { useEffect, useState } from "preact/hooks";
+import { useAllowed } from "../api/allowed";
+import { perform } from "../api/client";
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Failure } from "../ui/failure";
+import type { FieldSpec } from "../ui/form";
+import { List } from "../ui/list";
+import { Empty, Facts, Heading, Loading, Panel, Share, Status, Time } from "../ui/parts";
+import { titleOf, wordsOf } from "../ui/text";
+import {
+  AddLicense,
+  Appearance,
+  type AppearanceQuery,
+  DeleteLicense,
+  Health,
+  Licenses,
+  RefreshEntitlements,
+  UpdateAppearance,
+} from "./deployment.gql";
+
+type Banner = AppearanceQuery["appearance"]["announcementBanners"][number];
+
+const bannerFields: readonly FieldSpec[] = [
+  { name: "message", kind: "area", isRequired: true },
+  { name: "backgroundColor", label: "Background color", hint: "# and six hexadecimal digits." },
+  { name: "enabled", label: "Show it", kind: "check" },
+];
+
+export function AppearanceView() {
+  const { data, error, refresh } = useData(Appearance, {});
+  const may = useAllowed({ update: { may: "deployment_config:update" } });
+  const appearance = data?.appearance;
+  if (!appearance) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const banners = appearance.announcementBanners.map(({ enabled, message, backgroundColor }) => ({
+    enabled,
+    message,
+    backgroundColor,
+  }));
+  const store = (all: readonly Banner[]) => ({ announcementBanners: [...all] });
+  return (
+    <>
+      <Heading title="Appearance">
+        {may("update") && (
+          <>
+            <Action
+              label="Edit"
+              title="Edit the appearance"
+              run={UpdateAppearance}
+              given={{}}
+              fields={["applicationName", "logoUrl"]}
+              values={appearance}
+              submit="Save"
+            />
+            <Action
+              label="Add a banner"
+              look="primary"
+              run={UpdateAppearance}
+              given={{}}
+              fields={bannerFields}
+              defaults={{ enabled: true, backgroundColor: "#1d5fbf" }}
+              prepare={(values) => store([...banners, values as Banner])}
+              submit="Add"
+            />
+          </>
+        )}
+      </Heading>
+      <Facts
+        facts={[
+          ["Name", appearance.applicationName || "Steward"],
+          ["Logo", appearance.logoUrl],
+          [
+            "Documentation",
+            appearance.docsUrl && (
+              <a key="docs" href={appearance.docsUrl}>
+                {appearance.docsUrl}
+              </a>
+            ),
+          ],
+          ["Support links", appearance.supportLinks.map(({ name }) => name).join(", ")],
+        ]}
+      />
+      <Panel title="Banners">
+        <List
+          name="Banners"
+          rows={banners.map((banner, at) => ({ ...banner, id: String(at), at }))}
+          empty="No banner. Announce what all users should know, such as maintenance."
+          columns={[
+            { title: "Message", show: ({ message }) => message },
+            { title: "Color", show: ({ backgroundColor }) => <code>{backgroundColor}</code> },
+            {
+              title: "State",
+              show: ({ enabled }) => <Status name={enabled ? "ACTIVE" : "OFF"} label={enabled ? "Shown" : "Hidden"} />,
+            },
+            {
+              title: "Actions",
+              isAction: true,
+              show: ({ at, message, enabled }) =>
+                may("update") && (
+                  <>
+                    <Action
+                      label={enabled ? "Hide" : "Show"}
+                      on={message}
+                      run={UpdateAppearance}
+                      given={store(
+                        banners.map((each, index) => (index === at ? { ...each, enabled: !enabled } : each)),
+                      )}
+                    />
+                    <Action
+                      label="Remove"
+                      on={message}
+                      look="danger"
+                      run={UpdateAppearance}
+                      given={store(banners.filter((_, index) => index !== at))}
+                      said="The banner is removed."
+                      undo={() => perform(UpdateAppearance, { input: store(banners) })}
+                    />
+                  </>
+                ),
+            },
+          ]}
+        />
+      </Panel>
+    </>
+  );
+}
+
+export function LicensesView() {
+  const licenses = useData(Licenses, {});
+  const may = useAllowed({
+    create: { may: "license:create" },
+    delete: { may: "license:delete" },
+    refresh: { may: "system:update" },
+  });
+  const { entitlements } = licenses.data ?? {};
+  return (
+    <>
+      <Heading title="Licenses">
+        {may("refresh") && (
+          <Action label="Check again" run={RefreshEntitlements} given={{}} said="The entitlements are current." />
+        )}
+        {may("create") && (
+          <Action
+            label="Add a license"
+            look="primary"
+            run={AddLicense}
+            given={{}}
+            fields={[{ name: "license", kind: "area" }]}
+            submit="Add"
+            said="The license is added."
+          />
+        )}
+      </Heading>
+      {[...(entitlements?.errors ?? []), ...(entitlements?.warnings ?? [])].map((text) => (
+        <p key={text} class="banner">
+          {text}
+        </p>
+      ))}
+      <List
+        name="Licenses"
+        rows={licenses.data?.licenses}
+        from={licenses}
+        empty="No license. Without keys for licenses, all features are on."
+        columns={[
+          {
+            title: "License",
+            show: ({ id, uuid }) => (
+              <>
+                {id} <span class="faint">{uuid}</span>
+              </>
+            ),
+          },
+          { title: "Added", show: ({ uploadedAt }) => <Time at={uploadedAt} /> },
+          { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
+          { title: "Grace period ends", show: ({ gracePeriodEndsAt }) => <Time at={gracePeriodEndsAt} /> },
+          {
+            title: "Actions",
+            isAction: true,
+            show: ({ id }) =>
+              may("delete") && (
+                <Action
+                  label="Delete"
+                  on={String(id)}
+                  title={`Delete license ${id}`}
+                  look="danger"
+                  confirm="The features that only this license allows are switched off."
+                  run={DeleteLicense}
+                  given={{ id }}
+                />
+              ),
+          },
+        ]}
+      />
+      {entitlements && (
+        <Panel title="Features">
+          <List
+            name="Features"
+            rows={entitlements.features}
+            empty="There are no features."
+            keyOf={({ name }) => name}
+            columns={[
+              { title: "Feature", show: ({ name }) => wordsOf(name) },
+              { title: "License", show: ({ entitlement }) => <Status name={entitlement} /> },
+              {
+                title: "State",
+                show: ({ enabled }) => <Status name={enabled ? "YES" : "OFF"} label={enabled ? "On" : "Off"} />,
+              },
+              {
+                title: "Use",
+                show: ({ actual, limit }) =>
+                  actual == null && limit == null ? (
+                    <span class="faint">–</span>
+                  ) : (
+                    <Share part={actual ?? 0} of={limit} />
+                  ),
+              },
+            ]}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+interface Readiness {
+  status: string;
+  failed?: string[];
+}
+
+/** Milliseconds between looks at the readiness of the server. */
+const pollInterval = 5_000;
+
+/** What the server says about itself, again and again. */
+function useReadiness(): Readiness | undefined {
+  const [readiness, setReadiness] = useState<Readiness>();
+  useEffect(() => {
+    const look = () =>
+      void fetch("/readyz")
+        .then((response) => response.json() as Promise<Readiness>)
+        .then(setReadiness, () => setReadiness({ status: "unreachable" }));
+    look();
+    const timer = setInterval(look, pollInterval);
+    return () => clearInterval(timer);
+  }, []);
+  return readiness;
+}
+
+export function HealthView() {
+  const may = useAllowed({ encryption: { may: "system:read" } });
+  const { data, error, refresh } = useData(Health, may.isKnown ? { encryption: may("encryption") } : undefined);
+  const readiness = useReadiness();
+  if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const { serverInfo: info, encryptionStatus: encryption, regions } = data;
+  return (
+    <>
+      <Heading title="Health" note={info.accessUrl} />
+      <Facts
+        facts={[
+          [
+            "State",
+            readiness ? (
+              <Status
+                key="ready"
+                name={readiness.status === "ok" ? "OK" : "FAILED"}
+                label={readiness.status === "ok" ? "Ready" : (readiness.failed?.map(wordsOf).join(", ") ?? "Not ready")}
+              />
+            ) : undefined,
+          ],
+          ["Version", info.version],
+          ["Deployment", info.deploymentId],
+          ["Password sign-in", info.passwordAuth ? "On" : "Off"],
+          ["Identity providers", info.identityProviders.map(({ label }) => label).join(", ")],
+          ["Passcodes by email", info.sendsPasscodes ? "Sent" : "Not sent: email is not set up"],
+          ["Host of applications", data.applicationsHost],
+        ]}
+      />
+      <Panel title="Regions">
+        <List
+          name="Regions"
+          rows={regions}
+          empty="There are no regions."
+          columns={[
+            { title: "Region", show: (region) => titleOf(region) },
+            { title: "Health", show: ({ healthy }) => <Status name={healthy ? "HEALTHY" : "UNHEALTHY"} /> },
+            { title: "Address", show: ({ pathAppUrl }) => pathAppUrl },
+          ]}
+        />
+      </Panel>
+      {encryption && (
+        <Panel title="Encryption keys">
+          {encryption.keys.length === 0 && <Empty>No key: secrets are not encrypted.</Empty>}
+          <List
+            name="Encryption keys"
+            rows={encryption.keys}
+            empty=""
+            columns={[
+              { title: "Key", show: ({ id }) => <code>{id}</code> },
+              {
+                title: "Use",
+                show: ({ id, present }) =>
+                  id === encryption.activeKeyId ? (
+                    <Status name="ACTIVE" label="Encrypts" />
+                  ) : (
+                    <Status name={present ? "IDLE" : "FAILED"} label={present ? "Decrypts" : "Missing"} />
+                  ),
+              },
+              {
+                title: "Values",
+                isNumber: true,
+                show: ({ rows }) => rows.reduce((sum, { count }) => sum + count, 0),
+              },
+            ]}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,306 @@
+import { useLocation } from "preact-iso";
+import { useEffect, useId, useState } from "preact/hooks";
+import { useAllowed } from "../api/allowed";
+import { perform } from "../api/client";
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Failure } from "../ui/failure";
+import { Choice, Filters, List, Search } from "../ui/list";
+import { attempt, say } from "../ui/notices";
+import { Facts, Heading, Loading, Panel, Person, PersonLink, Time } from "../ui/parts";
+import { usePlace } from "../ui/place";
+import { amountOf, countOf, titleOf, wordsOf } from "../ui/text";
+import {
+  Candidates,
+  CreateGroup,
+  DeleteGroup,
+  DeleteGroupAiBudget,
+  Group,
+  GroupBudget,
+  GroupMembers,
+  Groups,
+  type GroupSource,
+  SetGroupAiBudget,
+  UpdateGroup,
+} from "./groups.gql";
+import { useOrganizationOptions } from "./organization-choice";
+
+export function GroupsView() {
+  const place = usePlace();
+  const { route } = useLocation();
+  const order = place.order(["NAME"] as const, "NAME");
+  const filter = {
+    search: place.filter("q"),
+    organization: place.filter("organization"),
+    source: place.filter<GroupSource>("source"),
+  };
+  const groups = useData(Groups, { ...place.cursors, filter, orderBy: order });
+  const organizations = useOrganizationOptions();
+  const may = useAllowed({ create: { may: "group:create", anyOrg: true } });
+  return (
+    <>
+      <Heading title="Groups">
+        {may("create") && (
+          <Action
+            label="Create a group"
+            look="primary"
+            run={CreateGroup}
+            given={{}}
+            fields={[{ name: "organization", options: organizations }, "name", "displayName", "quotaAllowance"]}
+            submit="Create"
+            done={({ createGroup }) => route(`/groups/${createGroup.group.id}`)}
+          />
+        )}
+      </Heading>
+      <Filters>
+        <Search place={place} label="Search by name" />
+        {organizations.length > 1 && (
+          <Choice place={place} label="Organization" name="organization" options={organizations} />
+        )}
+        <Choice
+          place={place}
+          label="Source"
+          name="source"
+          options={[
+            ["USER", "Made here"],
+            ["OIDC", "Identity provider"],
+          ]}
+        />
+      </Filters>
+      <List
+        name="Groups"
+        rows={groups.data?.groups}
+        from={groups}
+        empty="No group matches."
+        place={place}
+        order={order}
+        columns={[
+          {
+            title: "Organization and name",
+            sort: "NAME",
+            show: (group) => (
+              <>
+                <a href={`/groups/${group.id}`}>{titleOf(group)}</a>{" "}
+                <span class="faint">
+                  {group.organization.name}/{group.name}
+                </span>
+              </>
+            ),
+          },
+          { title: "Members", isNumber: true, show: ({ totalMemberCount }) => totalMemberCount },
+          { title: "Quota of a member", isNumber: true, show: ({ quotaAllowance }) => quotaAllowance },
+          {
+            title: "Quota together",
+            isNumber: true,
+            show: ({ quotaAllowance, totalMemberCount }) => quotaAllowance * totalMemberCount,
+          },
+          { title: "Source", show: ({ source }) => (source === "USER" ? "Made here" : wordsOf(source)) },
+        ]}
+      />
+    </>
+  );
+}
+
+/** An amount in whole units, as people enter it. */
+const microsOf = (text: string) => (text.trim() === "" ? undefined : Math.round(Number(text) * 1_000_000));
+
+export function GroupView({ id }: { id: string }) {
+  const { route } = useLocation();
+  const place = usePlace();
+  const { data, error, refresh } = useData(Group, { group: id });
+  const members = useData(GroupMembers, { group: id, search: place.filter("q"), ...place.cursors });
+  const organizationId = data?.group?.organization.id;
+  const may = useAllowed<"update" | "delete" | "readBudget" | "budget">(
+    organizationId
+      ? {
+          update: { may: "group:update", resourceId: id },
+          delete: { may: "group:delete", resourceId: id },
+          readBudget: { may: "group_ai_budget:read", organizationId },
+          budget: { may: "group_ai_budget:update", organizationId },
+        }
+      : ({} as never),
+  );
+  const budget = useData(GroupBudget, may("readBudget") ? { group: id } : undefined).data?.groupAiBudget;
+  const group = data?.group;
+  if (!group) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const changesMembers = may("update") && !group.isEveryone;
+  const change = (input: { addUsers?: string[]; removeUsers?: string[] }) =>
+    perform(UpdateGroup, { input: { group: id, ...input } });
+  return (
+    <>
+      <Heading title={titleOf(group)} note={`${group.organization.name}/${group.name}`} up={["/groups", "Groups"]}>
+        {may("update") && (
+          <Action
+            label="Edit"
+            run={UpdateGroup}
+            given={{ group: id }}
+            fields={group.isEveryone ? ["quotaAllowance"] : ["name", "displayName", "quotaAllowance", "avatarUrl"]}
+            values={group}
+            submit="Save"
+          />
+        )}
+        {may("budget") && (
+          <Action
+            label="AI budget"
+            title={`AI budget of ${titleOf(group)}`}
+            note="What each member may spend in a calendar month. A member of several groups has the largest of their budgets."
+            run={SetGroupAiBudget}
+            given={{ group: id }}
+            fields={[
+              {
+                name: "spendLimitMicros",
+                label: "Limit for each member",
+                hint: "In units of the currency, such as 12.50.",
+                kind: "text",
+                read: microsOf,
+              },
+            ]}
+            values={budget ? { spendLimitMicros: budget.spendLimitMicros / 1_000_000 } : {}}
+            prepare={({ spendLimitMicros = budget?.spendLimitMicros }) => ({
+              spendLimitMicros: spendLimitMicros as number,
+            })}
+            submit="Save"
+          />
+        )}
+        {may("budget") && budget && (
+          <Action
+            label="Remove the AI budget"
+            look="danger"
+            run={DeleteGroupAiBudget}
+            given={{ group: id }}
+            said="The AI budget is removed."
+            undo={() => perform(SetGroupAiBudget, { input: { group: id, spendLimitMicros: budget.spendLimitMicros } })}
+          />
+        )}
+        {may("delete") && !group.isEveryone && (
+          <Action
+            label="Delete"
+            on={titleOf(group)}
+            look="danger"
+            confirm={`Its ${countOf(group.totalMemberCount, "member")} lose the quota, the budget, and the templates and workspaces that are shared with the group.`}
+            run={DeleteGroup}
+            given={{ group: id }}
+            done={() => route("/groups")}
+            said="The group is deleted."
+          />
+        )}
+      </Heading>
+      <Facts
+        facts={[
+          [
+            "Organization",
+            <a key="organization" href={`/organizations/${group.organization.id}`}>
+              {titleOf(group.organization)}
+            </a>,
+          ],
+          ["Members", group.totalMemberCount],
+          ["Quota of a member", `${group.quotaAllowance} credits a day`],
+          ["Quota together", `${group.quotaAllowance * group.totalMemberCount} credits a day`],
+          ["AI budget of a member", budget ? `${amountOf(budget.spendLimitMicros)} a month` : "None"],
+          ["Source", group.source === "USER" ? "Made here" : wordsOf(group.source)],
+          ["Created", <Time key="created" at={group.createdAt} />],
+        ]}
+      />
+      <Panel
+        title="Members"
+        actions={
+          changesMembers && (
+            <AddPerson
+              label="Add a member"
+              organization={group.organization.id}
+              onChosen={({ id: user, username }) =>
+                attempt(async () => {
+                  await change({ addUsers: [user] });
+                  say(`${username} is added.`);
+                })
+              }
+            />
+          )
+        }
+      >
+        <Filters>
+          <Search place={place} label="Search by name" />
+        </Filters>
+        <List
+          name="Members"
+          rows={members.data?.group?.members}
+          from={members}
+          empty="No members. Add those who get its quota and templates."
+          place={place}
+          keyOf={({ user }) => user.id}
+          columns={[
+            { title: "User", show: ({ user }) => <PersonLink user={user} /> },
+            { title: "Added", show: ({ addedAt }) => <Time at={addedAt} none="–" /> },
+            {
+              title: "Actions",
+              isAction: true,
+              show: ({ user }) =>
+                changesMembers && (
+                  <Action
+                    label="Remove"
+                    on={user.username}
+                    run={UpdateGroup}
+                    given={{ group: id, removeUsers: [user.id] }}
+                    said={`${user.username} is removed.`}
+                    undo={() => change({ addUsers: [user.id] })}
+                  />
+                ),
+            },
+          ]}
+        />
+      </Panel>
+    </>
+  );
+}
+
+interface AddPersonProps {
+  label: string;
+  organization: string;
+  onChosen: (person: { id: string; username: string }) => unknown;
+}
+
+/** A field that finds members of an organization by their names. */
+export function AddPerson({ label, organization, onChosen }: AddPersonProps) {
+  const id = useId();
+  const [text, setText] = useState("");
+  const [search, setSearch] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setSearch(text.trim()), 200);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const { data } = useData(Candidates, search ? { organization, search } : undefined);
+  const found = search ? (data?.organizationMembers.nodes ?? []) : [];
+  return (
+    <div class="add">
+      <label class="hidden" for={id}>
+        {label}
+      </label>
+      <input
+        id={id}
+        type="search"
+        placeholder={label}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      {search && text && (
+        <ul aria-label="Found users">
+          {found.length === 0 && <li class="faint">{data ? "No one is found." : "Searching…"}</li>}
+          {found.map((person) => (
+            <li key={person.id}>
+              <button
+                type="button"
+                class="plain"
+                onClick={() => {
+                  setText("");
+                  void onChosen(person);
+                }}
+              >
+                <Person user={person} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

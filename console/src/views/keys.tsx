@@ -1,0 +1,94 @@
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { List } from "../ui/list";
+import { Heading, Labels, Time } from "../ui/parts";
+import { wordsOf } from "../ui/text";
+import { CreateKey, Keys, RenameKey, RevokeKey } from "./keys.gql";
+
+/** Browsers by what their user agents contain. */
+const browsers = ["Edg", "Firefox", "Chrome", "Safari", "curl"];
+const browserOf = (agent: string | null | undefined) =>
+  agent && (browsers.find((name) => agent.includes(name)) ?? agent.slice(0, 24));
+
+export function KeysView() {
+  const keys = useData(Keys, {});
+  return (
+    <>
+      <Heading title="Sessions and keys" note="Where you are signed in, and the keys of your programs.">
+        <Action
+          label="Create a key"
+          look="primary"
+          run={CreateKey}
+          given={{}}
+          fields={[
+            "name",
+            {
+              name: "scopes",
+              hint: "One a line. Without any, the key may do everything that you may.",
+            },
+            "expiresAt",
+          ]}
+          prepare={({ scopes, ...rest }) => ({
+            ...(rest as { name: string }),
+            ...((scopes as string[]).length > 0 && { scopes: scopes as string[] }),
+          })}
+          submit="Create"
+          reveal={({ createApiKey: { apiKey, token } }) => [`Key ${apiKey.name}`, token]}
+        />
+      </Heading>
+      <List
+        name="Sessions and keys"
+        rows={keys.data?.apiKeys}
+        from={keys}
+        empty="No session and no key."
+        columns={[
+          {
+            title: "Name",
+            show: ({ name, kind, userAgent }) => (
+              <b>{kind === "SESSION" ? (browserOf(userAgent) ?? "Session") : name || wordsOf(kind)}</b>
+            ),
+          },
+          { title: "Kind", show: ({ kind, isCurrent }) => (isCurrent ? "This session" : wordsOf(kind)) },
+          {
+            title: "Scopes",
+            show: ({ scopes }) => <Labels of={scopes.filter((scope) => scope !== "all")} none="Everything" />,
+          },
+          { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+          { title: "From", show: ({ ip }) => ip },
+          { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
+          {
+            title: "Actions",
+            isAction: true,
+            show: (key) => (
+              <>
+                {key.kind === "TOKEN" && (
+                  <Action
+                    label="Rename"
+                    on={key.name}
+                    run={RenameKey}
+                    given={{ id: key.id }}
+                    fields={["name"]}
+                    values={key}
+                    prepare={({ name = key.name }) => ({ name: name as string })}
+                    submit="Save"
+                  />
+                )}
+                {!key.isCurrent && (
+                  <Action
+                    label="Revoke"
+                    on={key.name || wordsOf(key.kind)}
+                    look="danger"
+                    confirm="What uses it is signed out. This cannot be undone."
+                    run={RevokeKey}
+                    given={{ id: key.id }}
+                    said="Revoked."
+                  />
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,243 @@
+import { ask } from "../api/client";
+import { useData } from "../api/hooks";
+import { Choice, Filters, List, Search } from "../ui/list";
+import { attempt } from "../ui/notices";
+import { Heading, Label, PersonLink, Status, Time } from "../ui/parts";
+import { usePlace } from "../ui/place";
+import { wordsOf } from "../ui/text";
+import { exportAs, type Format } from "./export";
+import { type AuditAction, AuditLog, ConnectionLog } from "./logs.gql";
+import { useOrganizationOptions } from "./organization-choice";
+
+const actions: readonly AuditAction[] = [
+  "CREATE",
+  "UPDATE",
+  "DELETE",
+  "START",
+  "STOP",
+  "LOGIN",
+  "LOGIN_FAILED",
+  "LOGOUT",
+  "AUTHORIZE",
+  "DENY",
+  "REVOKE",
+  "DELIVER",
+];
+
+/** Types of resources that people look for. */
+const resources = [
+  "user",
+  "group",
+  "organization",
+  "organization_member",
+  "template",
+  "template_version",
+  "workspace",
+  "workspace_build",
+  "task",
+  "api_key",
+  "oauth2_app",
+  "license",
+  "provisioner_key",
+  "scim_key",
+];
+
+const periods = [
+  ["1", "Last day"],
+  ["7", "Last week"],
+  ["30", "Last month"],
+] as const;
+
+/** The time so many days ago, the same for all of an hour: a query of a new time would load again and again. */
+const daysAgo = (days: string) => {
+  const hour = 3_600_000;
+  return days ? new Date(Math.floor(Date.now() / hour) * hour - Number(days) * 24 * hour).toISOString() : null;
+};
+
+const formats: ReadonlyArray<readonly [Format, string]> = [
+  ["csv", "Export CSV"],
+  ["jsonl", "Export JSON lines"],
+];
+
+export function AuditView() {
+  const place = usePlace();
+  const order = place.order(["TIME"] as const, "-TIME");
+  const organizations = useOrganizationOptions();
+  const filter = {
+    actor: place.filter("actor"),
+    action: place.filter<AuditAction>("action"),
+    resourceType: place.filter("resource"),
+    organization: place.filter("organization"),
+    after: daysAgo(place.get("days")),
+  };
+  const log = useData(AuditLog, { filter, orderBy: order, ...place.cursors });
+  const load = (cursors: object) =>
+    ask(AuditLog, { filter, orderBy: order, ...cursors }).then(({ auditEvents }) => auditEvents);
+  return (
+    <>
+      <Heading title="Audit log" note="Who changed what, and when.">
+        {formats.map(([format, label]) => (
+          <button key={format} type="button" onClick={() => void attempt(() => exportAs("audit-log", format, load))}>
+            {label}
+          </button>
+        ))}
+      </Heading>
+      <Filters>
+        <Search place={place} label="User who acted" name="actor" />
+        <Choice place={place} label="Action" name="action" options={actions.map((name) => [name, wordsOf(name)])} />
+        <Choice place={place} label="What" name="resource" options={resources.map((name) => [name, wordsOf(name)])} />
+        {organizations.length > 1 && (
+          <Choice place={place} label="Organization" name="organization" options={organizations} />
+        )}
+        <Choice place={place} label="When" name="days" any="Any time" options={periods} />
+      </Filters>
+      <List
+        name="Audit log"
+        rows={log.data?.auditEvents}
+        from={log}
+        empty="No event matches."
+        place={place}
+        order={order}
+        columns={[
+          { title: "Time", sort: "TIME", show: ({ time }) => <Time at={time} /> },
+          {
+            title: "Who",
+            show: ({ actorId, actorUsername, actorKind }) =>
+              actorId && actorUsername ? <a href={`/users/${actorId}`}>{actorUsername}</a> : wordsOf(actorKind),
+          },
+          { title: "Action", show: ({ action }) => <Status name={action} /> },
+          {
+            title: "What",
+            show: ({ resourceType, resourceLabel }) => (
+              <>
+                {wordsOf(resourceType)} <Label text={resourceLabel} />
+              </>
+            ),
+          },
+          { title: "Changes", show: (event) => <Diff diff={event.diff} requestId={event.requestId} /> },
+          { title: "From", show: ({ ip }) => ip },
+        ]}
+      />
+    </>
+  );
+}
+
+const shown = (value: unknown) =>
+  value === undefined || value === null || value === ""
+    ? "nothing"
+    : typeof value === "string"
+      ? value
+      : JSON.stringify(value);
+
+function Diff({ diff, requestId }: { diff: Record<string, unknown>; requestId: string }) {
+  const entries = Object.entries(diff as Record<string, { old?: unknown; new?: unknown; secret?: boolean }>);
+  const names = entries.map(([field]) => wordsOf(field)).join(", ");
+  return (
+    <details>
+      <summary>{names.length > 40 ? `${names.slice(0, 40)}…` : names || "Details"}</summary>
+      <dl class="diff">
+        {entries.map(([field, value]) => (
+          <div key={field}>
+            <dt>{wordsOf(field)}</dt>
+            <dd>
+              <del>{shown(value?.old)}</del> <ins>{shown(value?.new)}</ins>
+            </dd>
+          </div>
+        ))}
+        <div>
+          <dt>Request ID</dt>
+          <dd>
+            <code>{requestId}</code>
+          </dd>
+        </div>
+      </dl>
+    </details>
+  );
+}
+
+const types = ["SSH", "VSCODE", "JETBRAINS", "RECONNECTING_PTY", "WORKSPACE_APP", "PORT_FORWARDING"];
+
+export function ConnectionsView() {
+  const place = usePlace();
+  const order = place.order(["CONNECT_TIME"] as const, "-CONNECT_TIME");
+  const owner = place.get("owner");
+  const terms = { type: place.get("type").toLowerCase(), status: place.get("status"), workspace_owner: owner };
+  const q =
+    Object.entries(terms)
+      .filter(([, value]) => value)
+      .map(([key, value]) => `${key}:${value}`)
+      .join(" ") || null;
+  const log = useData(ConnectionLog, { q, orderBy: order, ...place.cursors });
+  const load = (cursors: object) =>
+    ask(ConnectionLog, { q, orderBy: order, ...cursors }).then(({ connectionLogs }) => connectionLogs);
+  return (
+    <>
+      <Heading title="Connections" note="Who connected to workspaces, and how.">
+        {formats.map(([format, label]) => (
+          <button key={format} type="button" onClick={() => void attempt(() => exportAs("connections", format, load))}>
+            {label}
+          </button>
+        ))}
+      </Heading>
+      <Filters>
+        <Search place={place} label="Owner of the workspace" name="owner" />
+        <Choice place={place} label="By" name="type" options={types.map((name) => [name, wordsOf(name)])} />
+        <Choice
+          place={place}
+          label="State"
+          name="status"
+          options={[
+            ["ongoing", "Connected"],
+            ["completed", "Ended"],
+          ]}
+        />
+      </Filters>
+      <List
+        name="Connections"
+        rows={log.data?.connectionLogs}
+        from={log}
+        empty="No connection matches."
+        place={place}
+        order={order}
+        columns={[
+          { title: "Time", sort: "CONNECT_TIME", show: ({ connectTime }) => <Time at={connectTime} /> },
+          {
+            title: "Workspace",
+            show: ({ workspaceId, workspaceName, workspaceOwner, agentName }) => (
+              <>
+                <a href={`/workspaces/${workspaceId}`}>
+                  {workspaceOwner.username}/{workspaceName}
+                </a>{" "}
+                <span class="faint">{agentName}</span>
+              </>
+            ),
+          },
+          {
+            title: "By",
+            show: ({ type, webInfo }) =>
+              webInfo?.slugOrPort ? `${wordsOf(type)} ${webInfo.slugOrPort}` : wordsOf(type),
+          },
+          {
+            title: "Who",
+            show: ({ webInfo }) => (webInfo?.user ? <PersonLink user={webInfo.user} /> : <span class="faint">–</span>),
+          },
+          {
+            title: "State",
+            show: ({ sshInfo, webInfo }) =>
+              webInfo?.statusCode ? (
+                <Status name={webInfo.statusCode < 400 ? "OK" : "FAILED"} label={String(webInfo.statusCode)} />
+              ) : sshInfo?.disconnectTime ? (
+                <>
+                  Ended <Time at={sshInfo.disconnectTime} />{" "}
+                  {sshInfo.disconnectReason && <span class="faint block">{sshInfo.disconnectReason}</span>}
+                </>
+              ) : (
+                <Status name="CONNECTED" />
+              ),
+          },
+          { title: "From", show: ({ ip }) => ip },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,158 @@
+// Generated from notification-settings.graphql by `npm run console:types`.
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import { operation } from "../api/operation";
+export type DiscardNotificationMessagesInput = {
+  filter?: UndeliveredNotificationFilter | null | undefined;
+  ids?: Array<string> | null | undefined;
+};
+
+export type NotificationAttemptOutcome =
+  | 'DONE'
+  | 'FATAL'
+  | 'LOST'
+  | 'RETRYABLE'
+  | 'SKIPPED';
+
+export type NotificationDeliveryMethod =
+  | 'INBOX'
+  | 'SMTP'
+  | 'WEBHOOK';
+
+export type NotificationMessageFilter = {
+  after?: string | null | undefined;
+  before?: string | null | undefined;
+  method?: NotificationDeliveryMethod | null | undefined;
+  state?: NotificationMessageState | null | undefined;
+  template?: string | null | undefined;
+  user?: string | null | undefined;
+};
+
+export type NotificationMessageState =
+  | 'DISCARDED'
+  | 'INHIBITED'
+  | 'LEASED'
+  | 'PENDING'
+  | 'PERMANENT_FAILURE'
+  | 'SENT'
+  | 'TEMPORARY_FAILURE';
+
+export type NotificationTemplateKind =
+  | 'CUSTOM'
+  | 'SYSTEM';
+
+export type RetryNotificationMessagesInput = {
+  filter?: UndeliveredNotificationFilter | null | undefined;
+  ids?: Array<string> | null | undefined;
+};
+
+export type SmtpTransportInput = {
+  forceTls?: boolean | null | undefined;
+  from?: string | null | undefined;
+  hello?: string | null | undefined;
+  host?: string | null | undefined;
+  password?: string | null | undefined;
+  port?: number | null | undefined;
+  requireTls?: boolean | null | undefined;
+  username?: string | null | undefined;
+};
+
+export type UndeliveredNotificationFilter = {
+  method?: NotificationDeliveryMethod | null | undefined;
+  template?: string | null | undefined;
+  user?: string | null | undefined;
+};
+
+export type UpdateNotificationSettingsInput = {
+  notifierPaused: boolean;
+};
+
+export type UpdateNotificationTemplateMethodInput = {
+  method?: NotificationDeliveryMethod | null | undefined;
+  template: string;
+};
+
+export type UpdateNotificationTransportsInput = {
+  smtp?: SmtpTransportInput | null | undefined;
+  webhook?: WebhookTransportInput | null | undefined;
+};
+
+export type WebhookTransportInput = {
+  secrets?: Array<string> | null | undefined;
+  url?: string | null | undefined;
+};
+
+export type NotificationSettingsQueryVariables = Exact<{
+  transports: boolean;
+}>;
+
+
+export type NotificationSettingsQuery = { notificationSettings: { notifierPaused: boolean }, notificationMethods: { available: Array<NotificationDeliveryMethod>, configured: Array<NotificationDeliveryMethod>, default: NotificationDeliveryMethod }, notificationTemplates: Array<{ id: string, name: string, group: string, title: string, body: string, method: NotificationDeliveryMethod | null, kind: NotificationTemplateKind, mandatory: boolean, enabledByDefault: boolean, recipients: string }>, notificationTransports?: { smtp: { host: string | null, port: number, from: string | null, hello: string, username: string | null, forceTls: boolean, requireTls: boolean, lockedFields: Array<string>, password: { isSet: boolean } }, webhook: { url: string | null, lockedFields: Array<string>, secret: { isSet: boolean } } } };
+
+export type NotificationTemplateTextQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type NotificationTemplateTextQuery = { notificationTemplate: { id: string, name: string, title: string, body: string, actions: string, recipients: string, labels: Array<string> } | null };
+
+export type PauseNotifierMutationVariables = Exact<{
+  input: UpdateNotificationSettingsInput;
+}>;
+
+
+export type PauseNotifierMutation = { updateNotificationSettings: { changed: boolean } };
+
+export type SetTemplateMethodMutationVariables = Exact<{
+  input: UpdateNotificationTemplateMethodInput;
+}>;
+
+
+export type SetTemplateMethodMutation = { updateNotificationTemplateMethod: { changed: boolean } };
+
+export type UpdateTransportsMutationVariables = Exact<{
+  input: UpdateNotificationTransportsInput;
+}>;
+
+
+export type UpdateTransportsMutation = { updateNotificationTransports: { webhookSecret: string | null } };
+
+export type SendTestMutationVariables = Exact<{ [key: string]: never; }>;
+
+
+export type SendTestMutation = { sendTestNotification: { messageIds: Array<string> } };
+
+export type DeliveriesQueryVariables = Exact<{
+  filter?: NotificationMessageFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type DeliveriesQuery = { notificationMessages: { totalCount: number, nodes: Array<{ id: string, method: NotificationDeliveryMethod, state: NotificationMessageState, reason: string | null, createdAt: string, finishedAt: string | null, nextAttemptAt: string, attempts: Array<{ number: number, outcome: NotificationAttemptOutcome, detail: string | null, time: string }>, template: { id: string, name: string } | null, user: { id: string, username: string, name: string } }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+
+export type RetryMessagesMutationVariables = Exact<{
+  input: RetryNotificationMessagesInput;
+}>;
+
+
+export type RetryMessagesMutation = { retryNotificationMessages: { retried: number } };
+
+export type DiscardMessagesMutationVariables = Exact<{
+  input: DiscardNotificationMessagesInput;
+}>;
+
+
+export type DiscardMessagesMutation = { discardNotificationMessages: { discarded: number } };
+
+export const NotificationSettings = operation<NotificationSettingsQuery, NotificationSettingsQueryVariables>("query NotificationSettings($transports: Boolean!) { notificationSettings { notifierPaused } notificationMethods { available configured default } notificationTemplates { id name group title body method kind mandatory enabledByDefault recipients } notificationTransports @include(if: $transports) { smtp { host port from hello username forceTls requireTls lockedFields password { isSet } } webhook { url lockedFields secret { isSet } } } }");
+export const NotificationTemplateText = operation<NotificationTemplateTextQuery, NotificationTemplateTextQueryVariables>("query NotificationTemplateText($id: UUID!) { notificationTemplate(id: $id) { id name title body actions recipients labels } }");
+export const PauseNotifier = operation<PauseNotifierMutation, PauseNotifierMutationVariables>("mutation PauseNotifier($input: UpdateNotificationSettingsInput!) { updateNotificationSettings(input: $input) { changed } }", {"notifierPaused":{"type":"Boolean","hint":"Whether to pause delivery outside of inboxes.","isRequired":true}});
+export const SetTemplateMethod = operation<SetTemplateMethodMutation, SetTemplateMethodMutationVariables>("mutation SetTemplateMethod($input: UpdateNotificationTemplateMethodInput!) { updateNotificationTemplateMethod(input: $input) { changed } }", {"method":{"type":"NotificationDeliveryMethod","hint":"The method to use in addition to the inbox, `INBOX` for the inbox alone, null for the default. A method that is not configured is replaced by the default.","options":["INBOX","SMTP","WEBHOOK"]},"template":{"type":"UUID","hint":"The template.","isRequired":true}});
+export const UpdateTransports = operation<UpdateTransportsMutation, UpdateTransportsMutationVariables>("mutation UpdateTransports($input: UpdateNotificationTransportsInput!) { updateNotificationTransports(input: $input) { webhookSecret } }", {"smtp":{"type":"SmtpTransportInput","hint":"Changes of the mail server."},"webhook":{"type":"WebhookTransportInput","hint":"Changes of the receiver of webhooks."}});
+export const SendTest = operation<SendTestMutation, SendTestMutationVariables>("mutation SendTest { sendTestNotification { messageIds } }");
+export const Deliveries = operation<DeliveriesQuery, DeliveriesQueryVariables>("query Deliveries($filter: NotificationMessageFilter, $first: Int, $after: String, $last: Int, $before: String) { notificationMessages( filter: $filter first: $first after: $after last: $last before: $before ) { totalCount nodes { id method state reason createdAt finishedAt nextAttemptAt attempts { number outcome detail time } template { id name } user { id username name } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
+export const RetryMessages = operation<RetryMessagesMutation, RetryMessagesMutationVariables>("mutation RetryMessages($input: RetryNotificationMessagesInput!) { retryNotificationMessages(input: $input) { retried } }", {"filter":{"type":"UndeliveredNotificationFilter","hint":"Selects messages; the oldest 10000."},"ids":{"type":"UUID","hint":"IDs of messages, at most 10000.","isList":true}});
+export const DiscardMessages = operation<DiscardMessagesMutation, DiscardMessagesMutationVariables>("mutation DiscardMessages($input: DiscardNotificationMessagesInput!) { discardNotificationMessages(input: $input) { discarded } }", {"filter":{"type":"UndeliveredNotificationFilter","hint":"Selects messages; the oldest 10000."},"ids":{"type":"UUID","hint":"IDs of messages, at most 10000.","isList":true}});

@@ -1,0 +1,216 @@
+import { useLocation } from "preact-iso";
+import { useAllowed } from "../api/allowed";
+import { perform } from "../api/client";
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Failure } from "../ui/failure";
+import { Choice, Filters, List, Search } from "../ui/list";
+import { Facts, Heading, Loading, Panel, PersonLink, Time } from "../ui/parts";
+import { usePlace } from "../ui/place";
+import { countOf, titleOf, wordsOf } from "../ui/text";
+import {
+  AddMember,
+  AssignableRoles,
+  CreateOrganization,
+  DeleteOrganization,
+  Members,
+  Organization,
+  OrganizationList,
+  RemoveMember,
+  type RoleName,
+  SetMemberRoles,
+  UpdateOrganization,
+} from "./organizations.gql";
+
+export function OrganizationsView() {
+  const { route } = useLocation();
+  const list = useData(OrganizationList, {});
+  const may = useAllowed({ create: { may: "organization:create" } });
+  return (
+    <>
+      <Heading title="Organizations">
+        {may("create") && (
+          <Action
+            label="Create an organization"
+            look="primary"
+            run={CreateOrganization}
+            given={{}}
+            fields={["name", "displayName", "description"]}
+            submit="Create"
+            done={({ createOrganization }) => route(`/organizations/${createOrganization.organization.id}`)}
+          />
+        )}
+      </Heading>
+      <List
+        name="Organizations"
+        rows={list.data?.organizations}
+        from={list}
+        empty="You are in no organization."
+        columns={[
+          { title: "Organization", show: (each) => <a href={`/organizations/${each.id}`}>{titleOf(each)}</a> },
+          { title: "Name", show: ({ name, isDefault }) => (isDefault ? `${name} (default)` : name) },
+          { title: "Description", show: ({ description }) => description },
+          { title: "Members", isNumber: true, show: ({ memberCount }) => memberCount },
+          { title: "Created", show: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+/** The roles that are held explicitly in the organization. */
+const heldRoles = (roles: ReadonlyArray<{ name: RoleName }> | null | undefined): RoleName[] =>
+  (roles ?? []).map(({ name }) => name).filter((name) => name !== "ORGANIZATION_MEMBER");
+
+export function OrganizationView({ id }: { id: string }) {
+  const { route } = useLocation();
+  const place = usePlace();
+  const { data, error, refresh } = useData(Organization, { organization: id });
+  const may = useAllowed({
+    update: { may: "organization:update", resourceId: id },
+    delete: { may: "organization:delete", resourceId: id },
+    readMembers: { may: "organization_member:read", organizationId: id },
+    add: { may: "organization_member:create", organizationId: id },
+    remove: { may: "organization_member:delete", organizationId: id },
+    roles: { may: "assign_org_role:assign", organizationId: id },
+  });
+  const order = place.order(["USERNAME", "JOINED_AT"] as const, "USERNAME");
+  const filter = { search: place.filter("q"), role: place.filter<RoleName>("role") };
+  const members = useData(
+    Members,
+    may("readMembers") ? { organization: id, filter, orderBy: order, ...place.cursors } : undefined,
+  );
+  const roles = useData(AssignableRoles, may("roles") ? { organization: id } : undefined).data?.assignableRoles ?? [];
+  const organization = data?.organization;
+  if (!organization) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  return (
+    <>
+      <Heading title={titleOf(organization)} note={organization.description} up={["/organizations", "Organizations"]}>
+        {may("update") && (
+          <Action
+            label="Edit"
+            run={UpdateOrganization}
+            given={{ organization: id }}
+            fields={["name", "displayName", "description", "icon"]}
+            values={organization}
+            submit="Save"
+          />
+        )}
+        {may("delete") && !organization.isDefault && (
+          <Action
+            label="Delete"
+            on={titleOf(organization)}
+            look="danger"
+            confirm={`Its groups, templates, provisioner keys, and the memberships of ${organization.memberCount} users are deleted. This cannot be undone.`}
+            run={DeleteOrganization}
+            given={{ organization: id }}
+            done={() => route("/organizations")}
+          />
+        )}
+      </Heading>
+      <Facts
+        facts={[
+          ["Name", organization.name],
+          ["Members", organization.memberCount],
+          [
+            "In it",
+            <span key="links" class="links-in-line">
+              <a href={`/workspaces?organization=${id}`}>{countOf(organization.workspaces.totalCount, "workspace")}</a>
+              <a href={`/groups?organization=${id}`}>Groups</a>
+              <a href={`/templates?organization=${id}`}>Templates</a>
+            </span>,
+          ],
+          ["Default", organization.isDefault ? "New users join it" : "No"],
+          ["Created", <Time key="created" at={organization.createdAt} />],
+        ]}
+      />
+      {may("readMembers") && (
+        <Panel
+          title="Members"
+          actions={
+            may("add") && (
+              <Action
+                label="Add a member"
+                run={AddMember}
+                given={{ organization: id }}
+                fields={[{ name: "user", hint: "The username of the user." }]}
+                submit="Add"
+                said="Added."
+              />
+            )
+          }
+        >
+          <Filters>
+            <Search place={place} label="Search by name" />
+            {roles.length > 0 && (
+              <Choice
+                place={place}
+                label="Role"
+                name="role"
+                options={roles.map(({ name, displayName }) => [name, displayName || wordsOf(name)])}
+              />
+            )}
+          </Filters>
+          <List
+            name="Members"
+            rows={members.data?.organizationMembers}
+            from={members}
+            empty="No member matches."
+            place={place}
+            order={order}
+            columns={[
+              { title: "User", sort: "USERNAME", show: (member) => <PersonLink user={member} /> },
+              {
+                title: "Roles",
+                show: (member) => heldRoles(member.roles).map(wordsOf).join(", ") || <span class="faint">Member</span>,
+              },
+              { title: "Joined", sort: "JOINED_AT", show: ({ joinedAt }) => <Time at={joinedAt} none="–" /> },
+              {
+                title: "Actions",
+                isAction: true,
+                show: (member) => (
+                  <>
+                    {may("roles") && (
+                      <Action
+                        label="Roles"
+                        on={member.username}
+                        title={`Roles of ${member.username}`}
+                        run={SetMemberRoles}
+                        given={{ organization: id, user: member.id }}
+                        fields={[
+                          {
+                            name: "roles",
+                            options: roles
+                              .filter(({ assignable, name }) => assignable && name !== "ORGANIZATION_MEMBER")
+                              .map(({ name, displayName }) => [name, displayName || wordsOf(name)]),
+                          },
+                        ]}
+                        values={{ roles: heldRoles(member.roles) }}
+                        prepare={(values) => ({
+                          roles: (values.roles as RoleName[] | undefined) ?? heldRoles(member.roles),
+                        })}
+                        submit="Save"
+                      />
+                    )}
+                    {may("remove") && (
+                      <Action
+                        label="Remove"
+                        on={member.username}
+                        look="danger"
+                        confirm="The user also leaves the groups of the organization. Workspaces are kept."
+                        run={RemoveMember}
+                        given={{ organization: id, user: member.id }}
+                        said={`${member.username} is removed.`}
+                        undo={() => perform(AddMember, { input: { organization: id, user: member.id } })}
+                      />
+                    )}
+                  </>
+                ),
+              },
+            ]}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}

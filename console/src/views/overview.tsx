@@ -1,0 +1,252 @@
+import { useMemo } from "preact/hooks";
+import { useAllowed } from "../api/allowed";
+import { useData } from "../api/hooks";
+import { Chart } from "../ui/chart";
+import { Failure } from "../ui/failure";
+import { Filters } from "../ui/list";
+import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts";
+import { amountOf, doneOf, titleOf, totalOf, wordsOf } from "../ui/text";
+import { OrganizationChoice, useOrganization } from "./organization-choice";
+import { Overview as OverviewQuery, OverviewOrganization } from "./overview.gql";
+
+/** Days that the charts show. */
+const shownDays = 14;
+const day = 86_400;
+
+/** The last days in the time zone of the browser, as seconds since 1970. */
+function lastDays(): number[] {
+  const today = new Date();
+  today.setHours(0, 0, 0, 0);
+  return Array.from({ length: shownDays }, (_, at) => today.getTime() / 1_000 - (shownDays - 1 - at) * day);
+}
+
+const countsOf = (days: readonly number[], times: readonly string[]): number[] => {
+  const counts = days.map(() => 0);
+  for (const time of times) {
+    const at = days.findLastIndex((begin) => begin <= Date.parse(time) / 1_000);
+    if (at >= 0) counts[at]!++;
+  }
+  return counts;
+};
+
+export function Overview() {
+  const days = useMemo(lastDays, []);
+  const may = useAllowed({
+    users: { may: "user:read" },
+    licenses: { may: "license:read" },
+    deliveries: { may: "notification_message:read" },
+    audit: { may: "audit_log:read" },
+  });
+  const since = new Date(days[0]! * 1_000).toISOString();
+  const shown = { users: may("users"), licenses: may("licenses"), deliveries: may("deliveries"), audit: may("audit") };
+  const { data, error, refresh } = useData(OverviewQuery, may.isKnown ? { ...shown, since } : undefined);
+  if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const seats = data.entitlements?.features.find(({ name }) => name === "user_limit");
+  const alarms = [...(data.entitlements?.errors ?? []), ...(data.entitlements?.warnings ?? [])];
+  return (
+    <>
+      <Heading title={`Hello, ${data.me.name || data.me.username}`} note={`Steward ${data.serverInfo.version}`} />
+      {alarms.map((text) => (
+        <p key={text} class="banner">
+          {text}
+        </p>
+      ))}
+      <ul class="tiles">
+        {data.people && (
+          <Tile
+            href="/users"
+            label="Users"
+            count={data.people.totalCount}
+            note={
+              seats?.limit ? (
+                <Share part={seats.actual ?? 0} of={seats.limit} show={(n) => `${n} seats`} />
+              ) : (
+                `${data.suspended?.totalCount ?? 0} suspended`
+              )
+            }
+          />
+        )}
+        <Tile
+          href="/workspaces"
+          label="Workspaces"
+          count={data.workspaces.totalCount}
+          note={`${data.running.totalCount} running, ${data.stopped.totalCount} stopped`}
+        />
+        <Tile
+          href="/workspaces?status=FAILED"
+          label="Failed workspaces"
+          count={data.failed.totalCount}
+          isBad={data.failed.totalCount > 0}
+          note={data.failed.totalCount > 0 ? "Their last build failed" : "All builds succeed"}
+        />
+        <Tile
+          href="/tasks"
+          label="Tasks"
+          count={data.tasks.totalCount}
+          note={`${data.activeTasks.totalCount} active, ${data.failedTasks.totalCount} failed`}
+        />
+        {data.undelivered && (
+          <Tile
+            href="/deliveries?state=PERMANENT_FAILURE"
+            label="Undelivered"
+            count={data.undelivered.totalCount}
+            isBad={data.undelivered.totalCount > 0}
+            note={data.undelivered.totalCount > 0 ? "Notifications that were given up" : "All notifications arrive"}
+          />
+        )}
+      </ul>
+      <OfOrganization days={days}>
+        {data.signIns && (
+          <Chart
+            title="Sign-ins a day"
+            days={days}
+            series={[
+              {
+                label: "Succeeded",
+                color: "accent",
+                values: countsOf(
+                  days,
+                  data.signIns.nodes.map(({ time }) => time),
+                ),
+              },
+              {
+                label: "Failed",
+                color: "bad",
+                values: countsOf(days, data.rejected?.nodes.map(({ time }) => time) ?? []),
+              },
+            ]}
+          />
+        )}
+      </OfOrganization>
+      <div class="columns">
+        {data.failed.nodes.length > 0 && (
+          <Panel title="Failing builds">
+            <ul class="links">
+              {data.failed.nodes.map(({ id, name, owner, latestBuild }) => (
+                <li key={id}>
+                  <span>
+                    <a href={`/workspaces/${id}`}>
+                      {owner.username}/{name}
+                    </a>
+                    {latestBuild?.job.error && <span class="faint block">{latestBuild.job.error}</span>}
+                  </span>
+                  <Time at={latestBuild?.createdAt} />
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+        {data.recent && (
+          <Panel title="Recent changes" actions={<a href="/audit">Audit log</a>}>
+            {data.recent.nodes.length === 0 && <Empty>Nothing has happened yet.</Empty>}
+            <ul class="links">
+              {data.recent.nodes.map(({ id, time, action, resourceType, resourceLabel, actorUsername, actorKind }) => (
+                <li key={id}>
+                  <span>
+                    {actorUsername ?? wordsOf(actorKind)} {doneOf(action)}{" "}
+                    {!action.startsWith("LOG") && (
+                      <>
+                        {wordsOf(resourceType).toLowerCase()} <Label text={resourceLabel} />
+                      </>
+                    )}
+                  </span>
+                  <Time at={time} />
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface TileProps {
+  href: string;
+  label: string;
+  count: number;
+  note: preact.ComponentChildren;
+  isBad?: boolean;
+}
+
+const Tile = ({ href, label, count, note, isBad }: TileProps) => (
+  <li>
+    <a href={href} class={isBad ? "tile bad" : "tile"}>
+      <span>{label}</span>
+      <b>{totalOf(count)}</b>
+      <span class="faint">{note}</span>
+    </a>
+  </li>
+);
+
+/** The charts, and what belongs to one organization. */
+function OfOrganization({ days, children }: { days: readonly number[]; children: preact.ComponentChildren }) {
+  const choice = useOrganization();
+  const { chosen } = choice;
+  const may = useAllowed<"jobs" | "daemons">(
+    chosen
+      ? {
+          jobs: { may: "provisioner_job:read", organizationId: chosen.id },
+          daemons: { may: "provisioner_daemon:read", organizationId: chosen.id },
+        }
+      : ({} as never),
+  );
+  const variables = chosen && { organization: chosen.id, jobs: may("jobs"), daemons: may("daemons") };
+  const { data } = useData(OverviewOrganization, may.isKnown ? variables : undefined);
+  if (!chosen || !data) return <div class="columns">{children}</div>;
+  const jobs = data.provisionerJobs?.nodes;
+  const timesOf = (isFailed: boolean) =>
+    jobs?.filter(({ status }) => (status === "FAILED") === isFailed).map(({ createdAt }) => createdAt) ?? [];
+  const daemons = data.provisionerDaemons;
+  const offline = daemons?.filter(({ status }) => status === "OFFLINE").length ?? 0;
+  return (
+    <>
+      <Filters>
+        <OrganizationChoice of={choice} />
+      </Filters>
+      <div class="columns">
+        {jobs && (
+          <Chart
+            title="Builds a day"
+            days={days}
+            series={[
+              { label: "Succeeded or running", color: "good", values: countsOf(days, timesOf(false)) },
+              { label: "Failed", color: "bad", values: countsOf(days, timesOf(true)) },
+            ]}
+          />
+        )}
+        {children}
+        <section class="chart" aria-label={`You in ${titleOf(chosen)}`}>
+          <h2>You in {titleOf(chosen)}</h2>
+          <dl class="shares">
+            {data.workspaceQuota && (
+              <div>
+                <dt>Workspace credits</dt>
+                <dd>
+                  <Share part={data.workspaceQuota.creditsConsumed} of={data.workspaceQuota.budget} />
+                </dd>
+              </div>
+            )}
+            {data.aiSpend && (
+              <div>
+                <dt>AI spending this month</dt>
+                <dd>
+                  <Share part={data.aiSpend.spentMicros} of={data.aiSpend.limitMicros} show={amountOf} />
+                </dd>
+              </div>
+            )}
+            {daemons && (
+              <div>
+                <dt>Provisioner daemons</dt>
+                <dd>
+                  <a href={`/provisioners?organization=${chosen.id}`}>{daemons.length - offline} online</a>
+                  {offline > 0 && `, ${offline} offline`}
+                </dd>
+              </div>
+            )}
+          </dl>
+        </section>
+      </div>
+    </>
+  );
+}

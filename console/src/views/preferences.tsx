@@ -1,0 +1,125 @@
+import { perform } from "../api/client";
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Failure } from "../ui/failure";
+import { List } from "../ui/list";
+import { attempt } from "../ui/notices";
+import { Facts, Heading, Loading, Panel, Time } from "../ui/parts";
+import { wordsOf } from "../ui/text";
+import { Preferences, SetQuietHours, UpdatePreferences, UpdateProfile } from "./preferences.gql";
+
+/** A daily time and a time zone, as the API has them. */
+const scheduleOf = ({ time, timezone }: { time?: string; timezone?: string }) => {
+  const [hour = "", minute = ""] = (time ?? "").split(":");
+  return `CRON_TZ=${timezone} ${Number(minute)} ${Number(hour)} * * *`;
+};
+
+export function PreferencesView() {
+  const { data, error, refresh } = useData(Preferences, {});
+  if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const { me, quietHours: hours, notificationMethods } = data;
+  const preferences = new Map(data.notificationPreferences.map((each) => [each.templateId, each]));
+  const isOff = ({ id, enabledByDefault }: { id: string; enabledByDefault: boolean }) =>
+    preferences.get(id)?.disabled ?? !enabledByDefault;
+  return (
+    <>
+      <Heading title="Preferences">
+        <a class="button" href="/account/password">
+          Change password
+        </a>
+        <Action
+          label="Edit profile"
+          run={UpdateProfile}
+          given={{}}
+          fields={["name", "username", "avatarUrl"]}
+          values={me}
+          submit="Save"
+        />
+      </Heading>
+      {hours && (
+        <Panel
+          title="Quiet hours"
+          actions={
+            hours.userCanSet && (
+              <>
+                <Action
+                  label="Change"
+                  title="Quiet hours"
+                  run={SetQuietHours}
+                  given={{}}
+                  fields={[
+                    {
+                      name: "time",
+                      label: "Time",
+                      hint: "When workspaces may be stopped, such as 2:30.",
+                      isRequired: true,
+                    },
+                    {
+                      name: "timezone",
+                      label: "Time zone",
+                      options: Intl.supportedValuesOf("timeZone")
+                        .concat("UTC")
+                        .map((zone) => [zone, zone] as const),
+                      isRequired: true,
+                    },
+                  ]}
+                  values={hours}
+                  prepare={(values) => ({ schedule: scheduleOf({ ...hours, ...values }) })}
+                  submit="Save"
+                />
+                {hours.userSet && <Action label="Use the default" run={SetQuietHours} given={{ schedule: "" }} />}
+              </>
+            )
+          }
+        >
+          <Facts
+            facts={[
+              ["Begin every day at", `${hours.time} (${hours.timezone})`],
+              ["Next", <Time key="next" at={hours.next} />],
+              ["Set by", hours.userSet ? "You" : "The deployment"],
+            ]}
+          />
+        </Panel>
+      )}
+      <Panel title="Notifications">
+        <p class="faint">
+          They are delivered by{" "}
+          {new Intl.ListFormat("en").format(
+            notificationMethods.available.map((method) => wordsOf(method).toLowerCase()),
+          )}
+          .
+        </p>
+        <List
+          name="Notifications"
+          rows={data.notificationTemplates}
+          empty="There are no notifications."
+          columns={[
+            { title: "Notification", show: ({ name }) => name },
+            { title: "About", show: ({ group }) => group },
+            {
+              title: "Get it",
+              show: (template) => (
+                <label class="toggle">
+                  <input
+                    type="checkbox"
+                    checked={template.mandatory || !isOff(template)}
+                    disabled={template.mandatory}
+                    onChange={({ currentTarget: { checked } }) =>
+                      void attempt(() =>
+                        perform(UpdatePreferences, {
+                          input: { choices: [{ template: template.id, disabled: !checked }] },
+                        }),
+                      )
+                    }
+                  />
+                  <span class="hidden">{template.name}: </span>
+                  {template.mandatory ? "Always" : isOff(template) ? "Off" : "On"}
+                </label>
+              ),
+            },
+          ]}
+        />
+      </Panel>
+    </>
+  );
+}

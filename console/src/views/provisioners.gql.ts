@@ -1,0 +1,116 @@
+// Generated from provisioners.graphql by `npm run console:types`.
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import { operation } from "../api/operation";
+export type CancelProvisionerJobInput = {
+  job: string;
+};
+
+export type CreateProvisionerKeyInput = {
+  name?: string | null | undefined;
+  organization: string;
+  tags?: Record<string, unknown> | null | undefined;
+};
+
+export type DeleteProvisionerDaemonInput = {
+  id: string;
+};
+
+export type DeleteProvisionerKeyInput = {
+  name: string;
+  organization: string;
+};
+
+export type ProvisionerDaemonStatus =
+  | 'BUSY'
+  | 'IDLE'
+  | 'OFFLINE';
+
+export type ProvisionerJobFilter = {
+  ids?: Array<string> | null | undefined;
+  initiator?: string | null | undefined;
+  status?: Array<ProvisionerJobStatus> | null | undefined;
+  tags?: Record<string, unknown> | null | undefined;
+  type?: ProvisionerJobType | null | undefined;
+};
+
+export type ProvisionerJobStatus =
+  | 'CANCELED'
+  | 'CANCELING'
+  | 'FAILED'
+  | 'PENDING'
+  | 'RUNNING'
+  | 'SUCCEEDED';
+
+export type ProvisionerJobType =
+  | 'TEMPLATE_VERSION_DRY_RUN'
+  | 'TEMPLATE_VERSION_IMPORT'
+  | 'WORKSPACE_BUILD';
+
+export type WorkspaceTransition =
+  | 'DELETE'
+  | 'START'
+  | 'STOP';
+
+export type ProvisionersQueryVariables = Exact<{
+  organization: string;
+  keys: boolean;
+}>;
+
+
+export type ProvisionersQuery = { provisionerDaemons: Array<{ id: string, name: string, version: string, status: ProvisionerDaemonStatus, keyName: string, tags: Record<string, unknown>, provisioners: Array<string>, createdAt: string, lastSeenAt: string, currentJob: { id: string, status: ProvisionerJobStatus } | null }>, provisionerKeys?: Array<{ id: string, name: string, tags: Record<string, unknown>, createdAt: string }> };
+
+export type CreateProvisionerKeyMutationVariables = Exact<{
+  input: CreateProvisionerKeyInput;
+}>;
+
+
+export type CreateProvisionerKeyMutation = { createProvisionerKey: { key: string, provisionerKey: { id: string, name: string } } };
+
+export type DeleteProvisionerKeyMutationVariables = Exact<{
+  input: DeleteProvisionerKeyInput;
+}>;
+
+
+export type DeleteProvisionerKeyMutation = { deleteProvisionerKey: { provisionerKey: { id: string } } };
+
+export type DeleteProvisionerDaemonMutationVariables = Exact<{
+  input: DeleteProvisionerDaemonInput;
+}>;
+
+
+export type DeleteProvisionerDaemonMutation = { deleteProvisionerDaemon: { provisionerDaemon: { id: string } } };
+
+export type JobsQueryVariables = Exact<{
+  organization: string;
+  filter?: ProvisionerJobFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type JobsQuery = { provisionerJobs: { totalCount: number, nodes: Array<{ id: string, type: ProvisionerJobType, status: ProvisionerJobStatus, createdAt: string, completedAt: string | null, queuePosition: number, queueSize: number, workerName: string, error: string | null, initiator: { id: string, username: string, name: string }, metadata: { templateName: string, templateVersionName: string, workspaceName: string | null, workspaceBuildTransition: WorkspaceTransition | null } }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+
+export type JobQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type JobQuery = { provisionerJob: { id: string, type: ProvisionerJobType, status: ProvisionerJobStatus, error: string | null, createdAt: string, startedAt: string | null, completedAt: string | null, canceledAt: string | null, tags: Record<string, unknown>, queuePosition: number, queueSize: number, workerName: string, organizationId: string, initiatorId: string, matchedProvisioners: { count: number, available: number }, initiator: { id: string, username: string, name: string }, metadata: { templateId: string | null, templateName: string, templateVersionName: string, workspaceId: string | null, workspaceName: string | null } } | null };
+
+export type CancelJobMutationVariables = Exact<{
+  input: CancelProvisionerJobInput;
+}>;
+
+
+export type CancelJobMutation = { cancelProvisionerJob: { provisionerJob: { id: string } } };
+
+export const Provisioners = operation<ProvisionersQuery, ProvisionersQueryVariables>("query Provisioners($organization: String!, $keys: Boolean!) { provisionerDaemons(organization: $organization) { id name version status keyName tags provisioners createdAt lastSeenAt currentJob { id status } } provisionerKeys(organization: $organization) @include(if: $keys) { id name tags createdAt } }");
+export const CreateProvisionerKey = operation<CreateProvisionerKeyMutation, CreateProvisionerKeyMutationVariables>("mutation CreateProvisionerKey($input: CreateProvisionerKeyInput!) { createProvisionerKey(input: $input) { key provisionerKey { id name } } }", {"name":{"type":"String","hint":"Name, 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends. Default: `key-` and 8 hexadecimal digits."},"organization":{"type":"String","hint":"The organization: ID, name, or `default`.","isRequired":true},"tags":{"type":"JSONObject","hint":"Tags of its daemons, values by key: at most 20, keys of 64 and values of 256 characters."}});
+export const DeleteProvisionerKey = operation<DeleteProvisionerKeyMutation, DeleteProvisionerKeyMutationVariables>("mutation DeleteProvisionerKey($input: DeleteProvisionerKeyInput!) { deleteProvisionerKey(input: $input) { provisionerKey { id } } }", {"name":{"type":"String","hint":"Name of the key, in any letter case.","isRequired":true},"organization":{"type":"String","hint":"The organization: ID, name, or `default`.","isRequired":true}});
+export const DeleteProvisionerDaemon = operation<DeleteProvisionerDaemonMutation, DeleteProvisionerDaemonMutationVariables>("mutation DeleteProvisionerDaemon($input: DeleteProvisionerDaemonInput!) { deleteProvisionerDaemon(input: $input) { provisionerDaemon { id } } }", {"id":{"type":"UUID","hint":"ID of the daemon.","isRequired":true}});
+export const Jobs = operation<JobsQuery, JobsQueryVariables>("query Jobs($organization: String!, $filter: ProvisionerJobFilter, $first: Int, $after: String, $last: Int, $before: String) { provisionerJobs( organization: $organization filter: $filter first: $first after: $after last: $last before: $before ) { totalCount nodes { id type status createdAt completedAt queuePosition queueSize workerName error initiator { id username name } metadata { templateName templateVersionName workspaceName workspaceBuildTransition } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
+export const Job = operation<JobQuery, JobQueryVariables>("query Job($id: UUID!) { provisionerJob(id: $id) { id type status error createdAt startedAt completedAt canceledAt tags queuePosition queueSize workerName organizationId initiatorId matchedProvisioners { count available } initiator { id username name } metadata { templateId templateName templateVersionName workspaceId workspaceName } } }");
+export const CancelJob = operation<CancelJobMutation, CancelJobMutationVariables>("mutation CancelJob($input: CancelProvisionerJobInput!) { cancelProvisionerJob(input: $input) { provisionerJob { id } } }", {"job":{"type":"String","hint":"ID of the job.","isRequired":true}});

@@ -1,0 +1,204 @@
+// Generated from tasks.graphql by `npm run console:types`.
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import { operation } from "../api/operation";
+export type CancelTaskInputInput = {
+  id: string;
+};
+
+export type CreateTaskInput = {
+  displayName?: string | null | undefined;
+  input?: string | null | undefined;
+  name?: string | null | undefined;
+  templateVersionId: string;
+  templateVersionPresetId?: string | null | undefined;
+  user?: string | null | undefined;
+};
+
+export type DeleteTaskInput = {
+  task: string;
+  user?: string | null | undefined;
+};
+
+export type OrderDirection =
+  | 'ASC'
+  | 'DESC';
+
+export type PauseTaskInput = {
+  task: string;
+  user?: string | null | undefined;
+};
+
+export type ResumeTaskInput = {
+  task: string;
+  user?: string | null | undefined;
+};
+
+export type SendTaskInputInput = {
+  input: string;
+  task: string;
+  user?: string | null | undefined;
+};
+
+export type TaskFilter = {
+  organization?: string | null | undefined;
+  owner?: string | null | undefined;
+  search?: string | null | undefined;
+  status?: Array<TaskStatus> | null | undefined;
+};
+
+export type TaskInputState =
+  | 'CANCELED'
+  | 'DELIVERED'
+  | 'DELIVERING'
+  | 'EXPIRED'
+  | 'FAILED'
+  | 'QUEUED'
+  | 'UNCONFIRMED';
+
+export type TaskLogType =
+  | 'INPUT'
+  | 'OUTPUT';
+
+export type TaskOrder = {
+  direction: OrderDirection;
+  field: TaskOrderField;
+};
+
+export type TaskOrderField =
+  | 'CREATED_AT';
+
+export type TaskStateKind =
+  | 'COMPLETE'
+  | 'FAILED'
+  | 'IDLE'
+  | 'WORKING';
+
+export type TaskStatus =
+  | 'ACTIVE'
+  | 'ERROR'
+  | 'INITIALIZING'
+  | 'PAUSED'
+  | 'PENDING'
+  | 'UNKNOWN';
+
+export type UpdateTaskInputInput = {
+  input: string;
+  task: string;
+  user?: string | null | undefined;
+};
+
+export type WorkspaceStatus =
+  | 'CANCELED'
+  | 'CANCELING'
+  | 'DELETED'
+  | 'DELETING'
+  | 'FAILED'
+  | 'PENDING'
+  | 'RUNNING'
+  | 'STARTING'
+  | 'STOPPED'
+  | 'STOPPING';
+
+export type TasksQueryVariables = Exact<{
+  filter?: TaskFilter | null | undefined;
+  orderBy?: TaskOrder | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type TasksQuery = { tasks: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, owner: { id: string, username: string, name: string }, currentState: { state: TaskStateKind, message: string } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+
+export type TaskRowFragment = { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, owner: { id: string, username: string, name: string }, currentState: { state: TaskStateKind, message: string } | null };
+
+export type TaskQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TaskQuery = { task: { initialPrompt: string, updatedAt: string, workspaceId: string | null, workspaceName: string, workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, deliveredAt: string | null, lastError: string, sender: { id: string, username: string, name: string } }>, logs: { snapshot: boolean, snapshotAt: string | null, entries: Array<{ id: number, content: string, time: string, type: TaskLogType }> }, owner: { id: string, username: string, name: string } } | null };
+
+export type TaskTemplatesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TaskTemplatesQuery = { templates: { nodes: Array<{ id: string, name: string, displayName: string, deprecationMessage: string, activeVersion: { id: string, hasAiTask: boolean } | null }> } };
+
+export type TaskChangedSubscriptionVariables = Exact<{
+  id?: string | null | undefined;
+  user?: string | null | undefined;
+}>;
+
+
+export type TaskChangedSubscription = { taskChanged: { id: string } };
+
+export type TaskMessagesSubscriptionVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TaskMessagesSubscription = { taskMessages: { id: number, content: string, time: string, type: TaskLogType } };
+
+export type CreateTaskMutationVariables = Exact<{
+  input: CreateTaskInput;
+}>;
+
+
+export type CreateTaskMutation = { createTask: { task: { id: string } } };
+
+export type SendTaskInputMutationVariables = Exact<{
+  input: SendTaskInputInput;
+}>;
+
+
+export type SendTaskInputMutation = { sendTaskInput: { taskInput: { id: string } } };
+
+export type CancelTaskInputMutationVariables = Exact<{
+  input: CancelTaskInputInput;
+}>;
+
+
+export type CancelTaskInputMutation = { cancelTaskInput: { taskInput: { id: string } } };
+
+export type UpdateTaskPromptMutationVariables = Exact<{
+  input: UpdateTaskInputInput;
+}>;
+
+
+export type UpdateTaskPromptMutation = { updateTaskInput: { task: { id: string } } };
+
+export type PauseTaskMutationVariables = Exact<{
+  input: PauseTaskInput;
+}>;
+
+
+export type PauseTaskMutation = { pauseTask: { task: { id: string } } };
+
+export type ResumeTaskMutationVariables = Exact<{
+  input: ResumeTaskInput;
+}>;
+
+
+export type ResumeTaskMutation = { resumeTask: { task: { id: string } } };
+
+export type DeleteTaskMutationVariables = Exact<{
+  input: DeleteTaskInput;
+}>;
+
+
+export type DeleteTaskMutation = { deleteTask: { task: { id: string } } };
+
+export const Tasks = operation<TasksQuery, TasksQueryVariables>("query Tasks($filter: TaskFilter, $orderBy: TaskOrder, $first: Int, $after: String, $last: Int, $before: String) { tasks( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { ...TaskRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } }");
+export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } } query Task($id: String!) { task(task: $id) { ...TaskRow initialPrompt updatedAt workspaceId workspaceName workspaceStatus currentState { state message timestamp uri } inputs { id content state createdAt deliveredAt lastError sender { id username name } } logs { snapshot snapshotAt entries { id content time type } } } }");
+export const TaskTemplates = operation<TaskTemplatesQuery, TaskTemplatesQueryVariables>("query TaskTemplates { templates(first: 100) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask } } } }");
+export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("subscription TaskChanged($id: UUID, $user: String) { taskChanged(id: $id, user: $user) { id } }");
+export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { taskMessages(id: $id) { id content time type } }");
+export const CreateTask = operation<CreateTaskMutation, CreateTaskMutationVariables>("mutation CreateTask($input: CreateTaskInput!) { createTask(input: $input) { task { id } } }", {"displayName":{"type":"String","hint":"Name that people see. Default: first line of the prompt."},"input":{"type":"String","hint":"The prompt. Default: empty."},"name":{"type":"String","hint":"Name of the task and its workspace. Default: from the prompt."},"templateVersionId":{"type":"UUID","hint":"ID of a template version with an AI task.","isRequired":true},"templateVersionPresetId":{"type":"UUID","hint":"ID of a preset of the version. The zero UUID means none."},"user":{"type":"String","hint":"The owner: ID, username, or `me`. Default: `me`."}});
+export const SendTaskInput = operation<SendTaskInputMutation, SendTaskInputMutationVariables>("mutation SendTaskInput($input: SendTaskInputInput!) { sendTaskInput(input: $input) { taskInput { id } } }", {"input":{"type":"String","hint":"The text for the program. White space alone is sent, too.","isRequired":true},"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
+export const CancelTaskInput = operation<CancelTaskInputMutation, CancelTaskInputMutationVariables>("mutation CancelTaskInput($input: CancelTaskInputInput!) { cancelTaskInput(input: $input) { taskInput { id } } }", {"id":{"type":"UUID","hint":"ID of a queued input.","isRequired":true}});
+export const UpdateTaskPrompt = operation<UpdateTaskPromptMutation, UpdateTaskPromptMutationVariables>("mutation UpdateTaskPrompt($input: UpdateTaskInputInput!) { updateTaskInput(input: $input) { task { id } } }", {"input":{"type":"String","hint":"The prompt of the next start.","isRequired":true},"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
+export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("mutation PauseTask($input: PauseTaskInput!) { pauseTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
+export const ResumeTask = operation<ResumeTaskMutation, ResumeTaskMutationVariables>("mutation ResumeTask($input: ResumeTaskInput!) { resumeTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
+export const DeleteTask = operation<DeleteTaskMutation, DeleteTaskMutationVariables>("mutation DeleteTask($input: DeleteTaskInput!) { deleteTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});

@@ -1,0 +1,275 @@
+import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
+import { useAllowed } from "../api/allowed";
+import { perform } from "../api/client";
+import { useData, useLive } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Failure } from "../ui/failure";
+import { Form } from "../ui/form";
+import { Choice, Filters, List, Search } from "../ui/list";
+import { Empty, Facts, Heading, Loading, Panel, PersonLink, Status, Time } from "../ui/parts";
+import { usePlace } from "../ui/place";
+import { titleOf, wordsOf } from "../ui/text";
+import {
+  CancelTaskInput,
+  CreateTask,
+  DeleteTask,
+  PauseTask,
+  ResumeTask,
+  SendTaskInput,
+  Task,
+  TaskChanged,
+  TaskMessages,
+  type TaskMessagesSubscription,
+  Tasks,
+  type TaskStatus,
+  TaskTemplates,
+  UpdateTaskPrompt,
+} from "./tasks.gql";
+
+const statuses: readonly TaskStatus[] = ["PENDING", "INITIALIZING", "ACTIVE", "PAUSED", "ERROR"];
+
+export function TasksView() {
+  const place = usePlace();
+  const { route } = useLocation();
+  const order = place.order(["CREATED_AT"] as const, "-CREATED_AT");
+  const status = place.filter<TaskStatus>("status");
+  const filter = { search: place.filter("q"), owner: place.filter("owner"), status: status && [status] };
+  const tasks = useData(Tasks, { ...place.cursors, filter, orderBy: order });
+  useLive(TaskChanged, "mine", { variables: () => ({ user: "me" }), onEvent: tasks.refresh, onRestart: tasks.refresh });
+  const templates =
+    useData(TaskTemplates, {}).data?.templates.nodes.filter(
+      ({ activeVersion, deprecationMessage }) => activeVersion?.hasAiTask && !deprecationMessage,
+    ) ?? [];
+  const may = useAllowed({ create: { may: "task:create", ownerId: "me", anyOrg: true } });
+  return (
+    <>
+      <Heading title="Tasks">
+        {may("create") && templates.length > 0 && (
+          <Action
+            label="Create a task"
+            look="primary"
+            run={CreateTask}
+            given={{}}
+            fields={[
+              { name: "input", label: "Prompt", kind: "area", hint: "What the agent is to do.", isRequired: true },
+              {
+                name: "templateVersionId",
+                label: "Template",
+                hint: undefined,
+                options: templates.map((each) => [each.activeVersion!.id, titleOf(each)]),
+              },
+              { name: "displayName", label: "Title" },
+            ]}
+            submit="Create"
+            done={({ createTask }) => route(`/tasks/${createTask.task.id}`)}
+          />
+        )}
+      </Heading>
+      <Filters>
+        <Search place={place} label="Search by title" />
+        <Choice place={place} label="Status" name="status" options={statuses.map((name) => [name, wordsOf(name)])} />
+        <Choice place={place} label="Owner" name="owner" any="Everyone" options={[["me", "Me"]]} />
+      </Filters>
+      <List
+        name="Tasks"
+        rows={tasks.data?.tasks}
+        from={tasks}
+        empty={
+          templates.length > 0
+            ? "No task matches. Create one to give an agent work."
+            : "No task. A template with an AI task is needed for them."
+        }
+        place={place}
+        order={order}
+        columns={[
+          { title: "Task", show: (task) => <a href={`/tasks/${task.id}`}>{titleOf(task)}</a> },
+          { title: "Owner", show: ({ owner }) => <PersonLink user={owner} /> },
+          { title: "Status", show: ({ status: each }) => <Status name={each} /> },
+          {
+            title: "Reports",
+            show: ({ currentState }) =>
+              currentState ? (
+                <>
+                  <Status name={currentState.state} /> {currentState.message}
+                </>
+              ) : (
+                <span class="faint">nothing yet</span>
+              ),
+          },
+          { title: "Template", show: (task) => task.templateDisplayName || task.templateName },
+          { title: "Created", sort: "CREATED_AT", show: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+type Entry = TaskMessagesSubscription["taskMessages"];
+
+export function TaskView({ id }: { id: string }) {
+  const { route } = useLocation();
+  const { data, error, refresh } = useData(Task, { id });
+  const [streamed, setStreamed] = useState<ReadonlyMap<number, Entry>>(new Map());
+  const may = useAllowed({
+    update: { may: "task:update", resourceId: id },
+    delete: { may: "task:delete", resourceId: id },
+  });
+  const task = data?.task;
+  useLive(TaskChanged, id, { variables: () => ({ id }), onEvent: refresh, onRestart: refresh });
+  useLive(TaskMessages, `${id} ${task?.status}`, {
+    variables: () => (task?.status === "ACTIVE" ? { id } : undefined),
+    onEvent: ({ taskMessages: entry }) => setStreamed((before) => new Map(before).set(entry.id, entry)),
+  });
+  if (!task) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const entries = [...new Map([...task.logs.entries.map((entry) => [entry.id, entry] as const), ...streamed]).values()];
+  const waiting = task.inputs.filter(({ state }) => state !== "DELIVERED");
+  const isPaused = task.status === "PAUSED";
+  return (
+    <>
+      <Heading title={titleOf(task)} note={task.templateDisplayName || task.templateName} up={["/tasks", "Tasks"]}>
+        {may("update") &&
+          (isPaused ? (
+            <Action label="Resume" look="primary" run={ResumeTask} given={{ task: id }} />
+          ) : (
+            ["ACTIVE", "ERROR"].includes(task.status) && (
+              <Action
+                label="Pause"
+                run={PauseTask}
+                given={{ task: id }}
+                said="The task is being paused: its workspace stops."
+              />
+            )
+          ))}
+        {may("update") && isPaused && (
+          <Action
+            label="Edit prompt"
+            run={UpdateTaskPrompt}
+            given={{ task: id }}
+            fields={[{ name: "input", label: "Prompt", kind: "area" }]}
+            values={{ input: task.initialPrompt }}
+            prepare={(values) => ({ input: (values.input as string | undefined) ?? task.initialPrompt })}
+            submit="Save"
+          />
+        )}
+        {may("delete") && (
+          <Action
+            label="Delete"
+            on={titleOf(task)}
+            look="danger"
+            confirm={`The conversation and its workspace ${task.workspaceName} are deleted, with all files in it.`}
+            run={DeleteTask}
+            given={{ task: id }}
+            done={() => route("/tasks")}
+            said="The task is deleted."
+          />
+        )}
+      </Heading>
+      <Facts
+        facts={[
+          ["Status", <Status key="status" name={task.status} />],
+          ["Owner", <PersonLink key="owner" user={task.owner} />],
+          [
+            "Workspace",
+            task.workspaceId && (
+              <a key="workspace" href={`/workspaces/${task.workspaceId}`}>
+                {task.workspaceName}
+              </a>
+            ),
+          ],
+          ["Created", <Time key="created" at={task.createdAt} />],
+          ["Changed", <Time key="updated" at={task.updatedAt} />],
+        ]}
+      />
+      {task.currentState && (
+        <p class="said">
+          <Status name={task.currentState.state} /> {task.currentState.message}{" "}
+          {/^https?:/.test(task.currentState.uri) && <a href={task.currentState.uri}>{task.currentState.uri}</a>}
+        </p>
+      )}
+      <Panel title="Prompt">
+        <p class="prose">{task.initialPrompt || <span class="faint">None</span>}</p>
+      </Panel>
+      <Panel title="Conversation">
+        {entries.length === 0 && <Empty>The conversation appears here once the agent works.</Empty>}
+        <ol class="conversation" aria-live="polite">
+          {entries.map((entry) => (
+            <li key={entry.id} class={entry.type.toLowerCase()}>
+              <span class="hidden">{entry.type === "INPUT" ? "Sent: " : "Agent: "}</span>
+              {entry.content}
+            </li>
+          ))}
+        </ol>
+        {task.logs.snapshot && task.logs.snapshotAt && (
+          <p class="faint">
+            As of <Time at={task.logs.snapshotAt} />: the task does not run.
+          </p>
+        )}
+      </Panel>
+      {waiting.length > 0 && (
+        <Panel title="Not yet delivered">
+          <List
+            name="Not yet delivered"
+            rows={waiting}
+            empty=""
+            columns={[
+              { title: "Text", show: ({ content }) => content },
+              {
+                title: "State",
+                show: ({ state, lastError }) => (
+                  <>
+                    <Status name={state} /> {lastError && <span class="fault block">{lastError}</span>}
+                  </>
+                ),
+              },
+              { title: "Sent by", show: ({ sender }) => sender.name || sender.username },
+              { title: "Sent", show: ({ createdAt }) => <Time at={createdAt} /> },
+              {
+                title: "Actions",
+                isAction: true,
+                show: (input) =>
+                  may("update") &&
+                  input.state === "QUEUED" && (
+                    <>
+                      <Action
+                        label="Edit"
+                        on={input.content}
+                        title="Edit what is queued"
+                        run={SendTaskInput}
+                        given={{ task: id }}
+                        fields={[{ name: "input", label: "Text", kind: "area" }]}
+                        defaults={{ input: input.content }}
+                        prepare={(values) => values as { input: string }}
+                        done={() => perform(CancelTaskInput, { input: { id: input.id } })}
+                        submit="Save"
+                      />
+                      <Action label="Cancel" on={input.content} run={CancelTaskInput} given={{ id: input.id }} />
+                    </>
+                  ),
+              },
+            ]}
+          />
+        </Panel>
+      )}
+      {may("update") && task.status === "ACTIVE" && (
+        <Panel title="Send">
+          <Form
+            fields={[
+              {
+                name: "input",
+                label: "Message",
+                kind: "area",
+                isRequired: true,
+                hint: "It is queued until the agent can take it.",
+              },
+            ]}
+            submit="Send"
+            onSubmit={async ({ input = "" }) => {
+              await perform(SendTaskInput, { input: { task: id, input: input as string } });
+            }}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}

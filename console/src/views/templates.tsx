@@ -1,0 +1,357 @@
+import { useLocation } from "preact-iso";
+import { useAllowed } from "../api/allowed";
+import { perform } from "../api/client";
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Failure } from "../ui/failure";
+import { Choice, Filters, List, Search } from "../ui/list";
+import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Status, Time } from "../ui/parts";
+import { TextBox } from "../ui/log";
+import { usePlace } from "../ui/place";
+import { durationOf, titleOf, totalOf, wordsOf } from "../ui/text";
+import { useOrganizationOptions } from "./organization-choice";
+import { TemplateSharing } from "./template-sharing";
+import {
+  ArchiveTemplateVersion,
+  CreateTemplate,
+  CreateTemplateVersion,
+  DeleteTemplate,
+  InvalidatePresets,
+  Prebuilds,
+  SetActiveTemplateVersion,
+  Template,
+  Templates,
+  UpdatePrebuilds,
+  UpdateTemplate,
+} from "./templates.gql";
+
+/** The smallest document that can be imported. */
+const emptyDocument = {
+  schema: "steward.template/1",
+  provisioner: "echo",
+  parameters: [],
+  resources: [
+    { name: "box", type: "container", daily_cost: 1, agents: [{ name: "main", os: "linux", arch: "amd64" }] },
+  ],
+};
+
+export function TemplatesView() {
+  const place = usePlace();
+  const { route } = useLocation();
+  const order = place.order(["NAME", "CREATED_AT"] as const, "NAME");
+  const filter = { search: place.filter("q"), organization: place.filter("organization") };
+  const templates = useData(Templates, { ...place.cursors, filter, orderBy: order });
+  const organizations = useOrganizationOptions();
+  const may = useAllowed({
+    create: { may: "template:create", anyOrg: true },
+    readPrebuilds: { may: "deployment_config:read" },
+    prebuilds: { may: "deployment_config:update" },
+  });
+  const prebuilds = useData(Prebuilds, may("readPrebuilds") ? {} : undefined).data?.prebuildsSettings;
+  return (
+    <>
+      <Heading title="Templates">
+        {prebuilds && may("prebuilds") && (
+          <Action
+            label={prebuilds.reconciliationPaused ? "Resume prebuilds" : "Pause prebuilds"}
+            run={UpdatePrebuilds}
+            given={{ reconciliationPaused: !prebuilds.reconciliationPaused }}
+            said={prebuilds.reconciliationPaused ? "Prebuilds go on." : "No workspaces are built ahead."}
+            undo={() => perform(UpdatePrebuilds, { input: { reconciliationPaused: prebuilds.reconciliationPaused } })}
+          />
+        )}
+        {may("create") && (
+          <Action
+            label="Create a template"
+            look="primary"
+            run={CreateTemplate}
+            given={{}}
+            fields={[
+              { name: "organization", options: organizations },
+              "name",
+              "displayName",
+              "description",
+              "document",
+              { name: "everyoneCanUse", label: "All members of the organization may use it" },
+            ]}
+            defaults={{ document: emptyDocument, everyoneCanUse: true }}
+            submit="Create"
+            done={({ createTemplate }) => route(`/templates/${createTemplate.template.id}`)}
+          />
+        )}
+      </Heading>
+      {prebuilds?.reconciliationPaused && <p class="banner">Prebuilds are paused: no workspaces are built ahead.</p>}
+      <Filters>
+        <Search place={place} label="Search by name" />
+        {organizations.length > 1 && (
+          <Choice place={place} label="Organization" name="organization" options={organizations} />
+        )}
+      </Filters>
+      <List
+        name="Templates"
+        rows={templates.data?.templates}
+        from={templates}
+        empty="No template. Templates say what workspaces are made of: create one to begin."
+        place={place}
+        order={order}
+        columns={[
+          {
+            title: "Template",
+            sort: "NAME",
+            show: (template) => (
+              <>
+                <a href={`/templates/${template.id}`}>{titleOf(template)}</a>
+                {template.description && <span class="faint block">{template.description}</span>}
+              </>
+            ),
+          },
+          { title: "Organization", show: ({ organization }) => titleOf(organization) },
+          {
+            title: "Active version",
+            show: ({ activeVersion }) => activeVersion?.name ?? <Status name="PENDING" label="None yet" />,
+          },
+          {
+            title: "State",
+            show: ({ deprecationMessage }) =>
+              deprecationMessage ? (
+                <Status name="TIMEOUT" label="Deprecated" />
+              ) : (
+                <Status name="ACTIVE" label="In use" />
+              ),
+          },
+          { title: "Created", sort: "CREATED_AT", show: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+const settings = [
+  "name",
+  "displayName",
+  "description",
+  "icon",
+  "defaultTtlSeconds",
+  "activityBumpSeconds",
+  "autostopDays",
+  "dormantAfterSeconds",
+  "deleteAfterSeconds",
+  "allowUserCancel",
+  "requireActiveVersion",
+] as const;
+
+export function TemplateView({ id }: { id: string }) {
+  const place = usePlace();
+  const { route } = useLocation();
+  const { data, error, refresh } = useData(Template, { id, ...place.cursors });
+  const may = useAllowed({
+    update: { may: "template:update", resourceId: id },
+    delete: { may: "template:delete", resourceId: id },
+  });
+  const template = data?.template;
+  if (!template) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const { activeVersion } = template;
+  const presets = activeVersion?.presets ?? [];
+  return (
+    <>
+      <Heading title={titleOf(template)} note={template.description} up={["/templates", "Templates"]}>
+        {may("update") && (
+          <>
+            <Action
+              label="Settings"
+              title={`Settings of ${titleOf(template)}`}
+              run={UpdateTemplate}
+              given={{ templateId: id }}
+              fields={settings}
+              values={template}
+              submit="Save"
+            />
+            {template.deprecationMessage ? (
+              <Action
+                label="Allow again"
+                run={UpdateTemplate}
+                given={{ templateId: id, deprecationMessage: "" }}
+                said="New workspaces can use it again."
+              />
+            ) : (
+              <Action
+                label="Deprecate"
+                run={UpdateTemplate}
+                given={{ templateId: id }}
+                note="No new workspaces can use it. Existing ones keep working."
+                fields={[{ name: "deprecationMessage", label: "What to use instead", isRequired: true }]}
+                said="The template is deprecated."
+                undo={() => perform(UpdateTemplate, { input: { templateId: id, deprecationMessage: "" } })}
+              />
+            )}
+            <Action
+              label="New version"
+              look="primary"
+              run={CreateTemplateVersion}
+              given={{ templateId: id }}
+              fields={["name", "document", { name: "activate", label: "Activate it when it is imported" }]}
+              defaults={{ document: activeVersion?.document ?? emptyDocument, activate: true }}
+              submit="Create"
+              said="The version is being imported."
+            />
+          </>
+        )}
+        {may("delete") && (
+          <Action
+            label="Delete"
+            on={titleOf(template)}
+            look="danger"
+            confirm={
+              template.workspaces.totalCount > 0
+                ? `${totalOf(template.workspaces.totalCount)} workspaces use it: delete them first.`
+                : "All of its versions are deleted. This cannot be undone."
+            }
+            run={DeleteTemplate}
+            given={{ templateId: id }}
+            done={() => route("/templates")}
+            said="The template is deleted."
+          />
+        )}
+      </Heading>
+      {template.deprecationMessage && <p class="banner">Deprecated: {template.deprecationMessage}</p>}
+      <Facts
+        facts={[
+          [
+            "Organization",
+            <a key="organization" href={`/organizations/${template.organization.id}`}>
+              {titleOf(template.organization)}
+            </a>,
+          ],
+          ["Active version", activeVersion?.name ?? "None yet"],
+          [
+            "Workspaces",
+            <a key="workspaces" href={`/workspaces?template=${id}`}>
+              {totalOf(template.workspaces.totalCount)}
+            </a>,
+          ],
+          ["Stops after", durationOf(template.defaultTtlSeconds)],
+          ["Activity adds", durationOf(template.activityBumpSeconds)],
+          ["Stops by schedule", template.autostopDays.map(wordsOf).join(", ") || "never"],
+          ["Dormant after", durationOf(template.dormantAfterSeconds)],
+          ["Deleted after", durationOf(template.deleteAfterSeconds)],
+          ["Created by", template.creator.name || template.creator.username],
+        ]}
+      />
+      <Panel title="Versions">
+        <List
+          name="Versions"
+          rows={template.versions}
+          empty="No version."
+          place={place}
+          columns={[
+            {
+              title: "Version",
+              show: (version) => (
+                <>
+                  <b>{version.name}</b>
+                  {version.job?.error && <span class="fault block">{version.job.error}</span>}
+                </>
+              ),
+            },
+            {
+              title: "State",
+              show: ({ id: version, archivedAt, job, isImported }) =>
+                version === activeVersion?.id ? (
+                  <Status name="ACTIVE" />
+                ) : archivedAt ? (
+                  <Status name="ARCHIVED" />
+                ) : isImported ? (
+                  <Status name="IMPORTED" />
+                ) : (
+                  <Status name={job?.status ?? "PENDING"} />
+                ),
+            },
+            { title: "Created by", show: ({ creator }) => <Person user={creator} /> },
+            { title: "Created", show: ({ createdAt }) => <Time at={createdAt} /> },
+            {
+              title: "Import",
+              show: ({ job }) => (job ? <a href={`/jobs/${job.id}`}>Log</a> : <span class="faint">–</span>),
+            },
+            {
+              title: "Actions",
+              isAction: true,
+              show: (version) =>
+                may("update") &&
+                version.id !== activeVersion?.id &&
+                !version.archivedAt &&
+                version.isImported && (
+                  <>
+                    <Action
+                      label="Activate"
+                      on={version.name}
+                      run={SetActiveTemplateVersion}
+                      given={{ templateVersionId: version.id }}
+                      said={`${version.name} is active.`}
+                      undo={
+                        activeVersion
+                          ? () => perform(SetActiveTemplateVersion, { input: { templateVersionId: activeVersion.id } })
+                          : undefined
+                      }
+                    />
+                    <Action
+                      label="Archive"
+                      on={version.name}
+                      look="danger"
+                      confirm="No new workspaces can use it, and it cannot become active again."
+                      run={ArchiveTemplateVersion}
+                      given={{ templateVersionId: version.id }}
+                    />
+                  </>
+                ),
+            },
+          ]}
+        />
+      </Panel>
+      <Panel
+        title="Presets and prebuilds"
+        actions={
+          may("update") &&
+          presets.some(({ prebuildInstances }) => prebuildInstances > 0) && (
+            <Action
+              label="Rebuild prebuilds"
+              run={InvalidatePresets}
+              given={{ templateId: id }}
+              confirm="Workspaces that were built ahead are replaced by new ones."
+              said="The prebuilds are replaced."
+            />
+          )
+        }
+      >
+        <List
+          name="Presets"
+          rows={presets}
+          empty="The active version has no presets."
+          columns={[
+            {
+              title: "Preset",
+              show: (preset) => (
+                <>
+                  <b>{titleOf(preset)}</b> {preset.isDefault && <span class="faint">default</span>}
+                  {preset.description && <span class="faint block">{preset.description}</span>}
+                </>
+              ),
+            },
+            {
+              title: "Parameters",
+              show: ({ parameters }) => <Labels of={parameters.map(({ name, value }) => `${name}=${value}`)} />,
+            },
+            { title: "Built ahead", isNumber: true, show: ({ prebuildInstances }) => prebuildInstances },
+            { title: "State", show: ({ prebuildStatus }) => <Status name={prebuildStatus} /> },
+          ]}
+        />
+      </Panel>
+      {may("update") && <TemplateSharing templateId={id} />}
+      {activeVersion?.document && (
+        <Panel title={`Document of ${activeVersion.name}`}>
+          <TextBox label="Document">{JSON.stringify(activeVersion.document, undefined, 2)}</TextBox>
+        </Panel>
+      )}
+      {!activeVersion && <Empty>The template can be used as soon as a version is imported.</Empty>}
+    </>
+  );
+}

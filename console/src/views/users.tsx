@@ -1,0 +1,361 @@
+import { useLocation } from "preact-iso";
+import { useAllowed } from "../api/allowed";
+import { perform } from "../api/client";
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Failure } from "../ui/failure";
+import { Choice, Filters, List, Search } from "../ui/list";
+import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Share, Status, Time } from "../ui/parts";
+import { usePlace } from "../ui/place";
+import { amountOf, titleOf, wordsOf } from "../ui/text";
+import { useOrganizationOptions } from "./organization-choice";
+import {
+  ActivateUser,
+  CreateUser,
+  DeleteUser,
+  ResetUserPassword,
+  RevokeApiKey,
+  RevokeUserGrant,
+  type RoleName,
+  SetUserRoles,
+  SuspendUser,
+  UpdateUser,
+  User,
+  Users,
+  UserShares,
+  type UserStatus,
+} from "./users.gql";
+
+const siteRoles: readonly RoleName[] = ["OWNER", "USER_ADMIN", "TEMPLATE_ADMIN", "AUDITOR"];
+const siteRoleOptions = siteRoles.map((name) => [name, wordsOf(name)] as const);
+
+/** The roles that are held explicitly. */
+const rolesOf = (roles: ReadonlyArray<{ name: string }>): string =>
+  roles
+    .filter(({ name }) => name !== "MEMBER")
+    .map(({ name }) => wordsOf(name))
+    .join(", ");
+
+export function UsersView() {
+  const place = usePlace();
+  const { route } = useLocation();
+  const order = place.order(["USERNAME", "CREATED_AT"] as const, "USERNAME");
+  const filter = {
+    search: place.filter("q"),
+    status: place.filter<UserStatus>("status"),
+    role: place.filter<RoleName>("role"),
+    organization: place.filter("organization"),
+    serviceAccount: place.get("kind") ? place.get("kind") === "SERVICE" : null,
+  };
+  const users = useData(Users, { ...place.cursors, filter, orderBy: order });
+  const organizations = useOrganizationOptions();
+  const may = useAllowed({ create: { may: "user:create" } });
+  return (
+    <>
+      <Heading title="Users">
+        {may("create") && (
+          <>
+            <Action
+              label="Create a service account"
+              run={CreateUser}
+              given={{ isServiceAccount: true }}
+              fields={["username", "email", "name"]}
+              submit="Create"
+              done={({ createUser }) => route(`/users/${createUser.user.id}`)}
+            />
+            <Action
+              label="Create a user"
+              look="primary"
+              run={CreateUser}
+              given={{ loginType: "PASSWORD" }}
+              fields={[
+                "email",
+                "username",
+                "name",
+                { name: "password", autoComplete: "new-password", isRequired: true, hint: "The user can change it." },
+                ...(organizations.length > 1
+                  ? [{ name: "organizationIds", label: "Organizations", options: organizations }]
+                  : []),
+              ]}
+              submit="Create"
+              prepare={({ organizationIds, ...rest }) => ({
+                ...rest,
+                ...((organizationIds as string[] | undefined)?.length && {
+                  organizationIds: organizationIds as string[],
+                }),
+              })}
+              done={({ createUser }) => route(`/users/${createUser.user.id}`)}
+            />
+          </>
+        )}
+      </Heading>
+      <Filters>
+        <Search place={place} label="Search by name or email" />
+        <Choice
+          place={place}
+          label="Status"
+          name="status"
+          options={[
+            ["ACTIVE", "Active"],
+            ["SUSPENDED", "Suspended"],
+          ]}
+        />
+        <Choice place={place} label="Role" name="role" options={siteRoleOptions} />
+        {organizations.length > 1 && (
+          <Choice place={place} label="Organization" name="organization" options={organizations} />
+        )}
+        <Choice
+          place={place}
+          label="Kind"
+          name="kind"
+          options={[
+            ["PERSON", "People"],
+            ["SERVICE", "Service accounts"],
+          ]}
+        />
+      </Filters>
+      <List
+        name="Users"
+        rows={users.data?.users}
+        from={users}
+        empty="No user matches. Clear the search, or create a user."
+        place={place}
+        order={order}
+        columns={[
+          {
+            title: "Username",
+            sort: "USERNAME",
+            show: (user) => (
+              <a href={`/users/${user.id}`}>
+                <Person user={user} />
+              </a>
+            ),
+          },
+          { title: "Email", show: ({ email }) => email },
+          {
+            title: "Roles",
+            show: ({ roles, isServiceAccount }) =>
+              rolesOf(roles) || <span class="faint">{isServiceAccount ? "Service account" : "Member"}</span>,
+          },
+          { title: "Status", show: ({ status }) => <Status name={status} /> },
+          { title: "Last seen", show: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          { title: "Created", sort: "CREATED_AT", show: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+export function UserView({ id }: { id: string }) {
+  const { route } = useLocation();
+  const may = useAllowed({
+    edit: { may: "user:update_personal", resourceId: id },
+    update: { may: "user:update", resourceId: id },
+    delete: { may: "user:delete", resourceId: id },
+    roles: { may: "assign_role:assign" },
+    keys: { may: "api_key:read", ownerId: id },
+    revoke: { may: "api_key:delete", ownerId: id },
+    grants: { may: "oauth2_grant:read", ownerId: id },
+    revokeGrant: { may: "oauth2_grant:delete", ownerId: id },
+  });
+  const variables = may.isKnown ? { user: id, keys: may("keys"), grants: may("grants") } : undefined;
+  const { data, error, refresh } = useData(User, variables);
+  const shares = useData(UserShares, { user: id }).data;
+  const user = data?.user;
+  if (!user) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  return (
+    <>
+      <Heading title={user.name || user.username} note={user.email} up={["/users", "Users"]}>
+        {may("edit") && (
+          <Action
+            label="Edit"
+            run={UpdateUser}
+            given={{ user: id }}
+            fields={["name", "username", "email", "avatarUrl"]}
+            values={user}
+            submit="Save"
+          />
+        )}
+        {may("roles") && (
+          <Action
+            label="Roles"
+            title={`Roles of ${user.username}`}
+            run={SetUserRoles}
+            given={{ user: id }}
+            fields={[{ name: "roles", options: siteRoleOptions, hint: "Everyone is a member." }]}
+            values={{ roles: user.roles.map(({ name }) => name) }}
+            prepare={({ roles }) => ({
+              roles:
+                (roles as RoleName[] | undefined) ??
+                user.roles.map(({ name }) => name).filter((name) => name !== "MEMBER"),
+            })}
+            submit="Save"
+          />
+        )}
+        {may("update") && user.loginType === "PASSWORD" && (
+          <Action
+            label="Reset password"
+            title={`Reset the password of ${user.username}`}
+            note="All sessions of the user end."
+            run={ResetUserPassword}
+            given={{ user: id }}
+            fields={[{ name: "password", label: "New password", autoComplete: "new-password" }]}
+            submit="Reset"
+            said="The password is reset."
+          />
+        )}
+        {may("update") &&
+          (user.status === "ACTIVE" ? (
+            <Action
+              label="Suspend"
+              on={user.username}
+              look="danger"
+              confirm="All sessions end, and keys stop working. What the user owns is kept."
+              run={SuspendUser}
+              given={{ user: id }}
+              said={`${user.username} is suspended.`}
+              undo={() => perform(ActivateUser, { input: { user: id } })}
+            />
+          ) : (
+            <Action
+              label="Activate"
+              run={ActivateUser}
+              given={{ user: id }}
+              said={`${user.username} is active again.`}
+            />
+          ))}
+        {may("delete") && (
+          <Action
+            label="Delete"
+            on={user.username}
+            look="danger"
+            confirm={`Memberships, keys, secrets, and linked accounts are deleted too. ${
+              user.workspaces.nodes.length > 0
+                ? `First delete the ${user.workspaces.nodes.length} workspaces of the user.`
+                : "This cannot be undone."
+            }`}
+            run={DeleteUser}
+            given={{ user: id }}
+            done={() => route("/users")}
+            said={`${user.username} is deleted.`}
+          />
+        )}
+      </Heading>
+      <Facts
+        facts={[
+          ["Username", user.username],
+          ["Status", <Status key="status" name={user.status} />],
+          ["Signs in with", user.isServiceAccount ? "Keys (service account)" : wordsOf(user.loginType)],
+          ["Roles", rolesOf(user.roles) || "Member"],
+          ["Last seen", <Time key="seen" at={user.lastSeenAt} />],
+          ["Created", <Time key="created" at={user.createdAt} />],
+          [
+            "AI spending this month",
+            shares?.aiSpend && (
+              <Share key="ai" part={shares.aiSpend.spentMicros} of={shares.aiSpend.limitMicros} show={amountOf} />
+            ),
+          ],
+          [
+            "Workspace credits",
+            shares?.workspaceQuota && (
+              <Share key="credits" part={shares.workspaceQuota.creditsConsumed} of={shares.workspaceQuota.budget} />
+            ),
+          ],
+        ]}
+      />
+      <div class="columns">
+        <Panel title="Workspaces">
+          {user.workspaces.nodes.length === 0 && <Empty>No workspaces.</Empty>}
+          <ul class="links">
+            {user.workspaces.nodes.map(({ id: workspace, name, status }) => (
+              <li key={workspace}>
+                <a href={`/workspaces/${workspace}`}>{name}</a> <Status name={status} />
+              </li>
+            ))}
+          </ul>
+        </Panel>
+        <Panel title="Organizations">
+          {user.organizations.length === 0 && <Empty>A member of none.</Empty>}
+          <ul class="links">
+            {user.organizations.map((each) => (
+              <li key={each.id}>
+                <a href={`/organizations/${each.id}`}>{titleOf(each)}</a>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+        <Panel title="Groups">
+          {user.groups.nodes.length === 0 && <Empty>In no group.</Empty>}
+          <ul class="links">
+            {user.groups.nodes.map((group) => (
+              <li key={group.id}>
+                <a href={`/groups/${group.id}`}>{titleOf(group)}</a>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      </div>
+      {data.apiKeys && (
+        <Panel title="Sessions and keys">
+          <List
+            name="Sessions and keys"
+            rows={data.apiKeys}
+            empty="No session and no key."
+            columns={[
+              { title: "Name", show: ({ name, kind }) => name || wordsOf(kind) },
+              { title: "Kind", show: ({ kind, isCurrent }) => (isCurrent ? "This session" : wordsOf(kind)) },
+              { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+              { title: "From", show: ({ ip }) => ip },
+              { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
+              {
+                title: "Actions",
+                isAction: true,
+                show: (key) =>
+                  may("revoke") &&
+                  !key.isCurrent && (
+                    <Action
+                      label="Revoke"
+                      on={key.name || wordsOf(key.kind)}
+                      look="danger"
+                      confirm="Whoever uses it has to sign in again. This cannot be undone."
+                      run={RevokeApiKey}
+                      given={{ id: key.id }}
+                    />
+                  ),
+              },
+            ]}
+          />
+        </Panel>
+      )}
+      {data.oauth2Grants && (
+        <Panel title="Applications with access">
+          <List
+            name="Applications with access"
+            rows={data.oauth2Grants.nodes}
+            empty="No application has access for this user."
+            columns={[
+              { title: "Application", show: ({ app }) => app.name },
+              { title: "Scopes", show: ({ scopes }) => <Labels of={scopes} none="Everything" /> },
+              { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+              {
+                title: "Actions",
+                isAction: true,
+                show: (grant) =>
+                  may("revokeGrant") && (
+                    <Action
+                      label="Revoke"
+                      on={grant.app.name}
+                      look="danger"
+                      confirm="The application loses its access immediately."
+                      run={RevokeUserGrant}
+                      given={{ id: grant.id }}
+                    />
+                  ),
+              },
+            ]}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,156 @@
+// What is done to workspaces from their list and their page.
+import { useState } from "preact/hooks";
+import { perform } from "../api/client";
+import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Dialog } from "../ui/dialog";
+import { type FieldSpec, Form } from "../ui/form";
+import { titleOf, wordsOf } from "../ui/text";
+import { CreateWorkspace, StartWorkspace, StopWorkspace, TemplateParameters, UsableTemplates } from "./workspaces.gql";
+
+/** A parameter of a template document. */
+interface Parameter {
+  name: string;
+  display_name?: string;
+  description?: string;
+  type?: "string" | "number" | "bool" | "list";
+  default?: unknown;
+  options?: Array<{ name: string; value: unknown }>;
+}
+
+/** The names of the fields of parameters begin with it: a workspace has a name of its own. */
+const prefix = "parameters.";
+
+const fieldOf = ({ name, display_name, description, type, default: given, options }: Parameter): FieldSpec => ({
+  name: prefix + name,
+  label: display_name || wordsOf(name),
+  hint: description,
+  kind: type === "bool" ? "check" : type === "number" ? "number" : type === "list" ? "area" : "text",
+  options: options?.length ? options.map((each) => [String(each.value), each.name] as const) : undefined,
+  isRequired: given === undefined || given === null,
+  ...(type !== "bool" && {
+    read: (text: string) => (type === "list" ? JSON.stringify(text.split("\n").filter(Boolean)) : text),
+  }),
+});
+
+const textOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : value);
+
+/** A button that creates a workspace: first its template is chosen, then the parameters of that. */
+export function CreateButton({ onCreated }: { onCreated: (id: string) => void }) {
+  const [isOpen, setOpen] = useState(false);
+  const [template, setTemplate] = useState<string>();
+  const close = () => {
+    setOpen(false);
+    setTemplate(undefined);
+  };
+  return (
+    <>
+      <button type="button" class="primary" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        Create a workspace
+      </button>
+      {isOpen && (
+        <Dialog title="Create a workspace" onClose={close}>
+          {template ? (
+            <OfTemplate
+              id={template}
+              onCancel={close}
+              onCreated={(id) => {
+                close();
+                onCreated(id);
+              }}
+            />
+          ) : (
+            <Templates onChosen={setTemplate} onCancel={close} />
+          )}
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** The templates that new workspaces can use. */
+export function useUsableTemplates() {
+  const { data } = useData(UsableTemplates, {});
+  return data?.templates.nodes.filter(({ activeVersion, deprecationMessage }) => activeVersion && !deprecationMessage);
+}
+
+function Templates({ onChosen, onCancel }: { onChosen: (id: string) => void; onCancel: () => void }) {
+  const templates = useUsableTemplates();
+  if (!templates) return <p class="faint">Loading templates…</p>;
+  if (templates.length === 0) return <p>There is no template that you can use. Ask an administrator for one.</p>;
+  return (
+    <Form
+      fields={[{ name: "template", options: templates.map((each) => [each.id, titleOf(each)]), isRequired: true }]}
+      submit="Next"
+      onSubmit={async ({ template }) => onChosen(template as string)}
+      onCancel={onCancel}
+    />
+  );
+}
+
+interface OfTemplateProps {
+  id: string;
+  onCreated: (id: string) => void;
+  onCancel: () => void;
+}
+
+function OfTemplate({ id, onCreated, onCancel }: OfTemplateProps) {
+  const { data } = useData(TemplateParameters, { id });
+  if (!data) return <p class="faint">Loading the parameters…</p>;
+  const version = data.template?.activeVersion;
+  const parameters = (version?.document?.parameters ?? []) as Parameter[];
+  const presets = version?.presets ?? [];
+  return (
+    <Form
+      fields={[
+        { name: "name", isRequired: true },
+        ...(presets.length > 0
+          ? [
+              {
+                name: "presetId",
+                label: "Preset",
+                hint: "It sets its parameters, whatever they are below.",
+                options: presets.map((each) => [each.id, titleOf(each)] as const),
+              },
+            ]
+          : []),
+        ...parameters.map(fieldOf),
+      ]}
+      input={CreateWorkspace.input}
+      submit="Create"
+      onSubmit={async ({ name, presetId, ...filled }) => {
+        const given = Object.entries(filled).map(([field, value]) => ({
+          name: field.slice(prefix.length),
+          value: String(value),
+        }));
+        const { createWorkspace } = await perform(CreateWorkspace, {
+          input: {
+            name: (name as string | undefined) ?? "",
+            templateId: id,
+            ...(presetId ? { presetId: presetId as string } : { parameters: given }),
+          },
+        });
+        onCreated(createWorkspace.workspace.id);
+      }}
+      defaults={Object.fromEntries(parameters.map((each) => [prefix + each.name, textOf(each.default)]))}
+      onCancel={onCancel}
+    />
+  );
+}
+
+interface TransitionProps {
+  workspace: { id: string; name: string; status: string };
+  mayStart: boolean;
+  mayStop: boolean;
+  isInList?: boolean;
+}
+
+/** The button that starts or stops a workspace, by its state. */
+export function Transition({ workspace: { id, name, status }, mayStart, mayStop, isInList }: TransitionProps) {
+  const on = isInList ? name : undefined;
+  if (["STOPPED", "FAILED", "CANCELED"].includes(status) && mayStart)
+    return <Action label="Start" on={on} run={StartWorkspace} given={{ workspace: id }} />;
+  if (status === "RUNNING" && mayStop)
+    return <Action label="Stop" on={on} run={StopWorkspace} given={{ workspace: id }} />;
+  return null;
+}

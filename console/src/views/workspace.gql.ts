@@ -1,0 +1,232 @@
+// Generated from workspace.graphql by `npm run console:types`.
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import { operation } from "../api/operation";
+export type ActivateWorkspaceInput = {
+  workspace: string;
+};
+
+export type AgentArchitecture =
+  | 'AMD64'
+  | 'ARM64'
+  | 'ARMV7';
+
+export type AgentLifecycle =
+  | 'CREATED'
+  | 'OFF'
+  | 'READY'
+  | 'SHUTDOWN_ERROR'
+  | 'SHUTDOWN_TIMEOUT'
+  | 'SHUTTING_DOWN'
+  | 'STARTING'
+  | 'START_ERROR'
+  | 'START_TIMEOUT';
+
+export type AgentLogLevel =
+  | 'DEBUG'
+  | 'ERROR'
+  | 'INFO'
+  | 'TRACE'
+  | 'WARN';
+
+export type AgentStatus =
+  | 'CONNECTED'
+  | 'CONNECTING'
+  | 'DISCONNECTED'
+  | 'TIMEOUT';
+
+export type AppHealth =
+  | 'DISABLED'
+  | 'HEALTHY'
+  | 'INITIALIZING'
+  | 'UNHEALTHY';
+
+export type DeleteWorkspaceInput = {
+  orphan?: boolean | null | undefined;
+  workspace: string;
+};
+
+export type ExtendWorkspaceDeadlineInput = {
+  deadline: string;
+  workspace: string;
+};
+
+export type OperatingSystem =
+  | 'DARWIN'
+  | 'LINUX'
+  | 'WINDOWS';
+
+export type ProvisionerJobStatus =
+  | 'CANCELED'
+  | 'CANCELING'
+  | 'FAILED'
+  | 'PENDING'
+  | 'RUNNING'
+  | 'SUCCEEDED';
+
+export type SetWorkspaceSecretInjectionInput = {
+  enabled: boolean;
+  workspaceId: string;
+};
+
+export type UpdateWorkspaceAclInput = {
+  groupPerms?: Array<WorkspaceAclChangeInput> | null | undefined;
+  userPerms?: Array<WorkspaceAclChangeInput> | null | undefined;
+  workspace: string;
+};
+
+export type UpdateWorkspaceInput = {
+  name?: string | null | undefined;
+  ttlSeconds?: number | null | undefined;
+  workspace: string;
+};
+
+export type WorkspaceAclChangeInput = {
+  id: string;
+  role?: string | null | undefined;
+};
+
+export type WorkspaceBuildReason =
+  | 'AUTODELETE'
+  | 'AUTOSTART'
+  | 'AUTOSTOP'
+  | 'CLI'
+  | 'DASHBOARD'
+  | 'DORMANCY'
+  | 'INITIATOR'
+  | 'JETBRAINS_CONNECTION'
+  | 'SSH_CONNECTION'
+  | 'TASK_AUTO_PAUSE'
+  | 'TASK_MANUAL_PAUSE'
+  | 'TASK_RESUME'
+  | 'VSCODE_CONNECTION';
+
+export type WorkspaceRole =
+  | 'ADMIN'
+  | 'USE';
+
+export type WorkspaceStatus =
+  | 'CANCELED'
+  | 'CANCELING'
+  | 'DELETED'
+  | 'DELETING'
+  | 'FAILED'
+  | 'PENDING'
+  | 'RUNNING'
+  | 'STARTING'
+  | 'STOPPED'
+  | 'STOPPING';
+
+export type WorkspaceTransition =
+  | 'DELETE'
+  | 'START'
+  | 'STOP';
+
+export type WorkspaceQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type WorkspaceQuery = { workspace: { id: string, name: string, status: WorkspaceStatus, isPrebuild: boolean, createdAt: string, lastUsedAt: string, dormantAt: string | null, deadline: string | null, ttlSeconds: number | null, injectUserSecrets: boolean, owner: { id: string, username: string, name: string }, organization: { id: string, name: string, displayName: string }, template: { id: string, name: string, displayName: string }, latestBuild: { id: string, buildNumber: number, status: WorkspaceStatus, dailyCost: number, hasExternalAgent: boolean, parameters: Array<{ name: string, value: string }>, job: { id: string, status: ProvisionerJobStatus, error: string | null }, resources: Array<{ id: string, name: string, type: string, dailyCost: number, metadata: Array<{ key: string, value: string, sensitive: boolean }>, agents: Array<{ id: string, name: string, status: AgentStatus, external: boolean, lifecycleState: AgentLifecycle, operatingSystem: OperatingSystem, architecture: AgentArchitecture, health: { healthy: boolean, reason: string | null }, usage: { memoryUsedBytes: number | null, memoryTotalBytes: number | null, diskUsedBytes: number | null, diskTotalBytes: number | null } | null, apps: Array<{ id: string, slug: string, displayName: string, health: AppHealth, hidden: boolean }> }> }> } | null, builds: { nodes: Array<{ id: string, buildNumber: number, transition: WorkspaceTransition, status: WorkspaceStatus, reason: WorkspaceBuildReason, createdAt: string, job: { id: string }, initiator: { id: string, username: string, name: string } }> } } | null };
+
+export type BuildFragment = { id: string, buildNumber: number, status: WorkspaceStatus, dailyCost: number, hasExternalAgent: boolean, parameters: Array<{ name: string, value: string }>, job: { id: string, status: ProvisionerJobStatus, error: string | null }, resources: Array<{ id: string, name: string, type: string, dailyCost: number, metadata: Array<{ key: string, value: string, sensitive: boolean }>, agents: Array<{ id: string, name: string, status: AgentStatus, external: boolean, lifecycleState: AgentLifecycle, operatingSystem: OperatingSystem, architecture: AgentArchitecture, health: { healthy: boolean, reason: string | null }, usage: { memoryUsedBytes: number | null, memoryTotalBytes: number | null, diskUsedBytes: number | null, diskTotalBytes: number | null } | null, apps: Array<{ id: string, slug: string, displayName: string, health: AppHealth, hidden: boolean }> }> }> };
+
+export type BuildLogQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type BuildLogQuery = { workspaceBuild: { id: string, buildNumber: number, transition: WorkspaceTransition, status: WorkspaceStatus, reason: WorkspaceBuildReason, createdAt: string, dailyCost: number, deadline: string | null, templateVersionName: string, initiator: { id: string, username: string, name: string }, parameters: Array<{ name: string, value: string }>, workspace: { id: string, name: string }, job: { id: string, status: ProvisionerJobStatus, error: string | null, workerName: string, startedAt: string | null, completedAt: string | null } } | null };
+
+export type AgentLogQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type AgentLogQuery = { workspaceAgent: { id: string, logs: { nodes: Array<{ id: string, output: string, level: AgentLogLevel }>, pageInfo: { endCursor: string | null } } } | null };
+
+export type AgentLogAppendedSubscriptionVariables = Exact<{
+  agentId: string;
+  after?: string | null | undefined;
+}>;
+
+
+export type AgentLogAppendedSubscription = { workspaceAgentLogAppended: { id: string, output: string, level: AgentLogLevel } };
+
+export type BuildUpdatedSubscriptionVariables = Exact<{
+  workspaceId: string;
+}>;
+
+
+export type BuildUpdatedSubscription = { workspaceBuildUpdated: { id: string, status: WorkspaceStatus, job: { id: string, status: ProvisionerJobStatus } } };
+
+export type ExternalAgentQueryVariables = Exact<{
+  workspaceId: string;
+  agentName: string;
+}>;
+
+
+export type ExternalAgentQuery = { externalAgentCredentials: { agentToken: string, command: string } | null };
+
+export type WorkspaceSharesQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type WorkspaceSharesQuery = { workspace: { id: string, acl: { users: Array<{ role: WorkspaceRole, user: { id: string, username: string, name: string } }>, groups: Array<{ role: WorkspaceRole, group: { id: string, name: string, displayName: string } }> } | null } | null };
+
+export type UpdateWorkspaceMutationVariables = Exact<{
+  input: UpdateWorkspaceInput;
+}>;
+
+
+export type UpdateWorkspaceMutation = { updateWorkspace: { workspace: { id: string } } };
+
+export type DeleteWorkspaceMutationVariables = Exact<{
+  input: DeleteWorkspaceInput;
+}>;
+
+
+export type DeleteWorkspaceMutation = { deleteWorkspace: { workspace: { id: string } } };
+
+export type ActivateWorkspaceMutationVariables = Exact<{
+  input: ActivateWorkspaceInput;
+}>;
+
+
+export type ActivateWorkspaceMutation = { activateWorkspace: { workspace: { id: string } } };
+
+export type ExtendDeadlineMutationVariables = Exact<{
+  input: ExtendWorkspaceDeadlineInput;
+}>;
+
+
+export type ExtendDeadlineMutation = { extendWorkspaceDeadline: { workspace: { id: string } } };
+
+export type SetSecretInjectionMutationVariables = Exact<{
+  input: SetWorkspaceSecretInjectionInput;
+}>;
+
+
+export type SetSecretInjectionMutation = { setWorkspaceSecretInjection: { workspace: { id: string } } };
+
+export type UpdateWorkspaceAclMutationVariables = Exact<{
+  input: UpdateWorkspaceAclInput;
+}>;
+
+
+export type UpdateWorkspaceAclMutation = { updateWorkspaceAcl: { workspace: { id: string } } };
+
+export const Workspace = operation<WorkspaceQuery, WorkspaceQueryVariables>("query Workspace($id: UUID!) { workspace(id: $id) { id name status isPrebuild createdAt lastUsedAt dormantAt deadline ttlSeconds injectUserSecrets owner { id username name } organization { id name displayName } template { id name displayName } latestBuild { ...Build } builds(first: 10) { nodes { id buildNumber transition status reason createdAt job { id } initiator { id username name } } } } } fragment Build on WorkspaceBuild { id buildNumber status dailyCost hasExternalAgent parameters { name value } job { id status error } resources { id name type dailyCost metadata { key value sensitive } agents { id name status external lifecycleState operatingSystem architecture health { healthy reason } usage { memoryUsedBytes memoryTotalBytes diskUsedBytes diskTotalBytes } apps { id slug displayName health hidden } } } }");
+export const BuildLog = operation<BuildLogQuery, BuildLogQueryVariables>("query BuildLog($id: UUID!) { workspaceBuild(id: $id) { id buildNumber transition status reason createdAt dailyCost deadline templateVersionName initiator { id username name } parameters { name value } workspace { id name } job { id status error workerName startedAt completedAt } } }");
+export const AgentLog = operation<AgentLogQuery, AgentLogQueryVariables>("query AgentLog($id: UUID!) { workspaceAgent(id: $id) { id logs(first: 500) { nodes { id output level } pageInfo { endCursor } } } }");
+export const AgentLogAppended = operation<AgentLogAppendedSubscription, AgentLogAppendedSubscriptionVariables>("subscription AgentLogAppended($agentId: UUID!, $after: String) { workspaceAgentLogAppended(agentId: $agentId, after: $after) { id output level } }");
+export const BuildUpdated = operation<BuildUpdatedSubscription, BuildUpdatedSubscriptionVariables>("subscription BuildUpdated($workspaceId: UUID!) { workspaceBuildUpdated(workspaceId: $workspaceId) { id status job { id status } } }");
+export const ExternalAgent = operation<ExternalAgentQuery, ExternalAgentQueryVariables>("query ExternalAgent($workspaceId: UUID!, $agentName: String!) { externalAgentCredentials(workspaceId: $workspaceId, agentName: $agentName) { agentToken command } }");
+export const WorkspaceShares = operation<WorkspaceSharesQuery, WorkspaceSharesQueryVariables>("query WorkspaceShares($id: UUID!) { workspace(id: $id) { id acl { users { role user { id username name } } groups { role group { id name displayName } } } } }");
+export const UpdateWorkspace = operation<UpdateWorkspaceMutation, UpdateWorkspaceMutationVariables>("mutation UpdateWorkspace($input: UpdateWorkspaceInput!) { updateWorkspace(input: $input) { workspace { id } } }", {"name":{"type":"String","hint":"New name."},"ttlSeconds":{"type":"Int","hint":"Seconds that it runs after the following starts; 0 sets no limit."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
+export const DeleteWorkspace = operation<DeleteWorkspaceMutation, DeleteWorkspaceMutationVariables>("mutation DeleteWorkspace($input: DeleteWorkspaceInput!) { deleteWorkspace(input: $input) { workspace { id } } }", {"orphan":{"type":"Boolean","hint":"Whether to delete it immediately and without a daemon, which leaves behind what daemons have created. Requires permission to update the template. Default: false."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
+export const ActivateWorkspace = operation<ActivateWorkspaceMutation, ActivateWorkspaceMutationVariables>("mutation ActivateWorkspace($input: ActivateWorkspaceInput!) { activateWorkspace(input: $input) { workspace { id } } }", {"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
+export const ExtendDeadline = operation<ExtendDeadlineMutation, ExtendDeadlineMutationVariables>("mutation ExtendDeadline($input: ExtendWorkspaceDeadlineInput!) { extendWorkspaceDeadline(input: $input) { workspace { id } } }", {"deadline":{"type":"DateTime","hint":"New deadline: later than the present one, and not later than `maxDeadline` of the latest build.","isRequired":true},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
+export const SetSecretInjection = operation<SetSecretInjectionMutation, SetSecretInjectionMutationVariables>("mutation SetSecretInjection($input: SetWorkspaceSecretInjectionInput!) { setWorkspaceSecretInjection(input: $input) { workspace { id } } }", {"enabled":{"type":"Boolean","hint":"Whether agents receive the secrets of the owner from the next start on.","isRequired":true},"workspaceId":{"type":"UUID","hint":"ID of the workspace.","isRequired":true}});
+export const UpdateWorkspaceAcl = operation<UpdateWorkspaceAclMutation, UpdateWorkspaceAclMutationVariables>("mutation UpdateWorkspaceAcl($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { workspace { id } } }", {"groupPerms":{"type":"WorkspaceAclChangeInput","hint":"Entries of groups of the organization. A role of a group is the role of all its members, present and future. Those who manage the members of the group decide who they are and can add themselves: owners, user administrators, administrators and user administrators of the organization, and identity providers with a SCIM key.","isList":true},"userPerms":{"type":"WorkspaceAclChangeInput","hint":"Entries of members of the organization.","isList":true},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});

@@ -1,0 +1,315 @@
+import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
+import { useAllowed } from "../api/allowed";
+import { ask } from "../api/client";
+import { useData, useLive } from "../api/hooks";
+import { Action } from "../ui/action";
+import { Revealed } from "../ui/dialog";
+import { Failure } from "../ui/failure";
+import { List } from "../ui/list";
+import { type Line, Log } from "../ui/log";
+import { attempt } from "../ui/notices";
+import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
+import { bytesOf, durationOf, titleOf, wordsOf } from "../ui/text";
+import { AddPerson } from "./groups";
+import { JobLog } from "./job-log";
+import { Transition } from "./workspace-changes";
+import {
+  ActivateWorkspace,
+  AgentLog,
+  AgentLogAppended,
+  BuildLog,
+  type BuildFragment,
+  BuildUpdated,
+  DeleteWorkspace,
+  ExtendDeadline,
+  ExternalAgent,
+  SetSecretInjection,
+  UpdateWorkspace,
+  UpdateWorkspaceAcl,
+  Workspace,
+  WorkspaceShares,
+} from "./workspace.gql";
+import { perform } from "../api/client";
+
+export function WorkspaceView({ id }: { id: string }) {
+  const { route } = useLocation();
+  const { data, error, refresh } = useData(Workspace, { id });
+  const may = useAllowed({
+    update: { may: "workspace:update", resourceId: id },
+    start: { may: "workspace:start", resourceId: id },
+    stop: { may: "workspace:stop", resourceId: id },
+    delete: { may: "workspace:delete", resourceId: id },
+    share: { may: "workspace:share", resourceId: id },
+  });
+  useLive(BuildUpdated, id, { variables: () => ({ workspaceId: id }), onEvent: refresh, onRestart: refresh });
+  const workspace = data?.workspace;
+  if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const build = workspace.latestBuild;
+  const given = { workspace: id };
+  return (
+    <>
+      <Heading title={workspace.name} note={titleOf(workspace.template)} up={["/workspaces", "Workspaces"]}>
+        {workspace.dormantAt && may("update") ? (
+          <Action
+            label="Wake up"
+            look="primary"
+            run={ActivateWorkspace}
+            given={given}
+            said="It can be started again."
+          />
+        ) : (
+          <Transition workspace={workspace} mayStart={may("start")} mayStop={may("stop")} />
+        )}
+        {may("update") && (
+          <Action
+            label="Edit"
+            run={UpdateWorkspace}
+            given={given}
+            fields={["name", "ttlSeconds"]}
+            values={workspace}
+            submit="Save"
+          />
+        )}
+        {may("update") && workspace.deadline && (
+          <Action
+            label="Extend"
+            title="When it stops by itself"
+            run={ExtendDeadline}
+            given={given}
+            fields={["deadline"]}
+            values={workspace}
+            submit="Save"
+          />
+        )}
+        {may("update") && (
+          <Action
+            label={workspace.injectUserSecrets ? "Keep secrets out" : "Give it the secrets"}
+            run={SetSecretInjection}
+            given={{ workspaceId: id, enabled: !workspace.injectUserSecrets }}
+            said={
+              workspace.injectUserSecrets
+                ? "It gets no secrets from its next start."
+                : "It gets the owner's secrets from its next start."
+            }
+          />
+        )}
+        {may("delete") && (
+          <Action
+            label="Delete"
+            on={workspace.name}
+            look="danger"
+            confirm="Its resources and all files in it are deleted. This cannot be undone."
+            run={DeleteWorkspace}
+            given={given}
+            done={() => route("/workspaces")}
+            said={`${workspace.name} is being deleted.`}
+          />
+        )}
+      </Heading>
+      <Facts
+        facts={[
+          ["Status", <Status key="status" name={workspace.status} />],
+          ["Owner", workspace.isPrebuild ? "Built ahead" : <PersonLink key="owner" user={workspace.owner} />],
+          ["Organization", titleOf(workspace.organization)],
+          ["Credits a day", build?.dailyCost],
+          ["Last used", <Time key="used" at={workspace.lastUsedAt} />],
+          ["Stops after", durationOf(workspace.ttlSeconds)],
+          ["Stops by itself", <Time key="stops" at={workspace.deadline} />],
+          ["Secrets of its owner", workspace.injectUserSecrets ? "It gets them" : "It gets none"],
+          ...(workspace.dormantAt
+            ? ([["Dormant since", <Time key="dormant" at={workspace.dormantAt} />]] as const)
+            : []),
+          ...(build?.parameters.map(({ name, value }) => [wordsOf(name), value] as const) ?? []),
+        ]}
+      />
+      {build?.job.error && <p class="alarm">{build.job.error}</p>}
+      <div class="columns">
+        <Panel title="Agents">
+          {!build?.resources.some(({ agents }) => agents.length > 0) && (
+            <Empty>Agents run while the workspace does.</Empty>
+          )}
+          {build?.resources.map((resource) =>
+            resource.agents.map((agent) => (
+              <Agent key={agent.id} agent={agent} workspaceId={id} mayRead={may("update")} />
+            )),
+          )}
+        </Panel>
+        {build && (
+          <Panel title={`Log of build ${build.buildNumber}`}>
+            <JobLog key={build.job.id} jobId={build.job.id} label="Log of the build" />
+          </Panel>
+        )}
+      </div>
+      {may("share") && <Shares id={id} organization={workspace.organization.id} />}
+      <Panel title="Builds">
+        <List
+          name="Builds"
+          rows={workspace.builds.nodes}
+          empty="No builds."
+          columns={[
+            {
+              title: "Number",
+              show: ({ id: each, buildNumber }) => <a href={`/workspaces/${id}/${each}`}>Build {buildNumber}</a>,
+            },
+            { title: "Transition", show: ({ transition }) => wordsOf(transition) },
+            { title: "Status", show: ({ status }) => <Status name={status} /> },
+            { title: "Requested by", show: ({ initiator }) => initiator.name || initiator.username },
+            { title: "Reason", show: ({ reason }) => wordsOf(reason) },
+            { title: "Created", show: ({ createdAt }) => <Time at={createdAt} /> },
+          ]}
+        />
+      </Panel>
+    </>
+  );
+}
+
+type AgentData = BuildFragment["resources"][number]["agents"][number];
+
+function Agent({ agent, workspaceId, mayRead }: { agent: AgentData; workspaceId: string; mayRead: boolean }) {
+  const { data } = useData(AgentLog, { id: agent.id });
+  const [added, setAdded] = useState<readonly Line[]>([]);
+  const [command, setCommand] = useState<string>();
+  const first = data?.workspaceAgent?.logs;
+  useLive(AgentLogAppended, `${agent.id} ${data !== undefined}`, {
+    variables: () =>
+      data && { agentId: agent.id, after: String(added.at(-1)?.id ?? first?.pageInfo.endCursor ?? "") || undefined },
+    onEvent: ({ workspaceAgentLogAppended: line }) =>
+      setAdded((before) => (before.some(({ id }) => id === line.id) ? before : [...before, line])),
+  });
+  const known = new Set(first?.nodes.map(({ id }) => id));
+  const lines = [...(first?.nodes ?? []), ...added.filter(({ id }) => !known.has(String(id)))];
+  const { usage, health, apps } = agent;
+  return (
+    <article class="agent">
+      <h3>
+        {agent.name} <Status name={agent.status} />
+      </h3>
+      <p class="faint">
+        {wordsOf(agent.lifecycleState)}, {wordsOf(agent.operatingSystem)} on {agent.architecture.toLowerCase()}
+        {apps
+          .filter(({ hidden }) => !hidden)
+          .map(({ id, slug, displayName, health: state }) => (
+            <span key={id}>
+              {" · "}
+              {displayName || slug}
+              {state !== "DISABLED" && `, ${wordsOf(state).toLowerCase()}`}
+            </span>
+          ))}
+      </p>
+      {!health.healthy && health.reason && <p class="fault">{health.reason}</p>}
+      {usage?.memoryTotalBytes != null && usage.memoryUsedBytes != null && (
+        <p>
+          Memory <Share part={usage.memoryUsedBytes} of={usage.memoryTotalBytes} show={bytesOf} />
+        </p>
+      )}
+      {usage?.diskTotalBytes != null && usage.diskUsedBytes != null && (
+        <p>
+          Disk <Share part={usage.diskUsedBytes} of={usage.diskTotalBytes} show={bytesOf} />
+        </p>
+      )}
+      {agent.external && mayRead && (
+        <button
+          type="button"
+          onClick={() =>
+            void attempt(async () => {
+              const found = await ask(ExternalAgent, { workspaceId, agentName: agent.name });
+              setCommand(found.externalAgentCredentials?.command);
+            })
+          }
+        >
+          Show how to run it
+        </button>
+      )}
+      <Log lines={lines} label={`Log of ${agent.name}`} />
+      {command && <Revealed title={`Run ${agent.name}`} secret={command} onClose={() => setCommand(undefined)} />}
+    </article>
+  );
+}
+
+/** The users and groups with whom the owner shares the workspace. */
+function Shares({ id, organization }: { id: string; organization: string }) {
+  const shares = useData(WorkspaceShares, { id });
+  const acl = shares.data?.workspace?.acl;
+  const rows = acl && [
+    ...acl.groups.map(({ role, group }) => ({ id: group.id, role, name: titleOf(group), isGroup: true })),
+    ...acl.users.map(({ role, user }) => ({ id: user.id, role, name: user.name || user.username, isGroup: false })),
+  ];
+  return (
+    <Panel
+      title="Shared with"
+      actions={
+        <AddPerson
+          label="Share with a user"
+          organization={organization}
+          onChosen={({ id: user }) =>
+            attempt(() =>
+              perform(UpdateWorkspaceAcl, { input: { workspace: id, userPerms: [{ id: user, role: "use" }] } }),
+            )
+          }
+        />
+      }
+    >
+      <List
+        name="Shared with"
+        rows={rows}
+        from={shares}
+        empty="No one else can use it."
+        columns={[
+          { title: "Who", show: ({ name }) => name },
+          { title: "Role", show: ({ role }) => (role === "USE" ? "May use it" : wordsOf(role)) },
+          {
+            title: "Actions",
+            isAction: true,
+            show: ({ id: holder, name, isGroup }) => (
+              <Action
+                label="Remove"
+                on={name}
+                run={UpdateWorkspaceAcl}
+                given={{
+                  workspace: id,
+                  ...(isGroup ? { groupPerms: [{ id: holder, role: "" }] } : { userPerms: [{ id: holder, role: "" }] }),
+                }}
+              />
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** One build, with its log. */
+export function BuildView({ build: id }: { build: string }) {
+  const { data, error, refresh } = useData(BuildLog, { id });
+  const build = data?.workspaceBuild;
+  if (!build) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  return (
+    <>
+      <Heading
+        title={`Build ${build.buildNumber}`}
+        note={`${wordsOf(build.transition)}, template version ${build.templateVersionName}`}
+        up={[`/workspaces/${build.workspace.id}`, build.workspace.name]}
+      />
+      <Facts
+        facts={[
+          ["Status", <Status key="status" name={build.status} />],
+          ["Requested by", <PersonLink key="initiator" user={build.initiator} />],
+          ["Reason", wordsOf(build.reason)],
+          ["Created", <Time key="created" at={build.createdAt} />],
+          ["Built by", build.job.workerName],
+          ["Completed", <Time key="completed" at={build.job.completedAt} none="not yet" />],
+          ["Credits a day", build.dailyCost],
+          [
+            "Parameters",
+            <Labels key="parameters" of={build.parameters.map(({ name, value }) => `${name}=${value}`)} />,
+          ],
+        ]}
+      />
+      {build.job.error && <p class="alarm">{build.job.error}</p>}
+      <Panel title="Log">
+        <JobLog jobId={build.job.id} label="Log of the build" onEnd={refresh} />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+// Generated from workspaces.graphql by `npm run console:types`.
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import { operation } from "../api/operation";
+export type AgentStatus =
+  | 'CONNECTED'
+  | 'CONNECTING'
+  | 'DISCONNECTED'
+  | 'TIMEOUT';
+
+export type CreateWorkspaceInput = {
+  name: string;
+  owner?: string | null | undefined;
+  parameters?: Array<WorkspaceParameterInput> | null | undefined;
+  presetId?: string | null | undefined;
+  templateId?: string | null | undefined;
+  templateVersionId?: string | null | undefined;
+  ttlSeconds?: number | null | undefined;
+};
+
+export type OrderDirection =
+  | 'ASC'
+  | 'DESC';
+
+export type StartWorkspaceInput = {
+  parameters?: Array<WorkspaceParameterInput> | null | undefined;
+  presetId?: string | null | undefined;
+  reason?: WorkspaceStartReason | null | undefined;
+  templateVersionId?: string | null | undefined;
+  workspace: string;
+};
+
+export type StopWorkspaceInput = {
+  workspace: string;
+};
+
+export type WorkspaceFilter = {
+  dormant?: boolean | null | undefined;
+  hasAgent?: AgentStatus | null | undefined;
+  organization?: string | null | undefined;
+  owner?: string | null | undefined;
+  search?: string | null | undefined;
+  status?: WorkspaceStatus | null | undefined;
+  templateId?: string | null | undefined;
+};
+
+export type WorkspaceOrder = {
+  direction: OrderDirection;
+  field: WorkspaceOrderField;
+};
+
+export type WorkspaceOrderField =
+  | 'LAST_USED_AT';
+
+export type WorkspaceParameterInput = {
+  name: string;
+  value: string;
+};
+
+export type WorkspaceStartReason =
+  | 'CLI'
+  | 'DASHBOARD'
+  | 'JETBRAINS_CONNECTION'
+  | 'SSH_CONNECTION'
+  | 'VSCODE_CONNECTION';
+
+export type WorkspaceStatus =
+  | 'CANCELED'
+  | 'CANCELING'
+  | 'DELETED'
+  | 'DELETING'
+  | 'FAILED'
+  | 'PENDING'
+  | 'RUNNING'
+  | 'STARTING'
+  | 'STOPPED'
+  | 'STOPPING';
+
+export type WorkspacesQueryVariables = Exact<{
+  filter?: WorkspaceFilter | null | undefined;
+  orderBy?: WorkspaceOrder | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type WorkspacesQuery = { workspaces: { totalCount: number, nodes: Array<{ id: string, name: string, status: WorkspaceStatus, isPrebuild: boolean, dormantAt: string | null, deadline: string | null, lastUsedAt: string, owner: { id: string, username: string, name: string }, template: { id: string, name: string, displayName: string }, latestBuild: { id: string, dailyCost: number } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+
+export type UsableTemplatesQueryVariables = Exact<{
+  search?: string | null | undefined;
+}>;
+
+
+export type UsableTemplatesQuery = { templates: { nodes: Array<{ id: string, name: string, displayName: string, deprecationMessage: string, activeVersion: { id: string, hasAiTask: boolean } | null }> } };
+
+export type TemplateParametersQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TemplateParametersQuery = { template: { id: string, activeVersion: { id: string, document: Record<string, unknown> | null, presets: Array<{ id: string, name: string, displayName: string, isDefault: boolean }> } | null } | null };
+
+export type CreateWorkspaceMutationVariables = Exact<{
+  input: CreateWorkspaceInput;
+}>;
+
+
+export type CreateWorkspaceMutation = { createWorkspace: { workspace: { id: string } } };
+
+export type StartWorkspaceMutationVariables = Exact<{
+  input: StartWorkspaceInput;
+}>;
+
+
+export type StartWorkspaceMutation = { startWorkspace: { workspace: { id: string } } };
+
+export type StopWorkspaceMutationVariables = Exact<{
+  input: StopWorkspaceInput;
+}>;
+
+
+export type StopWorkspaceMutation = { stopWorkspace: { workspace: { id: string } } };
+
+export const Workspaces = operation<WorkspacesQuery, WorkspacesQueryVariables>("query Workspaces($filter: WorkspaceFilter, $orderBy: WorkspaceOrder, $first: Int, $after: String, $last: Int, $before: String) { workspaces( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name status isPrebuild dormantAt deadline lastUsedAt owner { id username name } template { id name displayName } latestBuild { id dailyCost } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
+export const UsableTemplates = operation<UsableTemplatesQuery, UsableTemplatesQueryVariables>("query UsableTemplates($search: String) { templates(first: 100, filter: {search: $search}) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask } } } }");
+export const TemplateParameters = operation<TemplateParametersQuery, TemplateParametersQueryVariables>("query TemplateParameters($id: UUID!) { template(id: $id) { id activeVersion { id document presets { id name displayName isDefault } } } }");
+export const CreateWorkspace = operation<CreateWorkspaceMutation, CreateWorkspaceMutationVariables>("mutation CreateWorkspace($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }", {"name":{"type":"String","hint":"Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.","isRequired":true},"owner":{"type":"String","hint":"Owner: ID, username, or `me`, which is the default."},"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the preset, or are the default.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"templateId":{"type":"UUID","hint":"ID of the template, whose active version is used."},"templateVersionId":{"type":"UUID","hint":"ID of the template version, instead of `templateId`."},"ttlSeconds":{"type":"Int","hint":"Seconds that it runs after a start; 0 sets no limit. Default: as the template says."}});
+export const StartWorkspace = operation<StartWorkspaceMutation, StartWorkspaceMutationVariables>("mutation StartWorkspace($input: StartWorkspaceInput!) { startWorkspace(input: $input) { workspace { id } } }", {"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the previous build, the preset, or are the default.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"reason":{"type":"WorkspaceStartReason","hint":"What requests the start. Default: the user.","options":["CLI","DASHBOARD","JETBRAINS_CONNECTION","SSH_CONNECTION","VSCODE_CONNECTION"]},"templateVersionId":{"type":"UUID","hint":"ID of a version of its template. Default: that of the previous build."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
+export const StopWorkspace = operation<StopWorkspaceMutation, StopWorkspaceMutationVariables>("mutation StopWorkspace($input: StopWorkspaceInput!) { stopWorkspace(input: $input) { workspace { id } } }", {"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});

@@ -1,0 +1,89 @@
+// Generates the modules of the console's operations: beside each file of operations, such as console/src/views/users.graphql,
+// one with a constant for each operation and with the types of its variables and result. Run by `npm run console:types`,
+// which installs the code generator with the other tools of the tests.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const project = fileURLToPath(new URL("..", import.meta.url));
+const require = createRequire(join(project, "test/tools/package.json"));
+const { codegen } = require("@graphql-codegen/core");
+const typescriptOperations = require("@graphql-codegen/typescript-operations");
+const graphql = require("graphql");
+
+const schema = graphql.parse(readFileSync(join(project, "schema.graphql"), "utf8"));
+const text = "string";
+const config = {
+  strictScalars: true,
+  enumsAsTypes: true,
+  scalars: {
+    BigInt: "number",
+    DateTime: text,
+    EmailAddress: text,
+    JSONObject: "Record<string, unknown>",
+    URL: text,
+    UUID: text,
+  },
+};
+
+/** Returns the text of each generated module by its path. */
+export async function generateTypes() {
+  const names = readdirSync(join(project, "console/src"), { recursive: true });
+  const paths = names.filter((name) => name.endsWith(".graphql")).map((name) => join("console/src", name));
+  return Object.fromEntries(
+    await Promise.all(paths.map(async (path) => [path.replace(/\.graphql$/, ".gql.ts"), await moduleOf(path)])),
+  );
+}
+
+async function moduleOf(path) {
+  const document = graphql.parse(readFileSync(join(project, path), "utf8"), { noLocation: true });
+  const module = await codegen({
+    schema,
+    documents: [{ location: path, document }],
+    filename: path,
+    config,
+    plugins: [{ typescriptOperations: {} }, { operations: { depth: relative("console/src", path).split("/").length } }],
+    pluginMap: { typescriptOperations, operations: { plugin: operations } },
+  });
+  return `// Generated from ${basename(path)} by \`npm run console:types\`.\n${withoutComments(module)}`;
+}
+
+/** The descriptions of types are in the schema. */
+const withoutComments = (module) => module.replace(/^ *\/\*\*[^]*?\*\/\n/gm, "");
+
+/** A plugin that writes a constant for each operation: its text, and the fields of its input, from which forms are made. */
+function operations(types, documents, { depth }) {
+  const definitions = documents.flatMap(({ document }) => document.definitions);
+  const parts = graphql.separateOperations({ kind: graphql.Kind.DOCUMENT, definitions });
+  const constants = Object.entries(parts).map(([name, document]) => {
+    const operation = document.definitions.find(({ kind }) => kind === graphql.Kind.OPERATION_DEFINITION);
+    const kind = operation.operation.charAt(0).toUpperCase() + operation.operation.slice(1);
+    const body = JSON.stringify(graphql.print(document).replace(/\s+/g, " "));
+    const input = inputOf(types, operation);
+    const shape = input ? `, ${JSON.stringify(input)}` : "";
+    return `export const ${name} = operation<${name}${kind}, ${name}${kind}Variables>(${body}${shape});`;
+  });
+  const home = `${"../".repeat(depth - 1) || "./"}api/operation`;
+  return { prepend: [`import { operation } from "${home}";`], content: constants.join("\n") };
+}
+
+/** The fields of the input of a mutation: type, whether it is required, choices, and description. */
+function inputOf(types, { variableDefinitions }) {
+  const given = variableDefinitions.find(({ variable }) => variable.name.value === "input");
+  if (!given) return undefined;
+  const type = graphql.getNamedType(graphql.typeFromAST(types, given.type));
+  return Object.fromEntries(
+    Object.values(type.getFields()).map(({ name, type: field, description }) => {
+      const named = graphql.getNamedType(field);
+      const shape = { type: named.name, hint: description };
+      if (graphql.isNonNullType(field)) shape.isRequired = true;
+      if (graphql.isListType(graphql.getNullableType(field))) shape.isList = true;
+      if (graphql.isEnumType(named)) shape.options = named.getValues().map((value) => value.name);
+      return [name, shape];
+    }),
+  );
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [path, module] of Object.entries(await generateTypes())) writeFileSync(join(project, path), module);
