@@ -548,8 +548,8 @@ describe("the wording", () => {
     "test/support/wording.ts": "Lists the words.",
   };
   const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`);
-  const documents = ["src", "test", "docs", "tools", "bench"].flatMap((folder) =>
-    [".ts", ".mjs", ".md", ".graphql"].flatMap((ending) => files(folder, ending)),
+  const documents = ["src", "console", "test", "docs", "tools", "bench"].flatMap((folder) =>
+    [".ts", ".tsx", ".mjs", ".md", ".graphql"].flatMap((ending) => files(folder, ending)),
   );
 
   it("uses the words of the field", () => {

@@ -9,7 +9,7 @@ import { useInbox } from "./inbox";
 import { chapters, routes } from "./sections";
 import { Shell } from "./shell.gql";
 import { NoticeBoard } from "./ui/notices";
-import { Empty, Heading, Person } from "./ui/parts";
+import { Empty, hasNavigated, Heading, Person } from "./ui/parts";
 
 const checks = chapters
   .flatMap(({ sections }) => sections)
@@ -44,17 +44,11 @@ function Frame() {
   // On phones, the menu is open until the next navigation.
   const [openAt, setOpenAt] = useState<string>();
   const isOpen = openAt === path;
-  const main = useRef<HTMLElement>(null);
-  const isFirst = useRef(true);
-  const onLoaded = () => {
-    // Screen readers begin at the new page, as after a page load.
-    if (!isFirst.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
-    isFirst.current = false;
-  };
+  const first = useRef(path);
   useEffect(() => {
+    if (path !== first.current) hasNavigated.set(true);
     window.scrollTo(0, 0);
     document.querySelector("#navigation [aria-current]")?.scrollIntoView({ block: "nearest" });
-    onLoaded();
   }, [path]);
 
   const allowed = new Set(data?.authCheck.filter((check) => check.allowed).map(({ key }) => key));
@@ -125,7 +119,7 @@ function Frame() {
           </form>
         </footer>
       </nav>
-      <main id="main" ref={main}>
+      <main id="main">
         <div class="away" role="alert">
           {away && <p>Steward cannot be reached. Trying to connect again…</p>}
         </div>

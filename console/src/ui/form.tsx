@@ -84,7 +84,11 @@ function valueOf(field: Resolved, data: FormData, isChange: boolean): unknown {
       .split("\n")
       .map((line) => line.trim())
       .filter(Boolean);
-  if (text === "") return isChange && ["String", "URL"].includes(field.type) ? "" : undefined;
+  if (text === "") {
+    // Of a required text, the server reports what is wrong together with all other faults.
+    const isText = !["number", "date", "json"].includes(kind);
+    return (isChange && ["String", "URL"].includes(field.type)) || (field.isRequired && isText) ? "" : undefined;
+  }
   if (kind === "number") return Number(text);
   if (kind === "date") return new Date(text).toISOString();
   if (kind === "json") return parsed(name, text);

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { signal } from "../api/signal";
 import { exactly, sinceNow, titleOf, wordsOf } from "./text";
 
 const tones: Record<string, string> = {};
@@ -74,11 +75,19 @@ interface HeadingProps {
   up?: readonly [path: string, label: string];
 }
 
+/** Whether another page was opened since the console was loaded. */
+export const hasNavigated = signal(false);
+
 /** The heading of a page, with its actions. */
 export function Heading({ title, children, note, up }: HeadingProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Steward`;
   }, [title]);
+  useEffect(() => {
+    // Screen readers begin at the new page, as after a page load.
+    if (hasNavigated.value) heading.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <header class="heading">
       <div>
@@ -87,7 +96,9 @@ export function Heading({ title, children, note, up }: HeadingProps) {
             {up[1]}
           </a>
         )}
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
         {note && <p class="faint">{note}</p>}
       </div>
       <div class="actions">{children}</div>

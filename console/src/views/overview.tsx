@@ -1,3 +1,4 @@
+import { useLocation } from "preact-iso";
 import { useMemo } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
@@ -31,6 +32,7 @@ const countsOf = (days: readonly number[], times: readonly string[]): number[] =
 
 export function Overview() {
   const days = useMemo(lastDays, []);
+  const { query } = useLocation();
   const may = useAllowed({
     users: { may: "user:read" },
     licenses: { may: "license:read" },
@@ -46,6 +48,11 @@ export function Overview() {
   return (
     <>
       <Heading title={`Hello, ${data.me.name || data.me.username}`} note={`Steward ${data.serverInfo.version}`} />
+      {"converted" in query && data.me.loginType !== "PASSWORD" && (
+        <p class="banner">
+          You sign in through {wordsOf(data.me.loginType)} from now on. Your password no longer works.
+        </p>
+      )}
       {alarms.map((text) => (
         <p key={text} class="banner">
           {text}

@@ -119,7 +119,14 @@ export type TaskQueryVariables = Exact<{
 }>;
 
 
-export type TaskQuery = { task: { initialPrompt: string, updatedAt: string, workspaceId: string | null, workspaceName: string, workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, deliveredAt: string | null, lastError: string, sender: { id: string, username: string, name: string } }>, logs: { snapshot: boolean, snapshotAt: string | null, entries: Array<{ id: number, content: string, time: string, type: TaskLogType }> }, owner: { id: string, username: string, name: string } } | null };
+export type TaskQuery = { task: { initialPrompt: string, updatedAt: string, workspaceId: string | null, workspaceName: string, workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, deliveredAt: string | null, lastError: string, sender: { id: string, username: string, name: string } }>, owner: { id: string, username: string, name: string } } | null };
+
+export type TaskConversationQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TaskConversationQuery = { task: { id: string, logs: { snapshot: boolean, snapshotAt: string | null, entries: Array<{ id: number, content: string, time: string, type: TaskLogType }> } } | null };
 
 export type TaskTemplatesQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -191,7 +198,8 @@ export type DeleteTaskMutationVariables = Exact<{
 export type DeleteTaskMutation = { deleteTask: { task: { id: string } } };
 
 export const Tasks = operation<TasksQuery, TasksQueryVariables>("query Tasks($filter: TaskFilter, $orderBy: TaskOrder, $first: Int, $after: String, $last: Int, $before: String) { tasks( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { ...TaskRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } }");
-export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } } query Task($id: String!) { task(task: $id) { ...TaskRow initialPrompt updatedAt workspaceId workspaceName workspaceStatus currentState { state message timestamp uri } inputs { id content state createdAt deliveredAt lastError sender { id username name } } logs { snapshot snapshotAt entries { id content time type } } } }");
+export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } } query Task($id: String!) { task(task: $id) { ...TaskRow initialPrompt updatedAt workspaceId workspaceName workspaceStatus currentState { state message timestamp uri } inputs { id content state createdAt deliveredAt lastError sender { id username name } } } }");
+export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($id: String!) { task(task: $id) { id logs { snapshot snapshotAt entries { id content time type } } } }");
 export const TaskTemplates = operation<TaskTemplatesQuery, TaskTemplatesQueryVariables>("query TaskTemplates { templates(first: 100) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask } } } }");
 export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("subscription TaskChanged($id: UUID, $user: String) { taskChanged(id: $id, user: $user) { id } }");
 export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { taskMessages(id: $id) { id content time type } }");

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData, useLive } from "../api/hooks";
+import { inSentences } from "../api/errors";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Form } from "../ui/form";
@@ -19,6 +20,7 @@ import {
   SendTaskInput,
   Task,
   TaskChanged,
+  TaskConversation,
   TaskMessages,
   type TaskMessagesSubscription,
   Tasks,
@@ -110,19 +112,28 @@ type Entry = TaskMessagesSubscription["taskMessages"];
 export function TaskView({ id }: { id: string }) {
   const { route } = useLocation();
   const { data, error, refresh } = useData(Task, { id });
+  // By itself: it fails while the program of the agent does not respond.
+  const conversation = useData(TaskConversation, { id });
   const [streamed, setStreamed] = useState<ReadonlyMap<number, Entry>>(new Map());
   const may = useAllowed({
     update: { may: "task:update", resourceId: id },
     delete: { may: "task:delete", resourceId: id },
   });
   const task = data?.task;
-  useLive(TaskChanged, id, { variables: () => ({ id }), onEvent: refresh, onRestart: refresh });
+  const refreshAll = () => {
+    refresh();
+    conversation.refresh();
+  };
+  useLive(TaskChanged, id, { variables: () => ({ id }), onEvent: refreshAll, onRestart: refreshAll });
   useLive(TaskMessages, `${id} ${task?.status}`, {
     variables: () => (task?.status === "ACTIVE" ? { id } : undefined),
     onEvent: ({ taskMessages: entry }) => setStreamed((before) => new Map(before).set(entry.id, entry)),
   });
   if (!task) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
-  const entries = [...new Map([...task.logs.entries.map((entry) => [entry.id, entry] as const), ...streamed]).values()];
+  const logs = conversation.data?.task?.logs;
+  const entries = [
+    ...new Map([...(logs?.entries ?? []).map((entry) => [entry.id, entry] as const), ...streamed]).values(),
+  ];
   const waiting = task.inputs.filter(({ state }) => state !== "DELIVERED");
   const isPaused = task.status === "PAUSED";
   return (
@@ -191,7 +202,13 @@ export function TaskView({ id }: { id: string }) {
         <p class="prose">{task.initialPrompt || <span class="faint">None</span>}</p>
       </Panel>
       <Panel title="Conversation">
-        {entries.length === 0 && <Empty>The conversation appears here once the agent works.</Empty>}
+        {entries.length === 0 && (
+          <Empty>
+            {conversation.error
+              ? `The conversation cannot be read: ${inSentences(conversation.error)}`
+              : "The conversation appears here once the agent works."}
+          </Empty>
+        )}
         <ol class="conversation" aria-live="polite">
           {entries.map((entry) => (
             <li key={entry.id} class={entry.type.toLowerCase()}>
@@ -200,9 +217,9 @@ export function TaskView({ id }: { id: string }) {
             </li>
           ))}
         </ol>
-        {task.logs.snapshot && task.logs.snapshotAt && (
+        {logs?.snapshot && logs.snapshotAt && (
           <p class="faint">
-            As of <Time at={task.logs.snapshotAt} />: the task does not run.
+            As of <Time at={logs.snapshotAt} />: the task does not run.
           </p>
         )}
       </Panel>

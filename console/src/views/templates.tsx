@@ -30,9 +30,7 @@ const emptyDocument = {
   schema: "steward.template/1",
   provisioner: "echo",
   parameters: [],
-  resources: [
-    { name: "box", type: "container", daily_cost: 1, agents: [{ name: "main", os: "linux", arch: "amd64" }] },
-  ],
+  resources: [{ name: "box", type: "container", agents: [{ name: "main", os: "linux", arch: "amd64" }] }],
 };
 
 export function TemplatesView() {

@@ -317,7 +317,7 @@ export function UserView({ id }: { id: string }) {
                       label="Revoke"
                       on={key.name || wordsOf(key.kind)}
                       look="danger"
-                      confirm="Whoever uses it has to sign in again. This cannot be undone."
+                      confirm="What uses it has to sign in again. This cannot be undone."
                       run={RevokeApiKey}
                       given={{ id: key.id }}
                     />

@@ -1,0 +1,108 @@
+// Every view in light, in the dark, and on a narrow screen: without violations of accessibility rules, without errors, and
+// no wider than the screen.
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import type { Result } from "axe-core";
+import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+
+const axe = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+/** Pictures of each view, in the directory that the variable names. */
+const pictures = process.env.STEWARD_TEST_PICTURES;
+
+describe("every view of the console", () => {
+  const console = consoleTests();
+  let paths: string[];
+
+  /** Creates an object of each kind, once. */
+  async function fill({ world: w }: Console): Promise<string[]> {
+    const owner = w.as(w.owner);
+    const run = (name: string, type: string, input: object, fields: string) =>
+      owner.graphql(`mutation($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, { input });
+    const [ada] = await w.users("ada");
+    const group = await w.group(undefined, { members: [ada!] });
+    const template = await importedTemplate(w, "shown", echoDocument([externalAgent]));
+    const { createWorkspace } = await run(
+      "createWorkspace",
+      "CreateWorkspaceInput",
+      { name: "shown", templateId: template },
+      "workspace { id } workspaceBuild { id job { id } }",
+    );
+    const app = await run(
+      "createOAuth2App",
+      "CreateOAuth2AppInput",
+      { name: "Shown", callbackUrl: "https://a.example.com" },
+      "oauth2App { id }",
+    );
+    await run("createScimKey", "CreateScimKeyInput", { name: "shown" }, "scimKey { id }");
+    await run("createUserSecret", "CreateUserSecretInput", { name: "shown", value: "x" }, "userSecret { id }");
+    await run("createWorkspaceProxy", "CreateWorkspaceProxyInput", { name: "shown" }, "workspaceProxy { id }");
+    await run(
+      "sendCustomNotification",
+      "SendCustomNotificationInput",
+      { content: { title: "Shown", message: "Text" } },
+      "__typename",
+    );
+    const banner = { message: "Shown", enabled: true, backgroundColor: "#1d5fbf" };
+    await run("updateAppearance", "UpdateAppearanceInput", { announcementBanners: [banner] }, "__typename");
+    const { workspace, workspaceBuild: build } = createWorkspace;
+    const sections = JSON.parse(readFileSync("console/sections.json", "utf8")) as string[];
+    return [
+      "/",
+      ...sections.map((section) => `/${section}`),
+      `/users/${ada!.id}`,
+      `/groups/${group.id}`,
+      `/organizations/${w.defaultOrganization}`,
+      `/templates/${template}`,
+      `/workspaces/${workspace.id}`,
+      `/workspaces/${workspace.id}/${build.id}`,
+      `/jobs/${build.job.id}`,
+      `/applications/${app.createOAuth2App.oauth2App.id}`,
+    ];
+  }
+
+  const settings = [
+    { name: "in light", scheme: "light", width: 1280 },
+    { name: "in the dark", scheme: "dark", width: 1280 },
+    { name: "at 360 pixels", scheme: "light", width: 360 },
+  ] as const;
+
+  for (const { name, scheme, width } of settings) {
+    it(`keeps the rules of axe ${name}`, async function () {
+      this.timeout(180_000);
+      const { page, visit, asOwner, open } = console();
+      paths ??= await fill(console());
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: 800 });
+      const session = await visit.newCDPSession(page);
+      await asOwner("/");
+      for (const path of paths) {
+        await open(path);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.locator(".loading").first().waitFor({ state: "detached" });
+        await page.waitForLoadState("networkidle");
+        const shown = await page.getByRole("alert").filter({ hasText: /\S/ }).allInnerTexts();
+        expect(shown, path).to.deep.equal([]);
+        const overflow = await page.evaluate(
+          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        expect(overflow, `${path} is too wide`).to.equal(0);
+        // By the debugger, since the policy of the page forbids scripts of others.
+        const { result } = await session.send("Runtime.evaluate", {
+          expression: `${axe}; axe.run().then(({ violations }) => JSON.stringify(violations))`,
+          awaitPromise: true,
+          returnByValue: true,
+        });
+        const violations = (JSON.parse(result.value as string) as Result[]).map(
+          ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`,
+        );
+        expect(violations, path).to.deep.equal([]);
+        if (pictures)
+          await page.screenshot({
+            path: `${pictures}/${path.replaceAll("/", "_")}-${scheme}-${width}.png`,
+            fullPage: true,
+          });
+      }
+    });
+  }
+});

@@ -1,0 +1,307 @@
+// Infrastructure, settings of the deployment, logs, and what belongs to the user, in the console.
+import { readFile } from "node:fs/promises";
+import { expect } from "chai";
+import { consoleTests } from "../support/console.js";
+import { newId } from "../../src/domain/kernel/ids.js";
+
+describe("the console shows the deployment", () => {
+  const console = consoleTests();
+
+  /** Runs a mutation as the owner. */
+  const change = (name: string, type: string, input: object, fields = "__typename") => {
+    const { world } = console();
+    return world
+      .as(world.owner)
+      .graphql(`mutation($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, { input });
+  };
+
+  it("provisioner keys, which are shown once and deleted, and daemons", async () => {
+    const { world, asOwner, fill, secret, row, gone, offered, openAs } = console();
+    await asOwner("/provisioners");
+    await row("built-in", "Daemons").getByText("Idle").waitFor();
+    await fill("Create a key", { Name: "rack", Tags: `{"rack":"3"}` }, "Create");
+    expect(await secret()).to.have.length.above(20);
+    await row("rack", "Keys").getByText("rack=3").waitFor();
+    await fill("Delete rack", {}, "Delete");
+    await gone("rack", "Keys");
+    await openAs(await world.user("member"), "/provisioners");
+    await row("built-in", "Daemons").waitFor();
+    expect(await offered()).to.deep.equal([]);
+  });
+
+  it("proxies, whose tokens are replaced", async () => {
+    const { asOwner, fill, secret, row, gone } = console();
+    await asOwner("/proxies");
+    await fill("Create a proxy", { Name: "sydney" }, "Create");
+    const first = await secret();
+    await row("sydney").getByText("Unregistered").waitFor();
+    await fill("New token sydney", {}, "New token");
+    expect(await secret()).to.not.equal(first);
+    await fill("Edit sydney", { "Display name": "Sydney" }, "Save");
+    await row("Sydney").waitFor();
+    await fill("Delete sydney", {}, "Delete");
+    await gone("Sydney");
+  });
+
+  it("applications with secrets, which are disabled and deleted", async () => {
+    const { page, asOwner, button, dialog, enter, submit, fill, secret, heading, text, row, notice } = console();
+    await asOwner("/applications");
+    await button("Create an application").click();
+    await enter("Name", "Desk");
+    await enter("Redirect URIs", "not a uri");
+    await dialog().getByRole("button", { name: "Create" }).click();
+    await dialog().locator("[aria-invalid]").waitFor();
+    await enter("Redirect URIs", "https://desk.example.com/callback");
+    await submit("Create");
+    await heading("Desk");
+    await text("https://desk.example.com/callback");
+    await fill("Add a secret", {}, "Add");
+    expect(await secret()).to.have.length.above(20);
+    await row(/\*/, "Secrets")
+      .getByRole("button", { name: /^Delete/ })
+      .click();
+    await submit("Delete");
+    await text("No secret.");
+    await button("Disable").click();
+    await text("Disabled");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await button("Disable").waitFor();
+    await fill("Edit", { Name: "Desk display" }, "Save");
+    await heading("Desk display");
+    await fill("Delete Desk display", {}, "Delete");
+    await heading("Applications");
+    await fill("Open registration", {}, "Open registration");
+    await notice("Applications can register themselves.");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await button("Open registration").waitFor();
+  });
+
+  it("SCIM keys, and what they have changed", async () => {
+    const { world, asOwner, fill, secret, row, gone } = console();
+    await asOwner("/scim-keys");
+    await fill("Create a key", { Name: "directory", Default: true }, "Create");
+    const key = await secret();
+    const response = await fetch(`${console().home}/scim/v2/Users`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/scim+json" },
+      body: JSON.stringify({
+        schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
+        userName: "provisioned",
+        emails: [{ value: "provisioned@example.com", primary: true }],
+      }),
+    });
+    expect(response.status).to.equal(201);
+    await world.user("unrelated");
+    await console().button("Changes by directory").click();
+    await row("provisioned", "Changes by directory").waitFor();
+    expect(await row("unrelated", "Changes by directory").count()).to.equal(0);
+    await fill("Edit directory", { Name: "renamed" }, "Save");
+    await row("renamed", "SCIM keys").waitFor();
+    await fill("Revoke renamed", {}, "Revoke");
+    await gone("renamed", "SCIM keys");
+  });
+
+  it("the appearance, with banners that all users see", async () => {
+    const { page, asOwner, fill, row, button, dialog, enter, submit } = console();
+    await asOwner("/appearance");
+    await fill("Edit", { "Application name": "Larkspur" }, "Save");
+    await page.getByRole("link", { name: "Larkspur" }).waitFor();
+    await button("Add a banner").click();
+    await enter("Message", "Maintenance at noon");
+    await enter("Background color", "red");
+    await dialog().getByRole("button", { name: "Add", exact: true }).click();
+    await dialog().getByRole("alert").waitFor();
+    await enter("Background color", "#a01010");
+    await submit("Add");
+    const banner = page.locator("p.banner", { hasText: "Maintenance at noon" });
+    await banner.waitFor();
+    await button("Hide Maintenance at noon").click();
+    await banner.waitFor({ state: "detached" });
+    await button("Remove Maintenance at noon").click();
+    await row("Maintenance at noon").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await row("Maintenance at noon").waitFor();
+    await change("updateAppearance", "UpdateAppearanceInput", { applicationName: "", announcementBanners: [] });
+  });
+
+  it("licenses, whose faults are next to the field, and the features", async () => {
+    const { asOwner, button, dialog, enter, row } = console();
+    await asOwner("/licenses");
+    await row("User limit", "Features").waitFor();
+    await button("Add a license").click();
+    await enter("License", "not a license");
+    await dialog().getByRole("button", { name: "Add", exact: true }).click();
+    await dialog().locator(".fault, .alarm").first().waitFor();
+  });
+
+  it("health, with the encryption keys", async () => {
+    const { asOwner, text, row } = console();
+    await asOwner("/health");
+    await text("Ready");
+    await row(/Encrypts/, "Encryption keys").waitFor();
+  });
+
+  it("settings of notifications: paused, sent as a test, and by other methods", async () => {
+    const { page, asOwner, button, text, fill, notice, row } = console();
+    await asOwner("/notification-settings");
+    await button("Pause").click();
+    await text("Notifications are paused");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await button("Pause").waitFor();
+    await fill("Change email", { Server: "mail.example.com", Sender: "steward@example.com" }, "Save");
+    await text("mail.example.com:");
+    await fill("Deliver by Custom Notification", { Method: "Email" }, "Save");
+    await row("Custom Notification", "Templates").getByText("Email").waitFor();
+    await button("Send a test").click();
+    await notice(/under way|switched it off/);
+  });
+
+  it("deliveries that failed, which are sent again or discarded", async () => {
+    const { world, asOwner, fill, row, button, notice } = console();
+    const { pool } = world.app.services.database;
+    await change("sendCustomNotification", "SendCustomNotificationInput", { content: { title: "Late", message: "x" } });
+    const failed = `update notification_messages set state = 'permanent_failure', finished_at = now() where user_id = $1`;
+    const settle = () => pool.query(failed, [world.owner.id]);
+    await settle();
+    await asOwner("/deliveries?state=PERMANENT_FAILURE");
+    await row("Custom Notification").first().waitFor();
+    await button("Retry Custom Notification").first().click();
+    await notice("Under way again.");
+    await settle();
+    await console().page.reload();
+    await button("Retry all that failed").click();
+    await notice(/messages? under way again/);
+    await settle();
+    await console().page.reload();
+    await fill("Discard all that failed", {}, "Discard all that failed");
+    await console().text("No delivery matches.");
+  });
+
+  it("the audit log, filtered by the address and exported as CSV and JSON lines", async () => {
+    const { world, page, asOwner, row, button, text, link } = console();
+    const group = await world.group(`=audited-${newId().slice(-6)}`.replace("=", "x"));
+    await asOwner("/audit?resource=group&action=CREATE");
+    const entry = row(group.name);
+    await entry.getByText("Create").waitFor();
+    await entry.locator("summary").click();
+    await entry.getByText("Request ID").waitFor();
+    await page.getByLabel("Action").selectOption({ label: "Delete" });
+    await text("No event matches.");
+    await page.getByLabel("Action").selectOption({ label: "Create" });
+    await entry.waitFor();
+    const saved = async (label: string) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), button(label).click()]);
+      return { name: download.suggestedFilename(), text: await readFile(await download.path(), "utf8") };
+    };
+    const csv = await saved("Export CSV");
+    expect(csv.name).to.equal("audit-log.csv");
+    const [head, ...lines] = csv.text.trim().split("\n");
+    expect(head).to.match(/^"id","time","action"/);
+    expect(lines.some((line) => line.includes(`"${group.name}"`))).to.equal(true);
+    const jsonl = await saved("Export JSON lines");
+    const events = jsonl.text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { resourceType: string; action: string });
+    expect(events).to.have.length(lines.length);
+    for (const event of events) expect(event).to.include({ resourceType: "group", action: "CREATE" });
+    await link("owner").first().click();
+    await console().heading("owner");
+  });
+
+  it("connections to workspaces", async () => {
+    const { asOwner, text } = console();
+    await asOwner("/connections?status=ongoing");
+    await text("No connection matches.");
+  });
+
+  it("the caller's keys, which are created, renamed, and revoked", async () => {
+    const { world, asOwner, fill, secret, row, gone } = console();
+    await asOwner("/keys");
+    await fill("Create a key", { Name: "laptop", Scopes: "user:read" }, "Create");
+    const token = await secret();
+    expect((await world.as({ token }).graphql("{ me { id } }")).me.id).to.equal(world.owner.id);
+    await row("laptop").getByText("user:read").waitFor();
+    await fill("Rename laptop", { Name: "desktop" }, "Save");
+    await row("desktop").waitFor();
+    await fill("Revoke desktop", {}, "Revoke");
+    await gone("desktop");
+    expect(
+      (
+        await world
+          .as({ token })
+          .failure("{ me { id } }")
+          .catch(() => ({ code: "UNAUTHENTICATED" }))
+      ).code,
+    ).to.equal("UNAUTHENTICATED");
+  });
+
+  it("the caller's secrets, whose values are never shown", async () => {
+    const { page, asOwner, fill, row, gone, button, dialog, submit, enter } = console();
+    await asOwner("/secrets");
+    await button("Add a secret").click();
+    await enter("Name", "token");
+    await enter("Value", "a secret value");
+    await enter("Environment variable", "1 BAD");
+    await dialog().getByRole("button", { name: "Add", exact: true }).click();
+    await dialog().locator("[aria-invalid]").waitFor();
+    await enter("Environment variable", "TOKEN");
+    await submit("Add");
+    await row("token").getByText("TOKEN", { exact: true }).waitFor();
+    await fill("Edit token", { Description: "For the registry" }, "Save");
+    await row("For the registry").waitFor();
+    expect(await page.content()).to.not.include("a secret value");
+    await fill("Delete token", {}, "Delete");
+    await gone("TOKEN");
+  });
+
+  it("the caller's preferences: profile, quiet hours, and notifications", async () => {
+    const { world, page, openAs, fill, text, heading, button } = console();
+    const person = await world.user("chooser");
+    await openAs(person, "/preferences");
+    await heading("Preferences");
+    await fill("Change", { Time: "3:15", "Time zone": "Europe/Berlin" }, "Save");
+    await text("03:15 (Europe/Berlin)");
+    await button("Use the default").click();
+    await text("The deployment");
+    await fill("Edit profile", { Name: "Nova" }, "Save");
+    await page.getByRole("navigation", { name: "Pages" }).getByText("Nova").waitFor();
+    const toggle = page.getByLabel(/^Custom Notification/);
+    await toggle.click();
+    await page
+      .getByRole("row", { name: /^Custom Notification/ })
+      .getByText("Off")
+      .waitFor();
+    await page.reload();
+    await toggle.waitFor();
+    expect(await toggle.isChecked()).to.equal(false);
+  });
+
+  it("the overview, with counts, charts for those who can read them, and what fails", async () => {
+    const { world, page, asOwner, openAs, text, heading } = console();
+    await asOwner("/");
+    await heading("Hello, owner");
+    for (const name of ["Users", "Workspaces", "Failed workspaces", "Tasks", "Undelivered"])
+      await page
+        .getByRole("main")
+        .getByRole("link", { name: new RegExp(`^${name}`) })
+        .first()
+        .waitFor();
+    await page.locator(".chart canvas").first().waitFor();
+    await text("Recent changes");
+    await openAs(await world.user("plain"), "/");
+    await text("Workspace credits");
+    expect(await page.getByText("Recent changes").count()).to.equal(0);
+    expect(await page.getByText("Sign-ins a day").count()).to.equal(0);
+  });
+
+  it("the inbox and the linked accounts of a user who has none", async () => {
+    const { world, openAs, open, text } = console();
+    await openAs(await world.user("empty"), "/inbox");
+    await text("Nothing here.");
+    await open("/linked-accounts");
+    await text("No provider is set up.");
+    await open("/grants");
+    await text("No application has access.");
+  });
+});

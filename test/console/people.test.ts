@@ -1,0 +1,198 @@
+// Users, organizations, and groups in the console.
+import { expect } from "chai";
+import { consoleTests } from "../support/console.js";
+
+describe("the console shows people", () => {
+  const console = consoleTests();
+
+  describe("users", () => {
+    it("are created, with all faults next to their fields", async () => {
+      const { page, asOwner, button, dialog, field, submit, heading } = console();
+      await asOwner("/users");
+      await button("Create a user").click();
+      await dialog().getByRole("button", { name: "Create", exact: true }).click();
+      await page.locator("[aria-invalid]").first().waitFor();
+      const faulty = dialog().locator(".field:has([aria-invalid])");
+      expect(await faulty.locator("label").allInnerTexts()).to.deep.equal(["Email", "Username", "Password"]);
+      expect(await faulty.locator(".fault").allInnerTexts())
+        .to.have.length(3)
+        .that.does.not.include("");
+      expect(await page.locator(":focus").getAttribute("name")).to.equal("email");
+      await field("Email").fill("new@example.com");
+      await field("Username").fill("owner");
+      await field("Password").fill("quite-a-long-password-indeed");
+      await dialog().getByRole("button", { name: "Create", exact: true }).click();
+      await dialog().getByText("in use").waitFor();
+      expect(await field("Username").getAttribute("aria-invalid")).to.equal("true");
+      await field("Username").fill("newcomer");
+      await submit("Create");
+      await heading("newcomer");
+    });
+
+    it("are found, sorted, and paged by the address", async () => {
+      const { world, page, asOwner, button, text, main } = console();
+      await world.users(...Array.from({ length: 27 }, (_, at) => `paged-${10 + at}`));
+      const names = () => main().locator("tbody td:first-child").allInnerTexts();
+      await asOwner("/users?q=paged-");
+      await text("25 of 27");
+      const first = await names();
+      await button("Next").click();
+      await text("2 of 27");
+      expect(new Set([...first, ...(await names())]).size).to.equal(27);
+      await page.goBack();
+      await text("25 of 27");
+      await button("Username").click();
+      await page.locator("[aria-sort=descending]").waitFor();
+      await main()
+        .getByRole("cell", { name: /paged-36/ })
+        .first()
+        .waitFor();
+      await page.getByRole("searchbox").fill("paged-12");
+      await text("1 of 1");
+      expect(new URL(page.url()).searchParams.get("q")).to.equal("paged-12");
+      await page.reload();
+      await text("1 of 1");
+      expect(await page.getByRole("searchbox").inputValue()).to.equal("paged-12");
+    });
+
+    it("are changed, suspended with a way back, given another password, and deleted", async () => {
+      const { world, page, asOwner, button, fill, heading, text, notice, row, gone } = console();
+      const ada = await world.user("changed");
+      await asOwner(`/users/${ada.id}`);
+      await heading(ada.username);
+      await fill("Edit", { Name: "Ada Lovelace" }, "Save");
+      await heading("Ada Lovelace");
+      await fill("Roles", { Auditor: true }, "Save");
+      await text("Auditor");
+
+      await fill(`Suspend ${ada.username}`, {}, "Suspend");
+      await text("Suspended");
+      await page.getByRole("button", { name: "Undo" }).click();
+      await button(`Suspend ${ada.username}`).waitFor();
+
+      await fill("Reset password", { "New password": "another-long-password-indeed" }, "Reset");
+      await notice("The password is reset.");
+      expect(await world.login(ada.email, "another-long-password-indeed")).to.be.a("string");
+      await page.reload();
+      await row(/Session/, "Sessions and keys")
+        .getByRole("button", { name: /^Revoke/ })
+        .click();
+      await console().submit("Revoke");
+      await text("No session and no key.");
+
+      await fill(`Delete ${ada.username}`, {}, "Delete");
+      await heading("Users");
+      await gone(/Ada Lovelace/);
+    });
+
+    it("have only the actions that the caller may do", async () => {
+      const { world, openAs, offered, heading } = console();
+      const [ada, bob] = await world.users("ada", "bob");
+      await world.grant(bob!, "template-admin");
+      await openAs(bob!, `/users/${ada!.id}`);
+      await heading(ada!.username);
+      expect(await offered()).to.deep.equal([]);
+      await world.grant(bob!, "user-admin");
+      await openAs(bob!, `/users/${ada!.id}`);
+      await heading(ada!.username);
+      expect(await offered())
+        .to.include.members(["Edit", "Reset password", "Suspend", "Delete"])
+        .and.not.include("Roles");
+    });
+  });
+
+  describe("organizations", () => {
+    it("are created, changed, and deleted", async () => {
+      const { asOwner, fill, heading, text, gone } = console();
+      await asOwner("/organizations");
+      await fill("Create an organization", { Name: "lab" }, "Create");
+      await heading("lab");
+      await fill("Edit", { "Display name": "The Lab", Description: "For trials" }, "Save");
+      await heading("The Lab");
+      await text("For trials");
+      await fill("Delete The Lab", {}, "Delete");
+      await heading("Organizations");
+      await gone(/The Lab/);
+    });
+
+    it("have members with roles, whose removal is undone", async () => {
+      const { world, page, asOwner, dialog, button, fill, text, row, submit, enter } = console();
+      const ada = await world.user("member");
+      const { id } = await world.organization();
+      await asOwner(`/organizations/${id}`);
+      await button("Add a member").click();
+      await enter("User", "no-such-user");
+      await dialog().getByRole("button", { name: "Add" }).click();
+      await dialog().getByRole("alert").waitFor();
+      await enter("User", ada.username);
+      await submit("Add");
+      await row(ada.username).waitFor();
+      await fill(`Roles ${ada.username}`, { "Organization auditor": true }, "Save");
+      await row(ada.username).getByText("Organization auditor").waitFor();
+      await fill(`Remove ${ada.username}`, {}, "Remove");
+      await text("No member matches.");
+      await page.getByRole("button", { name: "Undo" }).click();
+      await row(ada.username).waitFor();
+    });
+  });
+
+  describe("groups", () => {
+    it("are created, changed, given a budget, and deleted", async () => {
+      const { asOwner, fill, heading, text, notice, gone, page, main } = console();
+      await asOwner("/groups");
+      await fill("Create a group", { Name: "crew", "Quota allowance": "40" }, "Create");
+      await heading("crew");
+      await text("40 credits a day");
+      await fill("Edit", { "Display name": "The Crew" }, "Save");
+      await heading("The Crew");
+      await fill("AI budget", { "Limit for each member": "12.5" }, "Save");
+      await text("12.50 a month");
+      await fill("AI budget", { "Limit for each member": "20" }, "Save");
+      await text("20.00 a month");
+      await main().getByRole("button", { name: "Remove the AI budget" }).click();
+      await notice("The AI budget is removed.");
+      await page.getByRole("button", { name: "Undo" }).click();
+      await text("20.00 a month");
+      await fill("Delete The Crew", {}, "Delete");
+      await heading("Groups");
+      await gone(/The Crew/);
+    });
+
+    it("get members by a search, and show what their quota is together", async () => {
+      const { world, page, asOwner, text, row, notice, main } = console();
+      const [ada, bob] = await world.users("ada-found", "bob-found");
+      const group = await world.group(undefined, { members: [bob!] });
+      await world.as(world.owner).patch(`/api/v2/groups/${group.id}`, { quota_allowance: 30 });
+      await asOwner(`/groups/${group.id}`);
+      await row(bob!.username).waitFor();
+      await page.getByLabel("Add a member").fill("ada-found");
+      await page.getByRole("list", { name: "Found users" }).getByRole("button").first().click();
+      await notice(`${ada!.username} is added.`);
+      await row(ada!.username).waitFor();
+      await text("60 credits a day");
+      await main()
+        .getByRole("button", { name: `Remove ${bob!.username}` })
+        .click();
+      await row(bob!.username).waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "Undo" }).last().click();
+      await row(bob!.username).waitFor();
+    });
+
+    it("of the same name are told apart, and sum up their quota", async () => {
+      const { world, asOwner, row } = console();
+      const { name } = await world.organization();
+      await asOwner("/groups?q=Everyone");
+      await row(`Everyone ${name}/Everyone`).waitFor();
+      expect(await row(/Everyone main\/Everyone|Everyone default\/Everyone/).count()).to.equal(1);
+    });
+
+    it("are read without actions by those who may not change them", async () => {
+      const { world, openAs, heading, offered } = console();
+      const [ada] = await world.users("ada");
+      const group = await world.group(undefined, { members: [ada!] });
+      await openAs(ada!, `/groups/${group.id}`);
+      await heading(group.name);
+      expect(await offered()).to.deep.equal([]);
+    });
+  });
+});

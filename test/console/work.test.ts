@@ -1,0 +1,270 @@
+// Templates, workspaces, builds, and tasks in the console, which follows them while they change.
+import { expect } from "chai";
+import { AgentProgram } from "../support/agent-api.js";
+import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+
+const size = {
+  name: "size",
+  display_name: "Size",
+  default: "small",
+  options: [
+    { name: "Small", value: "small" },
+    { name: "Large", value: "large" },
+  ],
+};
+
+describe("the console shows work", () => {
+  const console = consoleTests();
+
+  /** Creates a workspace as the owner. */
+  async function workspaceOf({ world: w }: Console, name: string, agents: object[] = []): Promise<string> {
+    const templateId = await importedTemplate(w, `of-${name}`, echoDocument(agents));
+    const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
+    return (await w.as(w.owner).graphql(create, { input: { name, templateId } })).createWorkspace.workspace
+      .id as string;
+  }
+
+  /** A client with the credential of an external agent. */
+  async function agentOf({ world: w }: Console, workspaceId: string) {
+    const query = `query($id: UUID!) { externalAgentCredentials(workspaceId: $id, agentName: "main") { agentToken } }`;
+    const { externalAgentCredentials } = await w.as(w.owner).graphql(query, { id: workspaceId });
+    return w.as({ token: externalAgentCredentials.agentToken });
+  }
+
+  describe("templates", () => {
+    it("are created from a document, whose faults are next to it, and imported", async () => {
+      const { asOwner, button, enter, dialog, submit, heading, text, page } = console();
+      await asOwner("/templates");
+      await button("Create a template").click();
+      await enter("Name", "made-here");
+      await enter("Document", "{");
+      await dialog().getByRole("button", { name: "Create" }).click();
+      await dialog().getByText("Is not JSON").waitFor();
+      await enter("Document", JSON.stringify({ ...echoDocument(), provisioner: "NOT VALID" }));
+      await dialog().getByRole("button", { name: "Create" }).click();
+      await dialog().locator(".field.json .fault").waitFor();
+      await enter("Document", JSON.stringify(echoDocument()));
+      await submit("Create");
+      await heading("made-here");
+      await page.getByRole("link", { name: "Log", exact: true }).click();
+      await heading("Template version import");
+      await text("Succeeded");
+    });
+
+    it("get settings, versions, and an end of life that is undone", async () => {
+      const { world, page, asOwner, fill, heading, text, row, button, notice } = console();
+      const id = await importedTemplate(world, "kept", echoDocument());
+      await asOwner(`/templates/${id}`);
+      await heading("kept");
+      await fill("Settings", { "Display name": "The Kept", "Default TTL seconds": "3600" }, "Save");
+      await heading("The Kept");
+      await text("1 hour");
+      await fill("New version", { Name: "second", "Activate it": false }, "Create");
+      await row("second", "Versions").waitFor();
+      await page.reload();
+      await row("second", "Versions").getByRole("button", { name: "Activate second" }).click();
+      await notice("second is active.");
+      await row("second", "Versions").getByText("Active").waitFor();
+      await fill("Archive v1", {}, "Archive");
+      await row("v1", "Versions").getByText("Archived").waitFor();
+      await fill("Deprecate", { "What to use instead": "Use the new one" });
+      await text("Deprecated: Use the new one");
+      await page.getByRole("button", { name: "Undo" }).last().click();
+      await button("Deprecate").waitFor();
+      await fill("Delete The Kept", {}, "Delete");
+      await heading("Templates");
+    });
+
+    it("are shared with groups and users", async () => {
+      const { world, asOwner, fill, row, text, heading, page } = console();
+      const ada = await world.user("sharer");
+      const group = await world.group();
+      const id = await importedTemplate(world, "shared", echoDocument());
+      await asOwner(`/templates/${id}`);
+      await heading("shared");
+      await fill("Add a group", { Group: group.name, Role: "May use it" }, "Add");
+      await row(group.name, "Shared with").getByText("May use it").waitFor();
+      await fill("Add a user", { User: ada.username, Role: "May change it" }, "Add");
+      await row(ada.username, "Shared with").getByText("Admin").waitFor();
+      await page.getByRole("button", { name: `Remove ${ada.username}` }).click();
+      await row(ada.username, "Shared with").waitFor({ state: "detached" });
+      await text(group.name);
+    });
+  });
+
+  describe("workspaces", () => {
+    it("are created with the parameters of their template, stopped, started, and deleted, without a reload", async () => {
+      const { world, asOwner, button, dialog, enter, submit, heading, text, fill, row } = console();
+      await importedTemplate(world, "sized", echoDocument([], { parameters: [size] }));
+      await asOwner("/workspaces");
+      await button("Create a workspace").click();
+      await enter("Template", "sized");
+      await dialog().getByRole("button", { name: "Next" }).click();
+      await dialog().getByLabel("Size").waitFor();
+      await enter("Size", "Large");
+      await dialog().getByRole("button", { name: "Create" }).click();
+      await dialog().locator("[aria-invalid]").waitFor();
+      await enter("Name", "followed");
+      await submit("Create");
+      await heading("followed");
+      await text("large");
+      await button("Stop").click();
+      await button("Start").click();
+      await button("Stop").waitFor();
+      await row("Build 3", "Builds").waitFor();
+      await fill("Edit", { Name: "renamed", "TTL seconds": "7200" }, "Save");
+      await heading("renamed");
+      await text("2 hours");
+      await fill("Delete renamed", {}, "Delete");
+      await heading("Workspaces");
+      await row("renamed").waitFor({ state: "detached" });
+    });
+
+    it("are stopped together from their list", async () => {
+      const { page, asOwner, row, main, button } = console();
+      await workspaceOf(console(), "many-a");
+      await workspaceOf(console(), "many-b");
+      await asOwner("/workspaces?q=many-");
+      for (const name of ["many-a", "many-b"]) {
+        await row(name).getByText("Running").waitFor();
+        await page.getByLabel(`Choose ${name}`).check();
+      }
+      await button("Stop 2 chosen").click();
+      for (const name of ["many-a", "many-b"]) await row(name).getByText("Stopped").waitFor();
+      expect(
+        await main()
+          .getByRole("button", { name: /^Start many-/ })
+          .count(),
+      ).to.equal(2);
+    });
+
+    it("show the logs of their builds and agents while they are written", async () => {
+      const { page, asOwner, heading, link, text } = console();
+      const id = await workspaceOf(console(), "logged", [externalAgent]);
+      await asOwner(`/workspaces/${id}`);
+      await heading("logged");
+      await page.getByRole("log", { name: "Log of the build" }).getByText("box").first().waitFor();
+      const agent = await agentOf(console(), id);
+      const log = page.getByRole("log", { name: "Log of main" });
+      await log.waitFor();
+      const append = (output: string) =>
+        agent.graphql("mutation($input: AppendAgentLogsInput!) { appendAgentLogs(input: $input) { overflowed } }", {
+          input: { logs: [{ createdAt: new Date().toISOString(), output, level: "INFO" }] },
+        });
+      await append("the first line");
+      await log.getByText("the first line").waitFor();
+      await append("the second line");
+      await log.getByText("the second line").waitFor();
+      expect((await log.innerText()).match(/the first line/g)).to.have.length(1);
+      await link("Build 1").click();
+      await heading("Build 1");
+      await page.getByRole("log", { name: "Log of the build" }).getByText("box").first().waitFor();
+      await text("template version v1");
+    });
+
+    it("show how an external agent is run, to those who may read its credentials", async () => {
+      const { asOwner, button, secret } = console();
+      const id = await workspaceOf(console(), "external", [externalAgent]);
+      await asOwner(`/workspaces/${id}`);
+      await button("Show how to run it").click();
+      expect(await secret()).to.include("init-script");
+    });
+
+    it("offer only what the caller may do, after one check for each view", async () => {
+      const { world, page, openAs, heading, offered } = console();
+      const [ada, bob] = await world.users("ada", "bob");
+      const templateId = await importedTemplate(world, "offered", echoDocument());
+      const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
+      const made = await world.as(ada!).graphql(create, { input: { name: "private", templateId } });
+      const { id } = made.createWorkspace.workspace;
+      // Reads all workspaces, but changes none.
+      await world.grant(bob!, "template-admin");
+      let checks = 0;
+      page.on("request", (request) => {
+        if (request.postData()?.includes("query Allowed")) checks++;
+      });
+      await openAs(bob!, `/workspaces/${id}`);
+      await heading("private");
+      expect(await offered()).to.deep.equal([]);
+      expect(checks).to.equal(1);
+      await openAs(ada!, `/workspaces/${id}`);
+      await heading("private");
+      await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
+      expect(await offered()).to.include.members(["Stop", "Edit", "Delete"]);
+      await openAs(await world.user("stranger"), `/workspaces/${id}`);
+      await page.getByText("do not have access to it").first().waitFor();
+    });
+  });
+
+  describe("jobs", () => {
+    it("are listed, and filtered by their state and type", async () => {
+      const { asOwner, page, row, main, heading, link, text } = console();
+      await workspaceOf(console(), "queued");
+      await asOwner("/jobs");
+      await row(/Workspace build queued/).waitFor();
+      await page.getByLabel("Type").selectOption({ label: "Template version import" });
+      await row(/Workspace build queued/).waitFor({ state: "detached" });
+      expect(
+        await main()
+          .getByRole("row", { name: /Template version import/ })
+          .count(),
+      ).to.be.above(0);
+      await link("Template version import").first().click();
+      await heading("Template version import");
+      await text("built-in");
+    });
+  });
+
+  describe("tasks", () => {
+    let program: AgentProgram;
+    before(async () => {
+      program = await AgentProgram.open();
+    });
+    after(() => program.close());
+
+    it("are created, followed, sent messages, paused, and deleted", async () => {
+      const { world, page, asOwner, fill, heading, text, button, row } = console();
+      await importedTemplate(
+        world,
+        "assistant",
+        echoDocument([{ ...externalAgent, apps: [{ slug: "chat", url: program.url }] }], {
+          ai_task: { agent: "main", app: "chat" },
+        }),
+      );
+      await asOwner("/tasks");
+      await fill("Create a task", { Prompt: "Count to three", Title: "Counting" }, "Create");
+      await heading("Counting");
+      await page.getByRole("region", { name: "Prompt" }).getByText("Count to three").waitFor();
+      await text("Initializing");
+      const id = page.url().split("/").at(-1)!;
+      const { task } = await world
+        .as(world.owner)
+        .graphql("query($id: String!) { task(task: $id) { workspaceId } }", { id });
+      const agent = await agentOf(console(), task.workspaceId);
+      for (const change of [
+        "reportAgentLifecycle(input: { state: STARTING })",
+        "reportAgentLifecycle(input: { state: READY })",
+        `reportAppStatus(input: { appSlug: "chat", state: WORKING, message: "One, two" })`,
+      ])
+        await agent.graphql(`mutation { ${change} { __typename } }`);
+      await text("One, two");
+      program.say("agent", "I am counting");
+      await text("I am counting");
+      program.status = "running";
+      await page.getByLabel("Message").fill("And four");
+      await button("Send").click();
+      await row("And four").getByText("Queued").waitFor();
+      expect(await page.getByLabel("Message").inputValue()).to.equal("");
+      await fill("Edit And four", { Text: "And five" }, "Save");
+      await row("And five").waitFor();
+      await button("Cancel And five").click();
+      await row("And five").getByText("Canceled").waitFor();
+      await button("Pause").click();
+      await text("Paused");
+      await fill("Edit prompt", { Prompt: "Count to nine" }, "Save");
+      await page.getByRole("region", { name: "Prompt" }).getByText("Count to nine").waitFor();
+      await fill("Delete Counting", {}, "Delete");
+      await heading("Tasks");
+    });
+  });
+});
