@@ -32,6 +32,7 @@ export async function build() {
   const unfinished = `${result}.${process.pid}`;
   try {
     await bundle(unfinished);
+    console.error("Compiling the console…");
     await buildConsole(join(unfinished, "console"));
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
