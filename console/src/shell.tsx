@@ -34,7 +34,7 @@ export const App = () => (
   </LocationProvider>
 );
 
-/** What surrounds every page: navigation, the caller, and messages that concern all pages. */
+/** The frame of every page: navigation, the caller, and messages that concern all pages. */
 function Frame() {
   const { data } = useData(Shell, { checks });
   const unread = useInbox();

@@ -12,7 +12,7 @@ import { html } from "./html.js";
 import { bodyOf, icon, type Page, stylePath } from "./layout.js";
 import { type Outcome, type PageHandler, pageErrors, signedIn, visited } from "./visit.js";
 
-/** What the build says about its files. */
+/** The list of files that the build writes. */
 interface Manifest {
   script: string;
   style: string;

@@ -58,7 +58,7 @@ export function inSentences(error: unknown): string {
   return [message, detail, ...rules, retryAfter && waitOf(retryAfter)].filter(Boolean).join(" ");
 }
 
-/** What is wrong with the fields of a form, and with the form as a whole. */
+/** The faults of the fields of a form, and of the form as a whole. */
 export interface Faults {
   fields: Record<string, string>;
   whole?: string;

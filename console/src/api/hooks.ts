@@ -3,7 +3,7 @@ import { changes, client, socket } from "./client";
 import type { Operation } from "./operation";
 import { serverIsAway } from "./reachability";
 
-/** What a query has returned. While new variables load, it is what the variables before returned. */
+/** The result of a query. While new variables load, it is the result of the variables before. */
 export interface Loaded<Data> {
   data?: Data;
   error?: Error;

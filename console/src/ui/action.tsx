@@ -9,7 +9,7 @@ import { attempt, say } from "./notices";
 
 interface ActionProps<Data, Input extends object> {
   label: string;
-  /** What it acts on, if the page has several such buttons. */
+  /** The object of the action, if the page has several such buttons. */
   on?: string;
   run: Operation<Data, { input: Input }> | Operation<Data, { [key: string]: never }>;
   /** The part of the input that is known. */
@@ -18,7 +18,7 @@ interface ActionProps<Data, Input extends object> {
   fields?: ReadonlyArray<FieldSpec | Extract<keyof Input, string>>;
   /** The values before a change. */
   values?: Readonly<Record<string, unknown>>;
-  /** What the fields of a new object begin with. */
+  /** The initial values of the fields of a new object. */
   defaults?: Readonly<Record<string, unknown>>;
   title?: string;
   submit?: string;
@@ -30,7 +30,7 @@ interface ActionProps<Data, Input extends object> {
   prepare?: (values: Record<string, unknown>) => Partial<Input>;
   /** Called after success. */
   done?: (data: Data) => unknown;
-  /** What to say after success. */
+  /** The message after success. */
   said?: string;
   undo?: (data: Data) => Promise<unknown>;
   /** A secret in the result, which is shown once. */

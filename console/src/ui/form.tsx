@@ -105,11 +105,11 @@ function parsed(name: string, text: string): unknown {
 
 export interface FormProps {
   fields: ReadonlyArray<FieldSpec | string>;
-  /** What the schema says about the fields. */
+  /** The fields as the schema describes them. */
   input?: Input;
   /** The values before; only what is changed is sent then. */
   values?: Readonly<Record<string, unknown>>;
-  /** What new fields begin with. */
+  /** The initial values of new fields. */
   defaults?: Readonly<Record<string, unknown>>;
   submit: string;
   isDanger?: boolean;
@@ -254,7 +254,7 @@ function Field({ field, value, fault }: { field: Resolved; value: string; fault?
 
 interface FormDialogProps extends Omit<FormProps, "onCancel"> {
   title: string;
-  /** What is to be known first, such as what a deletion takes along. */
+  /** A text before the fields, such as what a deletion takes along. */
   note?: string;
   onClose: () => void;
 }

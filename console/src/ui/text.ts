@@ -98,5 +98,5 @@ const done: Record<string, string> = {
   UPDATE: "changed",
 };
 
-/** What an action of the audit log has done. */
+/** The past tense of an action of the audit log. */
 export const doneOf = (action: string): string => done[action] ?? wordsOf(action).toLowerCase();

@@ -230,7 +230,7 @@ interface Readiness {
 /** Milliseconds between looks at the readiness of the server. */
 const pollInterval = 5_000;
 
-/** What the server says about itself, again and again. */
+/** The health of the server, read repeatedly. */
 function useReadiness(): Readiness | undefined {
   const [readiness, setReadiness] = useState<Readiness>();
   useEffect(() => {
