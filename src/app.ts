@@ -160,7 +160,7 @@ export async function openServices(
   // The built-in database serves this process only; an external one may serve other replicas.
   const events = cluster
     ? new InProcessEvents({ log })
-    : new PostgresEvents({ connectionString: directUrl ?? url, log });
+    : await openEvents({ natsUrl: config.eventsUrl, databaseUrl: directUrl ?? url, log });
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());
@@ -204,6 +204,13 @@ export async function openServices(
     ...outside,
     log,
   };
+}
+
+/** Opens the bus between replicas. The client of NATS is loaded only if it is used. */
+async function openEvents({ natsUrl, databaseUrl, log }: { natsUrl?: string; databaseUrl: string; log: Logger }) {
+  if (natsUrl === undefined) return new PostgresEvents({ connectionString: databaseUrl, log });
+  const { NatsEvents } = await import("./infrastructure/events/nats-events.js");
+  return new NatsEvents({ url: natsUrl, log });
 }
 
 interface Server {

@@ -245,6 +245,7 @@ describe("configuration", () => {
     expect(
       faultsOf({
         STEWARD_DATABASE_DIRECT_URL: "postgres://db/steward",
+        STEWARD_EVENTS_URL: "nats://nats",
         STEWARD_OIDC_ISSUER_URL: "https://id.example.com",
         STEWARD_GITHUB_CLIENT_ID: "steward",
         STEWARD_NOTIFICATIONS_SMTP_HOST: "mail.example.com",
@@ -252,6 +253,7 @@ describe("configuration", () => {
       }),
     ).to.deep.equal([
       "STEWARD_DATABASE_URL is required if STEWARD_DATABASE_DIRECT_URL is set.",
+      "STEWARD_DATABASE_URL is required if STEWARD_EVENTS_URL is set.",
       "STEWARD_OIDC_CLIENT_ID is required if STEWARD_OIDC_ISSUER_URL is set.",
       "STEWARD_OIDC_CLIENT_SECRET is required if STEWARD_OIDC_ISSUER_URL is set.",
       "STEWARD_GITHUB_CLIENT_SECRET is required if STEWARD_GITHUB_CLIENT_ID is set.",

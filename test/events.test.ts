@@ -4,13 +4,20 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import { Client } from "pg";
+import { connect as connectToNats, type NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
 import type { Events, Hint } from "../src/domain/kernel/events.js";
 import { InProcessEvents } from "../src/infrastructure/events/in-process-events.js";
+import { NatsChannel } from "../src/infrastructure/events/nats-channel.js";
+import { NatsEvents } from "../src/infrastructure/events/nats-events.js";
+import { natsServers } from "../src/infrastructure/events/nats-url.js";
 import { PostgresChannel } from "../src/infrastructure/events/postgres-channel.js";
 import { PostgresEvents } from "../src/infrastructure/events/postgres-events.js";
+import type { Channel } from "../src/infrastructure/events/replicated-events.js";
 import { Wakeups } from "../src/domain/kernel/watching.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { type Unpacked, unpackOrSkip } from "./support/debian.js";
+import { NatsServer, natsPackages } from "./support/nats.js";
 import { eventually } from "./support/watchers.js";
 
 const log = pino({ level: "silent" });
@@ -35,15 +42,113 @@ function listenerOf(events: Events, topic: Hint["topic"] = "inbox") {
   return listener;
 }
 
-describe("the event bus", () => {
-  let database: TestDatabase;
-  const open: Events[] = [];
+/** What carries hints between replicas, and what tests do to it. */
+interface Carrier {
+  url: () => string;
+  open: (url: string) => Events;
+  /** A channel of its own, apart from the hints. */
+  channel: () => Channel;
+  /** Maximum size of a payload. */
+  most: number;
+  /** A URL at which nothing listens. */
+  nowhere: string;
+  /** Calls `onPayload` for each message of replicas with the text that it has. Returns what ends that. */
+  observe: (onPayload: (payload: string) => void) => Promise<() => Promise<void>>;
+  /** Sends a text as another replica would. */
+  send: (payload: string) => Promise<unknown>;
+  /** Ends the connections of all replicas. */
+  cut: () => Promise<unknown>;
+}
 
+function postgresCarrier(): Carrier {
+  let database: TestDatabase;
+  let observer: Client;
   before(async () => {
     database = await createDatabase();
+    observer = new Client(database.url);
+    await observer.connect();
   });
+  after(async () => {
+    await observer.end();
+    await database.drop();
+  });
+  return {
+    url: () => database.url,
+    open: (connectionString) => new PostgresEvents({ connectionString, log }),
+    channel: () => new PostgresChannel(database.url, "steward_signs_of_life"),
+    most: 7_000,
+    nowhere: "postgres://postgres@127.0.0.1:1/none",
+    observe: async (onPayload) => {
+      const note = ({ payload = "" }: { payload?: string }) => onPayload(payload);
+      await observer.query("listen steward_hints");
+      observer.on("notification", note);
+      return async () => {
+        observer.off("notification", note);
+        await observer.query("unlisten *");
+      };
+    },
+    send: (payload) => observer.query("select pg_notify('steward_hints', $1)", [payload]),
+    cut: () =>
+      observer.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'steward events' and datname = current_database()",
+      ),
+  };
+}
+
+function natsCarrier() {
+  let program: Unpacked | undefined;
+  let server: NatsServer;
+  let observer: NatsConnection;
+  before(async function () {
+    program = await unpackOrSkip(this, natsPackages);
+    server = await NatsServer.start(program);
+    observer = await connectToNats({ servers: server.url, maxReconnectAttempts: -1, reconnectTimeWait: 10 });
+  });
+  after(async () => {
+    await observer?.close();
+    await server?.kill();
+    program?.remove();
+  });
+  let sent = 0;
+  const raw = async (text: string) => {
+    observer.publish("steward.hints", text);
+    await observer.flush();
+  };
+  const carrier: Carrier = {
+    url: () => server.url,
+    open: (url) => new NatsEvents({ url, log }),
+    channel: () => new NatsChannel(natsServers(server.url)!, "steward.test"),
+    most: 64 * 1024,
+    nowhere: "nats://127.0.0.1:1",
+    observe: async (onPayload) => {
+      const subscription = observer.subscribe("steward.hints", {
+        callback: (_, message) => {
+          // The id of the channel and the number of the message come first. Probes have nothing else.
+          const payload = message.string().replace(/^\S+ \d+ /, "");
+          if (payload !== "") onPayload(payload);
+        },
+      });
+      await observer.flush();
+      return async () => subscription.unsubscribe();
+    },
+    send: (payload) => raw(`observer ${++sent} ${payload}`),
+    cut: async () => {
+      const statuses = observer.status();
+      await server.kill();
+      await server.start();
+      for await (const { type } of statuses) if (type === "reconnect") break;
+    },
+  };
+  return { ...carrier, raw, program: () => program! };
+}
+
+/** How often hints were or may have been lost for a reason, by the counter of the metric. */
+const gapsOf = ({ gaps }: Events, reason: string) =>
+  [...gaps].find(({ labels }) => labels.reason === reason)?.count ?? 0;
+
+describe("the event bus", () => {
+  const open: Events[] = [];
   afterEach(() => Promise.all(open.splice(0).map((events) => events.close())));
-  after(() => database.drop());
 
   function kept<Bus extends Events>(events: Bus): Bus {
     open.push(events);
@@ -51,31 +156,17 @@ describe("the event bus", () => {
   }
 
   /** Starts a replica that is listening. */
-  async function replica(connectionString = database.url): Promise<Events> {
-    const events = kept(new PostgresEvents({ connectionString, log }));
+  async function connected(carrier: Carrier, url = carrier.url()): Promise<Events> {
+    const events = kept(carrier.open(url));
     const { promise, resolve } = Promise.withResolvers<void>();
-    const connected = events.subscribeAll("auth", nothing, resolve);
+    const subscription = events.subscribeAll("auth", nothing, resolve);
     await promise;
-    connected.close();
+    subscription.close();
     return events;
   }
 
-  const inProcess = async () => {
-    const events = kept(new InProcessEvents({ log }));
-    return { from: events, to: events };
-  };
-  const sameReplica = async () => {
-    const events = await replica();
-    return { from: events, to: events };
-  };
-  const otherReplica = async () => ({ from: await replica(), to: await replica() });
-
-  const ways = [
-    ["in process", inProcess],
-    ["on Postgres, to the publisher", sameReplica],
-    ["on Postgres, to another replica", otherReplica],
-  ] as const;
-  for (const [way, buses] of ways) {
+  /** What every bus does, from a publisher to a replica, which may be the publisher. */
+  function delivers(way: string, buses: () => Promise<{ from: Events; to: Events }>): void {
     describe(way, () => {
       let from: Events;
       let to: Events;
@@ -145,24 +236,27 @@ describe("the event bus", () => {
     });
   }
 
-  describe("on Postgres", () => {
-    let observer: Client;
-    before(async () => {
-      observer = new Client(database.url);
-      await observer.connect();
+  delivers("in process", async () => {
+    const events = kept(new InProcessEvents({ log }));
+    return { from: events, to: events };
+  });
+
+  /** What a bus between replicas does. */
+  function replicates(carrier: Carrier): void {
+    const replica = (url?: string) => connected(carrier, url);
+    delivers("to the publisher", async () => {
+      const events = await replica();
+      return { from: events, to: events };
     });
-    after(() => observer.end());
+    delivers("to another replica", async () => ({ from: await replica(), to: await replica() }));
 
     /** Returns the payloads that arrive from the start of `work` until `isEnough`. */
     async function payloads(work: () => void, isEnough: (seen: string[]) => boolean): Promise<string[]> {
       const seen: string[] = [];
-      const note = ({ payload = "" }: { payload?: string }) => seen.push(payload);
-      await observer.query("listen steward_hints");
-      observer.on("notification", note);
+      const end = await carrier.observe((payload) => seen.push(payload));
       work();
       await eventually(() => isEnough(seen), "the hints are sent");
-      observer.off("notification", note);
-      await observer.query("unlisten *");
+      await end();
       return seen;
     }
 
@@ -176,18 +270,18 @@ describe("the event bus", () => {
       expect(all.ids).to.deep.equal(["question", "reply"]);
     });
 
-    it("keeps payloads below 7,000 bytes, and sends each of 5,000 hints once", async () => {
+    it("keeps payloads within their limit, and sends each of 5,000 hints once, in order", async () => {
       const [from, to] = [await replica(), await replica()];
       const all = listenerOf(to);
       const seen = await payloads(
         () => from.publish(...hints(5_000)),
         (soFar) => named(soFar).length >= 5_000,
       );
-      for (const payload of seen) expect(Buffer.byteLength(payload)).to.be.at.most(7_000);
+      for (const payload of seen) expect(Buffer.byteLength(payload)).to.be.at.most(carrier.most);
       expect(seen.length).to.be.within(2, 20);
-      expect(named(seen)).to.have.members(hints(5_000).map(({ id }) => id));
+      expect(named(seen)).to.deep.equal(hints(5_000).map(({ id }) => id));
       await eventually(() => all.ids.length === 5_000, "the other replica has them");
-      expect(all.gaps).to.equal(0);
+      expect(all).to.deep.equal({ ids: hints(5_000).map(({ id }) => id), gaps: 0 });
     });
 
     it("sends hints together, each once, that are published while a statement is running", async () => {
@@ -211,12 +305,13 @@ describe("the event bus", () => {
       expect([all.ids.length, own]).to.deep.equal([0, 1]);
       from.publish({ topic: "inbox", id: "x".repeat(10_000) });
       await eventually(() => all.gaps === 2, "the other replica reports a gap");
+      expect(gapsOf(from, "shed")).to.be.at.least(2);
+      expect(gapsOf(to, "reported")).to.equal(2);
     });
 
     it("reports a gap after a notification that it cannot parse", async () => {
       const all = listenerOf(await replica());
-      for (const payload of ["", "{", "7", "[null]"])
-        await observer.query("select pg_notify('steward_hints', $1)", [payload]);
+      for (const payload of [" ", "{", "7", "[null]"]) await carrier.send(payload);
       await eventually(() => all.gaps === 4, "it reports the gaps");
     });
 
@@ -228,8 +323,8 @@ describe("the event bus", () => {
       await eventually(() => all.ids.length === 5_000, "the other replica has them");
     });
 
-    it("runs and closes without Postgres", async () => {
-      const events = kept(new PostgresEvents({ connectionString: "postgres://postgres@127.0.0.1:1/none", log }));
+    it("runs and closes without a server", async () => {
+      const events = kept(carrier.open(carrier.nowhere));
       const all = listenerOf(events);
       events.publish({ topic: "inbox", id: "n:ada" });
       expect(all.ids).to.deep.equal(["n:ada"]);
@@ -239,10 +334,9 @@ describe("the event bus", () => {
     it("reconnects when its session is terminated, reports a gap, and sends pending hints", async () => {
       const [one, two] = [await replica(), await replica()];
       const [ofOne, ofTwo] = [listenerOf(one), listenerOf(two)];
-      await observer.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'steward events' and datname = current_database()",
-      );
-      await eventually(() => ofOne.gaps > 0 && ofTwo.gaps > 0, "both report a gap");
+      await carrier.cut();
+      await eventually(() => ofOne.gaps > 0 && ofTwo.gaps > 0, "both report a gap", 15_000);
+      expect([gapsOf(one, "connected"), gapsOf(two, "connected")]).to.deep.equal([2, 2]);
       one.publish({ topic: "inbox", id: "n:ada" });
       two.publish({ topic: "inbox", id: "n:bob" });
       await eventually(() => ofOne.ids.includes("n:ada") && ofOne.ids.includes("n:bob"), "one receives both");
@@ -250,8 +344,8 @@ describe("the event bus", () => {
     });
 
     it("reports each heartbeat of a connection, which resets the back-off of the next attempt to connect", async () => {
-      const channel = new PostgresChannel(database.url, "steward_signs_of_life");
-      await channel.open(() => {});
+      const channel = carrier.channel();
+      await channel.open(nothing, nothing);
       try {
         await new Promise<void>((resolve, reject) => void channel.watch(resolve).catch(reject));
       } finally {
@@ -260,7 +354,7 @@ describe("the event bus", () => {
     });
 
     it("notices a connection that died silently", async () => {
-      const wire = await Wire.to(database.url);
+      const wire = await Wire.to(carrier.url());
       try {
         const [near, far] = [await replica(), await replica(wire.url)];
         const all = listenerOf(far);
@@ -277,10 +371,66 @@ describe("the event bus", () => {
         await wire.close();
       }
     });
+  }
+
+  describe("on Postgres", () => replicates(postgresCarrier()));
+
+  describe("on NATS", () => {
+    const carrier = natsCarrier();
+    replicates(carrier);
+
+    it("reports a gap if messages of another replica are missing, also if it sends nothing more", async () => {
+      const to = await connected(carrier);
+      const all = listenerOf(to);
+      const message = (id: string) => JSON.stringify([["inbox", id]]);
+      await carrier.raw("another 0 ");
+      await carrier.raw(`another 1 ${message("first")}`);
+      await carrier.raw("another 1 ");
+      await eventually(() => all.ids.length === 1, "it arrives");
+      expect(all.gaps).to.equal(0);
+      await carrier.raw(`another 3 ${message("third")}`);
+      await eventually(() => all.ids.length === 2, "it arrives");
+      expect([all.gaps, gapsOf(to, "missed")]).to.deep.equal([1, 1]);
+      await carrier.raw("another 4 ");
+      await eventually(() => all.gaps === 2, "the probe shows that the fourth is missing");
+      expect(all.ids).to.deep.equal(["first", "third"]);
+    });
+
+    it("signs in at a server, by a password or a token", async () => {
+      const ways = [
+        [["--user", "ada", "--pass", "s3cr%t"], "ada:s3cr%25t"],
+        [["--auth", "t0ken"], "t0ken"],
+      ] as const;
+      for (const [words, user] of ways) {
+        const server = await NatsServer.start(carrier.program(), ...words);
+        try {
+          await connected(carrier, server.url.replace("//", `//${user}@`));
+          const stranger = new NatsChannel(natsServers(server.url)!, "steward.hints");
+          const failure = await stranger.open(nothing, nothing).catch((error: Error) => error.message);
+          expect(failure).to.match(/authorization/i);
+          await Promise.all(open.splice(0).map((events) => events.close()));
+        } finally {
+          await server.kill();
+        }
+      }
+    });
+
+    it("is named by one URL, or by those of a cluster", () => {
+      expect(natsServers("nats://a:4223, nats://b")).to.deep.equal({ servers: ["a:4223", "b:4222"] });
+      expect(natsServers("tls://ada:lovelace@a")).to.deep.equal({
+        servers: ["a:4222"],
+        user: "ada",
+        pass: "lovelace",
+        tls: {},
+      });
+      const invalid = ["", "a:4222", "http://a", "nats://", "nats://a,tls://b", "nats://a,nats://ada@b", "nats://a/b"];
+      for (const text of [...invalid, "nats://a?b", "nats://%zz@a", "nats://a,"])
+        expect(natsServers(text), text).to.equal(undefined);
+    });
   });
 });
 
-/** A proxy to Postgres that can fall silent without closing its connections. Later connections get through. */
+/** A proxy to a server that can fall silent without closing its connections. Later connections get through. */
 class Wire {
   private constructor(
     readonly url: string,

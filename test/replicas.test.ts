@@ -1,8 +1,12 @@
 import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
+import { type Unpacked, unpackOrSkip } from "./support/debian.js";
+import { deliver } from "./support/inbox.js";
+import { metric } from "./support/metrics.js";
+import { NatsServer, natsPackages } from "./support/nats.js";
 import { eventually, transports } from "./support/watchers.js";
-import { Client, type Person, world } from "./support/world.js";
+import { Client, type Person, startWorld, type World } from "./support/world.js";
 
 const names = Object.keys(transports) as Array<keyof typeof transports>;
 
@@ -15,13 +19,60 @@ async function streamsEnd(codes: object): Promise<void> {
   expect(codes).to.deep.equal(sessionEnded);
 }
 
-describe("two replicas on one database", () => {
-  const the = world();
-  let other: App;
-  before(async () => {
-    other = await startServer(the().database.url);
+/** What carries the hints between replicas: their settings, and what disconnects both of them. */
+interface Carrier {
+  settings: () => NodeJS.ProcessEnv;
+  cut: (w: World) => Promise<void>;
+}
+
+function postgresCarrier(): Carrier {
+  const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'steward events'`;
+  return {
+    settings: () => ({}),
+    cut: async (w) => {
+      expect((await w.app.services.database.pool.query(cut)).rowCount).to.equal(2);
+    },
+  };
+}
+
+function natsCarrier(): Carrier {
+  let program: Unpacked | undefined;
+  let server: NatsServer | undefined;
+  before(async function () {
+    program = await unpackOrSkip(this, natsPackages);
+    server = await NatsServer.start(program);
   });
-  after(() => other.close());
+  after(async () => {
+    await server?.kill();
+    program?.remove();
+  });
+  return {
+    settings: () => ({ STEWARD_EVENTS_URL: server!.url }),
+    cut: async (w) => {
+      await server!.kill();
+      await server!.start();
+      const listens = `select from pg_stat_activity where datname = current_database() and application_name = 'steward events'`;
+      expect((await w.app.services.database.pool.query(listens)).rowCount, "Postgres carries nothing").to.equal(0);
+    },
+  };
+}
+
+for (const [name, carried] of Object.entries({ Postgres: postgresCarrier, NATS: natsCarrier }))
+  describe(`two replicas on one database, whose hints ${name} carries`, () => replicas(carried()));
+
+function replicas(carrier: Carrier): void {
+  let started: World | undefined;
+  let other: App;
+  const the = () => started!;
+  before(async () => {
+    started = await startWorld(carrier.settings());
+    other = await startServer(the().database.url, carrier.settings());
+  });
+  after(async () => {
+    await other?.close();
+    await started?.close();
+  });
 
   const there = ({ token }: Pick<Person, "token">) => new Client(other.url, token);
 
@@ -43,13 +94,6 @@ describe("two replicas on one database", () => {
       "the session is rejected",
       1_000,
     );
-
-  /** Cuts the connections over which replicas notify each other of changes; both reconnect within moments. */
-  const cutTheBus = async () => {
-    const cut = `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and application_name = 'steward events'`;
-    expect((await the().app.services.database.pool.query(cut)).rowCount).to.equal(2);
-  };
 
   it("end a session on both when it is revoked on one, including its streams", async () => {
     const w = the();
@@ -92,9 +136,24 @@ describe("two replicas on one database", () => {
     const w = the();
     const [ada] = await w.users("ada");
     const codes = await streamsOf(ada!);
-    await cutTheBus();
+    await carrier.cut(w);
     await w.as(ada!).graphql("mutation { logout { __typename } }");
     await signedOut(ada!);
     await streamsEnd(codes);
   });
-});
+
+  it("deliver what arrives on one to the inbox that is watched on the other one", async () => {
+    const [ada] = await the().users("ada");
+    const watchers = await Promise.all(names.map((name) => transports[name](other.url, ada!.token)));
+    await deliver(the().app, ada!.id, ["one", "two", "three"]);
+    await eventually(() => watchers.every(({ items }) => items.length === 3), "all of it arrives", 2_000);
+    for (const watcher of watchers) watcher.close();
+  });
+
+  it("count the gaps of their messages", async () => {
+    await eventually(
+      async () => (await metric(other.url, "steward_event_gaps_total", "connected")) >= 2,
+      "it has reconnected",
+    );
+  });
+}

@@ -3,6 +3,7 @@ import { readProviders } from "../domain/external-auth/configuration.js";
 import { readSupportLinks, supportLinksRule } from "../domain/appearance/support-links.js";
 import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-keys.js";
 import { readToken, tokenRule } from "../domain/licenses/token.js";
+import { natsServers } from "../infrastructure/events/nats-url.js";
 import { keysRule, readKeys } from "../infrastructure/vault.js";
 import { isWebhookSecret, webhookSecretRule } from "../infrastructure/webhook-signatures.js";
 import { urlProblem } from "../domain/kernel/text.js";
@@ -77,6 +78,10 @@ const several = <Value>(name: string, rule: Rule<Value>, meaning: string): Setti
 });
 
 const hashers = String(Math.max(1, Math.floor(availableParallelism() / 2)));
+const natsUrl = readBy(
+  (given) => (natsServers(given) ? given : undefined),
+  "a URL such as nats://nats:4222 or tls://nats:4222, or a list of them separated by commas",
+);
 const someKeys = readBy(readKeys, keysRule);
 const someLicenseKeys = readBy(readLicenseKeys, licenseKeysRule);
 const aLicense = readBy((given) => (readToken(given) ? given : undefined), tokenRule);
@@ -107,6 +112,7 @@ export const settings = {
   databaseUrl:              optional("STEWARD_DATABASE_URL",                databaseUrl,               "Connection URL of Postgres 14 or newer. If unset, a built-in Postgres runs in the data directory.", { secret: true, or: "DATABASE_URL" }),
   databaseDirectUrl:        optional("STEWARD_DATABASE_DIRECT_URL",         databaseUrl,               "Connection URL of the same database that leads past poolers, for what needs a session of its own: migrations, backups, and messages of other replicas. Required behind a pooler in transaction mode.", { secret: true, defaultInWords: "STEWARD_DATABASE_URL" }),
   databasePool:             setting("STEWARD_DATABASE_POOL",                wholeNumber(2, 1000),      "20", "Maximum number of Postgres connections per server process."),
+  eventsUrl:                optional("STEWARD_EVENTS_URL",                  natsUrl,                   "URL of a NATS server, or a list of those of a cluster, that carries the messages between replicas. If unset, Postgres does.", { secret: true }),
 
   encryptionKeys:           optional("STEWARD_ENCRYPTION_KEYS",             someKeys,                  "Encryption keys for values in the database: a list of <key id>:<base64 of 32 bytes>. The first key encrypts, all keys decrypt.", { secret: true, file: "STEWARD_ENCRYPTION_KEYS_FILE", defaultInWords: "read from STEWARD_ENCRYPTION_KEYS_FILE" }),
   encryptionKeysFile:       optional("STEWARD_ENCRYPTION_KEYS_FILE",        text,                      "File with the encryption keys, separated by commas or line breaks. Created with a random key if it does not exist and nothing is encrypted yet.", { defaultInWords: "<STEWARD_DATA_DIR>/encryption.keys" }),

@@ -29,6 +29,7 @@ export class Metrics implements RequestObserver {
       counted("steward_graphql_operations_total", "GraphQL operations on all interfaces.", this.#operations),
       counted("steward_sign_ins_total", "Attempts to sign in.", signIns),
       counted("steward_rate_limit_rejections_total", "Uses that a rate limit rejected.", limits.rejections),
+      counted("steward_event_gaps_total", "Times that internal events may have been lost.", events.gaps),
       sqlStatements(database),
       connections(database),
       queues(database),

@@ -1,3 +1,5 @@
+import type { LabeledCounter } from "./labeled-counter.js";
+
 /** The topics of hints. A hint says that an object changed; subscribers read the tables, so a lost hint only delays. */
 export type Topic =
   | "auth"
@@ -21,6 +23,12 @@ export interface Subscription {
   close(): void;
 }
 
+/**
+ * Why hints may have been lost: this replica has connected, or has missed some of another one, or could not read them;
+ * another replica reports so; or this one had too many to send (`shed`), and reports it to the others.
+ */
+export type GapReason = "connected" | "missed" | "unreadable" | "reported" | "shed";
+
 export interface Events {
   /**
    * Sends hints to all replicas, to subscribers of this one before it returns. To be called after the commit, by
@@ -36,6 +44,9 @@ export interface Events {
 
   /** Number of open subscriptions. */
   readonly subscriptions: number;
+
+  /** How often hints were or may have been lost, by `GapReason`. */
+  readonly gaps: LabeledCounter<"reason">;
 
   /** Sends pending hints, for at most one second, and closes all subscriptions. */
   close(): Promise<void>;

@@ -1,11 +1,13 @@
 import type { Logger } from "pino";
-import type { Events, Hint, Subscription, Topic } from "../../domain/kernel/events.js";
+import { LabeledCounter } from "../../domain/kernel/labeled-counter.js";
+import type { Events, GapReason, Hint, Subscription, Topic } from "../../domain/kernel/events.js";
 
-/** Delivers hints within one process. Sufficient for a single replica; base class of `PostgresEvents`. */
+/** Delivers hints within one process. Sufficient for a single replica; base class of `ReplicatedEvents`. */
 export class InProcessEvents implements Events {
   /** Subscribers of one id by `keyOf`, and subscribers of all ids of a topic by the topic. */
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   readonly #log: Logger;
+  readonly gaps = new LabeledCounter("reason");
   #subscriptions = 0;
 
   constructor({ log }: { log: Logger }) {
@@ -36,8 +38,9 @@ export class InProcessEvents implements Events {
     this.#subscriptions = 0;
   }
 
-  /** Notifies every subscriber that hints may have been lost. */
-  protected publishGap(): void {
+  /** Notifies every subscriber that hints may have been lost, and counts the reason. */
+  protected publishGap(reason: GapReason): void {
+    this.gaps.add(reason);
     for (const subscribers of this.#subscribers.values()) this.#notify(subscribers, ({ onGap }) => onGap());
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
+import type { Channel } from "./replicated-events.js";
 import { SessionClient, sessionConfig } from "../database/session.js";
 
 /** Milliseconds. A connection that died silently is detected after the sum of both. */
@@ -8,8 +9,10 @@ const responseTimeout = 5_000;
 
 const closeTimeout = 1_000;
 
-/** A connection that listens on a channel and notifies it, ignoring its own notifications. Not reusable once lost. */
-export class PostgresChannel {
+/** A connection that listens on a channel and notifies it, ignoring its own notifications. */
+export class PostgresChannel implements Channel {
+  /** Below the limit of Postgres, 8,000 bytes. */
+  readonly payloadBytes = 7_000;
   readonly #client: Client;
   readonly #ended = new AbortController();
   #isListening = false;
@@ -35,7 +38,6 @@ export class PostgresChannel {
     return this.#isListening && !this.#ended.signal.aborted;
   }
 
-  /** Connects, and from then on calls `onPayload` for each notification from another connection. */
   async open(onPayload: (payload: string) => void): Promise<void> {
     await this.#client.connect();
     const { rows } = await this.#client.query<{ pid: number }>("select pg_backend_pid() as pid");
@@ -46,7 +48,6 @@ export class PostgresChannel {
     this.#isListening = true;
   }
 
-  /** Sends a payload of at most 7,999 bytes. Resolves when Postgres has accepted it. A failure ends the connection. */
   async notify(payload: string): Promise<void> {
     try {
       await this.#client.query({ name: "notify", text: "select pg_notify($1, $2)", values: [this.name, payload] });
@@ -56,7 +57,6 @@ export class PostgresChannel {
     }
   }
 
-  /** Probes the connection until `stop` is called; rejects when it is lost. Calls `onAlive` after each success. */
   async watch(onAlive: () => void): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
@@ -68,7 +68,6 @@ export class PostgresChannel {
     if (signal.reason instanceof Error) throw signal.reason;
   }
 
-  /** Lets `watch` resolve. */
   stop(): void {
     this.#end("stopped");
   }

@@ -1,0 +1,193 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { reasonOf } from "../database/availability.js";
+import type { Hint, Topic } from "../../domain/kernel/events.js";
+import { InProcessEvents } from "./in-process-events.js";
+
+const closingTimeout = 1_000;
+
+/** Milliseconds between attempts to connect: exponential back-off with jitter, at most 5 s. */
+const backOff = (failures: number) => Math.min(5_000, 100 * 2 ** failures) * (0.5 + Math.random() / 2);
+
+const atMost = (milliseconds: number, work: Promise<void> | undefined) =>
+  Promise.race([work, delay(milliseconds, undefined, { ref: false })]);
+
+/** A connection over which replicas send texts to each other. Not reusable once lost. */
+export interface Channel {
+  readonly isOpen: boolean;
+  /** Maximum size of a payload. */
+  readonly payloadBytes: number;
+  /**
+   * Connects, and from then on calls `onPayload` for each text that another replica sends, and `onGap` if it notices that
+   * some did not arrive.
+   */
+  open(onPayload: (payload: string) => void, onGap: () => void): Promise<void>;
+  /** Resolves when the server has accepted the text. A failure ends the connection. */
+  notify(payload: string): Promise<void>;
+  /** Probes the connection until `stop` is called; rejects when it is lost. Calls `onAlive` after each success. */
+  watch(onAlive: () => void): Promise<void>;
+  /** Lets `watch` resolve. */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Delivers hints to all replicas over a channel, which is opened and reopened in the background. While it is down, a
+ * replica receives only its own hints; after a reconnect it sends the queued hints and reports a gap to its subscribers.
+ */
+export class ReplicatedEvents extends InProcessEvents {
+  readonly #connect: () => Channel;
+  readonly #log: Logger;
+  readonly #outbox = new Outbox();
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  #channel: Channel | undefined;
+  #sending: Promise<void> | undefined;
+  /** Failed sessions since the last successful probe. */
+  #failures = 0;
+  /** Whether the loss of the connection has been logged. */
+  #isLost = false;
+
+  constructor(connect: () => Channel, log: Logger) {
+    super({ log });
+    this.#connect = connect;
+    this.#log = log;
+    this.#running = this.#stayConnected();
+  }
+
+  override publish(...hints: Hint[]): void {
+    super.publish(...hints);
+    if (this.#outbox.add(hints)) this.gaps.add("shed");
+    this.#send();
+  }
+
+  override async close(): Promise<void> {
+    await atMost(closingTimeout, this.#sending);
+    this.#closing.abort();
+    this.#channel?.stop();
+    await atMost(closingTimeout, this.#running);
+    await super.close();
+  }
+
+  async #stayConnected(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await this.#session();
+      } catch (error) {
+        const retryIn = backOff(this.#failures++);
+        this.#noteLoss(error);
+        await delay(retryIn, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  async #session(): Promise<void> {
+    const channel = (this.#channel = this.#connect());
+    try {
+      await channel.open(
+        (payload) => this.#receive(payload),
+        () => this.publishGap("missed"),
+      );
+      if (this.#closing.signal.aborted) return;
+      // Hints of other replicas that were sent while disconnected are lost.
+      this.publishGap("connected");
+      this.#send();
+      this.#noteReturn();
+      await channel.watch(() => (this.#failures = 0));
+    } finally {
+      await channel.close();
+    }
+  }
+
+  /** Logs only the first of consecutive failures. */
+  #noteLoss(error: unknown): void {
+    if (!this.#isLost)
+      this.#log.warn({ reason: reasonOf(error) }, "The connection for hints of other replicas is lost.");
+    this.#isLost = true;
+  }
+
+  #noteReturn(): void {
+    if (this.#isLost) this.#log.info("The connection for hints of other replicas is back.");
+    this.#isLost = false;
+  }
+
+  #receive(payload: string): void {
+    try {
+      for (const [topic, id] of JSON.parse(payload) as Entry[]) {
+        if (topic === everything) this.publishGap("reported");
+        else super.publish({ topic, id });
+      }
+    } catch (error) {
+      this.#log.warn({ err: error }, "A hint of another replica could not be read.");
+      this.publishGap("unreadable");
+    }
+  }
+
+  /** Sends with at most one statement in progress; hints published meanwhile are batched into the next. */
+  #send(): void {
+    if (this.#channel?.isOpen && !this.#outbox.isEmpty) this.#sending ??= this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#channel?.isOpen && !this.#outbox.isEmpty) {
+      const batch = this.#outbox.take(this.#channel.payloadBytes);
+      try {
+        await this.#channel.notify(toPayload(batch));
+      } catch {
+        // The session ends with this failure and reports it; the next one sends the batch again.
+        this.#outbox.putBack(batch);
+      }
+    }
+    this.#sending = undefined;
+  }
+}
+
+/** A hint as sent. The topic `*` reports a gap. */
+type Entry = readonly [topic: Topic | typeof everything, id: string];
+
+const everything = "*";
+const gap = JSON.stringify([everything, ""] satisfies Entry);
+
+const toPayload = (entries: string[]) => `[${entries.join()}]`;
+
+/** Deduplicated hints that wait to be sent. Beyond its capacity they are replaced by one gap. */
+class Outbox {
+  static readonly capacity = 10_000;
+  static readonly idLength = 128;
+  readonly #entries = new Set<string>();
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  /** Returns whether hints were replaced by a gap. */
+  add(hints: Hint[]): boolean {
+    return this.putBack(
+      hints.map(({ topic, id }) => (id.length > Outbox.idLength ? gap : JSON.stringify([topic, id]))),
+    );
+  }
+
+  putBack(entries: string[]): boolean {
+    for (const entry of entries) this.#entries.add(entry);
+    if (this.#entries.size > Outbox.capacity) {
+      this.#entries.clear();
+      this.#entries.add(gap);
+      return true;
+    }
+    return entries.includes(gap);
+  }
+
+  /** Removes and returns as many entries as fit into one payload. */
+  take(payloadBytes: number): string[] {
+    const batch: string[] = [];
+    let bytes = "[]".length;
+    for (const entry of this.#entries) {
+      bytes += Buffer.byteLength(entry) + ",".length;
+      if (bytes > payloadBytes) break;
+      this.#entries.delete(entry);
+      batch.push(entry);
+    }
+    return batch;
+  }
+}
