@@ -17,6 +17,12 @@ export interface Packages {
   readonly names: readonly string[];
 }
 
+/** Programs that end with this process at the latest. */
+const running = new Set<Running>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 const run = promisify(execFile);
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -46,11 +52,14 @@ export class Unpacked {
     const loader = folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
     const own = loader.find((path) => /\/ld-linux-[^/]*$/.test(path));
     if (!own) throw new Error(`The packages in ${this.directory} have no loader.`);
-    return spawn(own, ["--library-path", folders.join(":"), join(this.directory, program), ...words], {
+    const child = spawn(own, ["--library-path", folders.join(":"), join(this.directory, program), ...words], {
       ...account,
       cwd: this.directory,
       stdio: ["ignore", "pipe", "pipe"],
     });
+    running.add(child);
+    child.once("exit", () => running.delete(child));
+    return child;
   }
 
   remove(): void {
