@@ -1,7 +1,7 @@
 // How long a replica accepts an expired credential when it misses all hints.
 import { expect } from "chai";
 import type { Actor, UserActor } from "../src/domain/kernel/actor.js";
-import { LabeledCounter } from "../src/domain/kernel/labeled-counter.js";
+import { LabeledCounter } from "../src/runtime/labeled-counter.js";
 import type { Events } from "../src/domain/kernel/events.js";
 import { Credentials } from "../src/domain/tokens/credentials.js";
 import { Recent } from "../src/domain/tokens/recent.js";

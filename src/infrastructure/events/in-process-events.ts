@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { LabeledCounter } from "../../domain/kernel/labeled-counter.js";
+import { LabeledCounter } from "../../runtime/labeled-counter.js";
 import type { Events, GapReason, Hint, Subscription, Topic } from "../../domain/kernel/events.js";
 
 /** Delivers hints within one process. Sufficient for a single replica; base class of `ReplicatedEvents`. */
