@@ -2,10 +2,10 @@
 // and on those of another organization. The expectation is the permission table, written out here.
 import { expect } from "chai";
 import { isObjectType } from "graphql";
-import { newId } from "../src/domain/kernel/ids.js";
-import { newToken, type TokenKind } from "../src/domain/tokens/token-text.js";
 import { getSchema } from "../src/graphql/schema.js";
 import { areas } from "../src/rest/index.js";
+import { newToken, type TokenKind } from "./support/token-rows.js";
+import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";
 import {
   type Headers,

@@ -1,6 +1,6 @@
 // The logs of agents: what is stored, how it is read in pages, and how it is streamed.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { start, watch } from "./support/agents.js";
 import { Client, type Person, world } from "./support/world.js";
 

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { rotateEncryption } from "../src/domain/encryption/rotation.js";
 import { endAgentTokens } from "../src/domain/agents/agent-tokens.js";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { asServer, change, report, start, type Started, watch } from "./support/agents.js";
 import { Client, type Person, world } from "./support/world.js";
 

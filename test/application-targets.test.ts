@@ -1,7 +1,7 @@
 // What a proxy learns before it lets a user into an application.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
+import { newToken } from "./support/token-rows.js";
+import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 

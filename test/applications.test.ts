@@ -2,11 +2,10 @@
 import { hkdfSync } from "node:crypto";
 import { expect } from "chai";
 import { decodeProtectedHeader, jwtDecrypt } from "jose";
-import type { App } from "../src/app.js";
 import { appConnectSecrets } from "../src/domain/encryption/columns.js";
 import type { Sealed } from "../src/infrastructure/vault.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
-import { logged, startServer } from "./support/app.js";
+import { newToken } from "./support/token-rows.js";
+import { type App, logged, startServer } from "./support/app.js";
 import { browse } from "./support/browse.js";
 import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
 import { eventually } from "./support/watchers.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";
 import { checkPermissions } from "../src/domain/auth-checks/auth-checks.js";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";
 import { type Person, world } from "./support/world.js";
 

@@ -1,6 +1,6 @@
 // Pages of the connection log take few rows, however many there are.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { logPath } from "./support/connections.js";
 import { type Person, world } from "./support/world.js";
 

@@ -1,7 +1,6 @@
 import { expect } from "chai";
-import { connectionLogPurge } from "../src/domain/connection-logs/connection-logs.js";
-import { newId } from "../src/domain/kernel/ids.js";
-import { machineHint } from "../src/domain/tokens/machines.js";
+import { runJob } from "./support/background.js";
+import { newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { connect, disconnect, logged, minutesAgo, refused, reported, visit } from "./support/connections.js";
 import { trusting, Vendor } from "./support/licensing.js";
@@ -490,7 +489,7 @@ describe("the token of an agent", () => {
     const deleted = await w.workspace(w.owner);
     for (const { agent } of [ended, deleted]) expect(await status(agent)).to.equal(200);
     await pool.query("update workspace_agents set token_ended_at = now() where id = $1", [ended.agent.id]);
-    w.app.services.events.publish(machineHint(ended.agent.id));
+    w.app.services.events.publish({ topic: "auth", id: `m:${ended.agent.id}` });
     await pool.query("update workspaces set deleted_at = now() where id = $1", [deleted.id]);
     const deadline = Date.now() + 500;
     while ((await status(ended.agent)) !== 401) expect(Date.now()).to.be.below(deadline);
@@ -518,7 +517,10 @@ describe("old connections", () => {
     await insert(7, "6 days");
     const { services } = w.app;
     const run = (connectionLogRetention: number) =>
-      connectionLogPurge.run({ ...services, config: { ...services.config, connectionLogRetention } });
+      runJob(
+        { services: { ...services, config: { ...services.config, connectionLogRetention } } },
+        "connectionLogPurge",
+      );
     const left = async () => (await pool.query("select count(*)::int as n from connection_logs")).rows[0].n as number;
     await run(0);
     expect(await left()).to.equal(20_507);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { logged as serverLog } from "./support/app.js";
 import { logged, logPath } from "./support/connections.js";
 import { Random } from "./support/random.js";

@@ -1,8 +1,8 @@
 // The rule of dominance: callers may change only accounts all of whose roles they may grant.
 import { expect } from "chai";
 import { Client as Connection } from "pg";
-import { newId, randomText } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
+import { newToken } from "./support/token-rows.js";
+import { newId, randomText } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { goodPassword } from "./support/accounts.js";
 import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "./support/holders.js";

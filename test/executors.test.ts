@@ -2,12 +2,12 @@
 import { expect } from "chai";
 import { Kind, OperationTypeNode } from "graphql";
 import { Context } from "../src/domain/kernel/context.js";
-import { newId } from "../src/domain/kernel/ids.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 import type { Variables } from "../src/graphql/engine/variables.js";
 import { getSchema } from "../src/graphql/schema.js";
 import { storedOperations, type StoredOperation } from "../src/graphql/engine/stored-operations.js";
 import { areas } from "../src/rest/index.js";
+import { newId } from "./support/ids.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
 import { connect, reported } from "./support/connections.js";
 import { makeClient, makeCode, redeem, redirectUri } from "./support/oauth2-tokens.js";

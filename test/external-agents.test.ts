@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { renewAgents } from "../src/domain/agents/create-agents.js";
 import { endAgentTokens } from "../src/domain/agents/agent-tokens.js";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { asServer, change, start, type Started } from "./support/agents.js";
 import { eventually } from "./support/watchers.js";
 import { Client, type Person, world } from "./support/world.js";

@@ -3,9 +3,8 @@ import { request, type ServerResponse } from "node:http";
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import type { App } from "../src/app.js";
-import { revocationJob } from "../src/domain/external-auth/unlinking.js";
-import { logged, startServer } from "./support/app.js";
+import { runJob } from "./support/background.js";
+import { type App, logged, startServer } from "./support/app.js";
 import { expire, externalAuth, ExternalService, link, type Reply } from "./support/external-services.js";
 import { eventually } from "./support/watchers.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
@@ -347,12 +346,12 @@ describe("tokens of linked accounts", () => {
     const remove = () => w.as(w.owner).graphql(`mutation { deleteUser(input: { user: "${ada.id}" }) { user { id } } }`);
     const left = () => sql(`select revoke_attempts from external_auth_links where ${mine()}`);
     const makeDue = () => sql(`update external_auth_links set revoke_at = now() - interval '1 s' where ${mine()}`);
-    const run = () => revocationJob.run(w.app.services);
+    const run = () => runJob(w.app, "revocationJob");
 
     it("are revoked in the background", async () => {
       await hers.get(`${one}/device`);
       await remove();
-      await Promise.all([run(), revocationJob.run(other.services)]);
+      await Promise.all([run(), runJob(other, "revocationJob")]);
       expect(lab.to("/revoke")).to.have.length(1);
       expect(await left()).to.deep.equal([]);
       expect(await sql(`select from external_auth_devices where ${mine()}`)).to.deep.equal([]);

@@ -1,8 +1,7 @@
 // A failed response means that nothing was stored. The connection to Postgres is cut before each statement of a
 // mutation in turn, including those of its payload and the commit.
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { type CutOff, cutOff } from "./support/cut-off.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";

@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
 import { WebSocket } from "ws";
-import type { App } from "../src/app.js";
 import { type Cluster, startCluster } from "../src/infrastructure/embedded-postgres/index.js";
-import { logged, loggedFromInfo, ownerPassword, startServer } from "./support/app.js";
+import { type App, logged, loggedFromInfo, ownerPassword, startServer } from "./support/app.js";
 import { eventually, transports } from "./support/watchers.js";
 import { type Answer, Client, world } from "./support/world.js";
 

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { serverAudits } from "graphql-http";
 import { getIntrospectionQuery } from "graphql";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { browse } from "./support/browse.js";
 import { Client, world } from "./support/world.js";

@@ -1,6 +1,6 @@
 // The number of members, which is stored with each group.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { GraphqlFailure, world } from "./support/world.js";
 
 describe("the member count of a group", () => {

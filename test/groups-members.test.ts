@@ -1,6 +1,6 @@
 // Members of groups: additions and removals, what plain members see, paging and search.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { type Answer, world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";

@@ -1,7 +1,6 @@
 // Connections to Postgres on which nothing arrives any more, although they are open: a lost route, a dead firewall.
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { type CutOff, cutOff } from "./support/cut-off.js";
 import { eventually } from "./support/watchers.js";
 import { Client, world } from "./support/world.js";

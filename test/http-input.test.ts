@@ -1,6 +1,6 @@
 // Request bodies and query strings on REST routes, and how invalid ones are reported.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { type Answer, world } from "./support/world.js";
 

@@ -1,7 +1,7 @@
 // What every HTTP request passes: routing, credentials, headers, and the health endpoints.
 import { expect } from "chai";
 import { csrfTokenOf } from "../src/http/csrf.js";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { Client, world } from "./support/world.js";

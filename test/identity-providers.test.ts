@@ -2,8 +2,7 @@
 import { expect } from "chai";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { App } from "../src/app.js";
-import { logged, startServer } from "./support/app.js";
+import { type App, logged, startServer } from "./support/app.js";
 import { client } from "./support/providers.js";
 import { Client, world } from "./support/world.js";
 

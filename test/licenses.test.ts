@@ -1,6 +1,6 @@
 // Licenses on servers that enforce none, and how they are verified and applied on servers that do.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { goodClaims, madeUp, now, second, trusting, Vendor } from "./support/licensing.js";
 import { type Person, type World, world } from "./support/world.js";
 

@@ -2,8 +2,8 @@
 import { expect } from "chai";
 import type { UserActor } from "../src/domain/kernel/actor.js";
 import { mayOn, type OrganizationRole, type SiteRole, type Target } from "../src/domain/authorization/authorization.js";
-import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
+import { newToken } from "./support/token-rows.js";
+import { newId } from "./support/ids.js";
 import { userActor } from "./support/actors.js";
 import { type Holder, holders, inTurns, populate } from "./support/holders.js";
 import { insert } from "./support/stage.js";

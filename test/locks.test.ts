@@ -1,6 +1,6 @@
 // Which rows a request locks: none before its caller is authorized, so that forbidden requests delay no one else.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";
 import { enter } from "./support/stage.js";
 import { locksOf } from "./support/statements.js";

@@ -1,9 +1,8 @@
 import argon2 from "argon2";
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { loginAddressPurge } from "../src/domain/sign-in/login-failures.js";
+import { runJob } from "./support/background.js";
 import { countHashes } from "./support/accounts.js";
-import { ownerPassword, startServer } from "./support/app.js";
+import { type App, ownerPassword, startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, userPassword, world } from "./support/world.js";
 
@@ -255,7 +254,7 @@ describe("login", () => {
     const age = "update login_addresses set last_used_at = now() - $2::interval where user_id = $1 returning address";
     expect(await sql(age, ada!.id, "91 days")).to.have.length(1);
     expect(await sql(age, bob!.id, "89 days")).to.have.length(1);
-    await loginAddressPurge.run(the().app.services);
+    await runJob(the().app, "loginAddressPurge");
     const left = await sql("select user_id from login_addresses where user_id = any($1)", [ada!.id, bob!.id]);
     expect(left).to.deep.equal([{ user_id: bob!.id }]);
   });

@@ -5,7 +5,7 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { freePort } from "../src/runtime/ports.js";
+import { freePort } from "./support/ports.js";
 import { encryptionKeys, ownerPassword } from "./support/app.js";
 import { createDatabase } from "./support/cluster.js";
 import { eventually } from "./support/watchers.js";

@@ -102,7 +102,7 @@ describe("every notification", () => {
     await graphql("updateTemplate", { templateId: id, dormantAfterSeconds: 3600, deleteAfterSeconds: 86_400 });
     const { workspace } = await runningBox(w, ada!, id);
     await query("update workspaces set last_used_at = now() - interval '2 hours' where id = $1", workspace.id);
-    await runSchedule(w, "make");
+    await runSchedule(w.app, "make");
     const { dormantAt } = await readBox(w, ada!, workspace.id);
     const deletingAt = new Date(Date.parse(dormantAt) + 86_400_000).toISOString();
     return { workspace, deletingAt: `${deletingAt.slice(0, 10)} at ${deletingAt.slice(11, 16)} UTC` };
@@ -142,7 +142,7 @@ describe("every notification", () => {
       resources: resources.map((each) => ({ ...each, metadata: [{ key: "comment", value: comment }] })),
       presets: [{ name: "big", prebuilds: { instances: 2 } }],
     });
-    await prebuild(w);
+    await prebuild(w.app);
     let taken = 0;
     /** Builds the next workspace, rendered for its owner. Returns the token of its agent. */
     const build = async (ownerName: string): Promise<string> => {
@@ -183,7 +183,7 @@ describe("every notification", () => {
     "Workspace Autobuild Failed": async () => {
       const { workspace } = await runningBox(w, ada!, (await template()).id);
       await query("update workspaces set deadline = now() - interval '1 minute' where id = $1", workspace.id);
-      await runSchedule(w, "stop");
+      await runSchedule(w.app, "stop");
       await endBuild(w, (await readBox(w, ada!, workspace.id)).latestBuild.id, "failed", {}, "The disk is full.");
       return {
         to: ada!,
@@ -369,7 +369,7 @@ describe("every notification", () => {
       const { id, name: templateName } = await template();
       for (const outcome of ["failed", "failed", "succeeded"] as const)
         await endBuild(w, (await createBox(w, ada!, id)).workspaceBuild.id, outcome);
-      await reportWeek(w);
+      await reportWeek(w.app);
       const { body } = await w
         .as(tina!)
         .get(`${inbox}?templates=${idOf("Report: Workspace Builds Failed")}&targets=${id}`);
@@ -407,7 +407,7 @@ describe("every notification", () => {
     "Prebuild Failure Limit Reached": async () => {
       const { id, name: templateName } = await template({ presets: [{ name: "big", prebuilds: { instances: 1 } }] });
       for (let failures = 0; failures < 3; failures++) {
-        await prebuild(w);
+        await prebuild(w.app);
         const { rows } = await query(
           "select latest_build_id as id from workspaces where template_id = $1 and latest_status = 'pending' and latest_transition = 'start'",
           id,

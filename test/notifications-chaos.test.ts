@@ -1,9 +1,8 @@
 import { expect } from "chai";
 import { Client } from "pg";
-import type { App } from "../src/app.js";
 import type { Events } from "../src/domain/kernel/events.js";
 import { customTemplate, testTemplate } from "../src/domain/notifications/templates/custom-templates.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { Mailbox } from "./support/mailbox.js";
 import { Receiver } from "./support/webhooks.js";

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { Mailbox } from "./support/mailbox.js";
 import { Receiver } from "./support/webhooks.js";
 import { eventually } from "./support/watchers.js";

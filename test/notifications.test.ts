@@ -1,11 +1,10 @@
 import { expect } from "chai";
-import { Context } from "../src/domain/kernel/context.js";
-import { systemActor } from "../src/domain/kernel/actor.js";
 import type { DomainError } from "../src/domain/kernel/errors.js";
-import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
 import { sendCustomNotification } from "../src/domain/notifications/custom-notifications.js";
-import { idempotencyKeyPurge } from "../src/domain/notifications/idempotency-keys.js";
+import { systemContext } from "./support/app.js";
+import { runJob } from "./support/background.js";
+import { newToken } from "./support/token-rows.js";
+import { newId } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { deliver, fill } from "./support/inbox.js";
 import { eventually } from "./support/watchers.js";
@@ -126,7 +125,7 @@ describe("notifications", () => {
       const age = "update idempotency_keys set created_at = created_at - $2::interval where user_id = $1 and key = $3";
       await pool.query(age, [ada!.id, "24 hours", "old"]);
       await pool.query(age, [ada!.id, "23 hours", "recent"]);
-      await idempotencyKeyPurge.run(w.app.services);
+      await runJob(w.app, "idempotencyKeyPurge");
       const { rows } = await pool.query("select key from idempotency_keys where user_id = $1", [ada!.id]);
       expect(rows).to.deep.equal([{ key: "recent" }]);
     });
@@ -186,7 +185,7 @@ describe("notifications", () => {
         [id, secretHash],
       );
       expect((await w.as({ token: text }).post(custom, beep)).status).to.equal(401);
-      const ctx = new Context(w.app.services, systemActor, { id: newId() }, () => new AbortController());
+      const ctx = systemContext(w.app);
       const refused = await ctx
         .transactional(() => sendCustomNotification(ctx, {}))
         .catch((error: DomainError) => error.code);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { appsPath, insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
 import { type Answer, type Person, type World, world } from "./support/world.js";
 

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { describedScopes } from "../src/domain/oauth2/requested-scopes.js";
 import { scopeCatalog } from "../src/domain/authorization/authorization.js";
-import { hashSecret, newToken } from "../src/domain/tokens/token-text.js";
+import { hashSecret, newToken } from "./support/token-rows.js";
 import { startServer } from "./support/app.js";
 import { authorizePath, challenge, deviceCode, deviceGrant, oauthApp, selfRegistered } from "./support/oauth2.js";
 import { insertGrant } from "./support/oauth2-rows.js";

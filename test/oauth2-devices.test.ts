@@ -1,8 +1,6 @@
 // Device authorization (RFC 8628), revocation (RFC 7009), introspection (RFC 7662), limits, and background jobs.
 import { expect } from "chai";
-import { deviceCodePurge } from "../src/domain/oauth2/device-codes.js";
-import { grantPurge } from "../src/domain/oauth2/grants.js";
-import { codePurge, refreshTokenPurge } from "../src/domain/oauth2/tokens.js";
+import { runJob } from "./support/background.js";
 import { startServer } from "./support/app.js";
 import { inMs } from "./support/oauth2-rows.js";
 import {
@@ -297,7 +295,6 @@ describe("OAuth2 tokens and devices", () => {
   });
 
   it("are deleted by background jobs when nothing can be detected with them any more", async () => {
-    const { services } = w.app;
     const held = await tokens();
     const { refresh_token: live } = (await refresh(w, client, held.refresh_token)).body;
     const ended = await tokens();
@@ -308,7 +305,8 @@ describe("OAuth2 tokens and devices", () => {
     const ancient = await makeCode(w, client, ada, { expires: inMs(-8 * 86_400_000) });
     const device = (await sendForm(w, "device_authorization", credentials(client))).body.device_code;
     await sql("update oauth2_device_codes set expires_at = now() - interval '2 hours' where id = $1", idOf(device));
-    for (const job of [codePurge, deviceCodePurge, refreshTokenPurge, grantPurge]) await job.run(services);
+    for (const job of ["codePurge", "deviceCodePurge", "refreshTokenPurge", "grantPurge"] as const)
+      await runJob(w.app, job);
     const exists = async (table: string, id: string) =>
       (await sql(`select from ${table} where id = $1`, id)).length === 1;
     expect(await exists("oauth2_codes", idOf(used.code))).to.equal(true);

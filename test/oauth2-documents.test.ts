@@ -8,8 +8,7 @@ import { DomainError } from "../src/domain/kernel/errors.js";
 import type { ClientRow } from "../src/domain/oauth2/clients.js";
 import { findClient } from "../src/domain/oauth2/client-documents.js";
 import { userActor } from "./support/actors.js";
-import { type App } from "../src/app.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { world } from "./support/world.js";
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;

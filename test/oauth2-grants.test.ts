@@ -1,8 +1,7 @@
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
 import { basic, sendForm } from "./support/oauth2-tokens.js";
 import { eventually, transports } from "./support/watchers.js";

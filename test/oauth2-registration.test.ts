@@ -1,7 +1,7 @@
 // Applications that register themselves, and manage their registration (RFC 7591, RFC 7592).
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
-import { unusedClientPurge } from "../src/domain/oauth2/clients.js";
+import { runJob } from "./support/background.js";
+import { newId } from "./support/ids.js";
 import { makeAccess, makeApp, makeGrant } from "./support/oauth2-access.js";
 import { type Answer, type World, world } from "./support/world.js";
 
@@ -417,7 +417,7 @@ describe("registration of OAuth2 clients", () => {
       await make(`created_at = ${days(400)}, last_used_at = ${days(181)}`),
       await make(`created_at = ${days(400)}, last_used_at = ${days(400)}`, "dynamic", `revoked_at = ${days(181)}`),
     ];
-    await unusedClientPurge.run(w.app.services);
+    await runJob(w.app, "unusedClientPurge");
     const { rows } = await pool().query("select id from oauth2_clients where id = any($1::uuid[])", [
       [...kept, ...deleted],
     ]);

@@ -1,7 +1,6 @@
 // Races for codes, refresh tokens and device codes, and what failed transactions leave of them.
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { countWaiting } from "./support/locks.js";
 import {
   approveDevice,

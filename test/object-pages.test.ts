@@ -1,6 +1,6 @@
 // The pages of objects, to which notifications link.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { echo, makeTemplate } from "./support/templates.js";
 import { type Person, world } from "./support/world.js";
 

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { connect, report } from "./support/connections.js";
 import { spawnStart } from "./support/process.js";
 import { eventually } from "./support/watchers.js";

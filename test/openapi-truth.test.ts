@@ -1,6 +1,6 @@
 // Holds the OpenAPI description against the server: its examples, required fields, and limits, and real responses.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { contract, validationsOf } from "./contract/contract.js";
 import { examples } from "./contract/examples.js";
 import { scimExamples } from "./contract/scim-examples.js";

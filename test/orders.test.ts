@@ -1,6 +1,6 @@
 // Lists in each order that they offer.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { onEveryConnection, readsOf } from "./support/reads.js";
 import { type Client, GraphqlFailure, type Person, world } from "./support/world.js";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { covers, type Permission, scopeCatalog } from "../src/domain/authorization/authorization.js";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { enter, type Part, type Stage } from "./support/stage.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
 

@@ -1,6 +1,6 @@
 // A row that the caller may not read is no place in a list: its id behaves as if no row had it.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { connect, minutesAgo, reported } from "./support/connections.js";
 import { type Client, type Person, world } from "./support/world.js";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { reconcilePrebuilds } from "../src/domain/prebuilds/reconciliation.js";
 import type { JobOutcome } from "../src/domain/provisioners/provisioner-jobs.js";
+import { prebuild } from "./support/background.js";
 import { endBuild } from "./support/builds.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
 import { type Anything, type Person, type World, world } from "./support/world.js";
@@ -136,7 +136,7 @@ describe("prebuilt workspaces", () => {
         [template],
       )
     ).rows;
-  const reconcile = () => reconcilePrebuilds(the().app.services);
+  const reconcile = () => prebuild(the().app);
   const summary = async (template: string) =>
     (await workspacesOf(template)).map(({ transition, status }) => `${transition} ${status}`);
   const finishAll = async (template: string, outcome: JobOutcome = "succeeded") => {

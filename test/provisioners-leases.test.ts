@@ -1,6 +1,6 @@
 // Leases of provisioner jobs: who holds a job, what its daemon may report, and how it ends without one.
 import { expect } from "chai";
-import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/overdue-jobs.js";
+import { runJob } from "./support/background.js";
 import {
   type Assigned,
   carryOut,
@@ -51,8 +51,8 @@ describe("leases of provisioner jobs", () => {
         job,
       });
   const reap = async () => {
-    await unacceptedJobs.run(w().app.services);
-    await jobReaper.run(w().app.services);
+    await runJob(w().app, "unacceptedJobs");
+    await runJob(w().app, "jobReaper");
   };
 
   before(async () => {

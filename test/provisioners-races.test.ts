@@ -2,9 +2,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/overdue-jobs.js";
-import { startServer } from "./support/app.js";
+import { runJob } from "./support/background.js";
+import { type App, startServer } from "./support/app.js";
 import {
   type Assigned,
   carryOut,
@@ -95,7 +94,7 @@ describe("provisioner jobs of two replicas", () => {
         w()
           .as(w().owner)
           .graphql(`mutation($id: String!) { cancelProvisionerJob(input: { job: $id }) { __typename } }`, { id }),
-        jobReaper.run(replica.services),
+        runJob(replica, "jobReaper"),
       ]);
       const { rows } = await sql(
         "select diff->'status'->>'new' as status from audit_events where resource_id = $1 and action = 'update'",
@@ -127,8 +126,8 @@ describe("provisioner jobs of two replicas", () => {
     }
     // As after the time limits: 15 seconds without acceptance, 5 minutes without a report.
     await sql("update provisioner_jobs set lease_expires_at = now() where completed_at is null");
-    const reapers = [w().app, replica].flatMap(({ services }) =>
-      [unacceptedJobs, jobReaper].map((job) => job.run(services)),
+    const reapers = [w().app, replica].flatMap((each) =>
+      (["unacceptedJobs", "jobReaper"] as const).map((job) => runJob(each, job)),
     );
     await Promise.all(reapers);
     const daemon = (await serve(replica, { key })).work(4);
@@ -146,7 +145,7 @@ describe("provisioner jobs of two replicas", () => {
     await queueImport(w());
     const job = await first.work().job();
     await sql("update provisioner_jobs set lease_expires_at = now()");
-    await unacceptedJobs.run(replica.services);
+    await runJob(replica, "unacceptedJobs");
     const other = await second.work().job();
     expect(other.jobId).to.equal(job.jobId);
     const lost = await first.call("acceptProvisionerJob", job).catch((error: Refused) => error);

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { newKey, queueImport, queueImports, serve } from "./support/provisioners.js";
 import { world } from "./support/world.js";
 

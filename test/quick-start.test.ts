@@ -6,7 +6,7 @@ import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { freePort } from "../src/runtime/ports.js";
+import { freePort } from "./support/ports.js";
 
 /** The blocks of a document, with the heading that each is below. */
 function blocksOf(path: string): Array<{ heading: string; block: string }> {

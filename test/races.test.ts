@@ -1,7 +1,7 @@
 // Changes that race the deletion of their object: each succeeds before the deletion or fails as the caller's error, and
 // never as an internal one.
 import { expect } from "chai";
-import { newToken } from "../src/domain/tokens/token-text.js";
+import { newToken } from "./support/token-rows.js";
 import { logged } from "./support/app.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
 

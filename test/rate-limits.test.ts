@@ -2,12 +2,12 @@
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import type { App } from "../src/app.js";
 import { LocalCounters } from "../src/domain/rate-limits/local.js";
-import { rateCounterPurge, SharedCounters } from "../src/domain/rate-limits/shared.js";
+import { SharedCounters } from "../src/domain/rate-limits/shared.js";
 import { quotaOf, roomIn } from "../src/domain/rate-limits/window.js";
 import { networkOf } from "../src/domain/rate-limits/rate-limits.js";
-import { ownerPassword, startServer } from "./support/app.js";
+import { runJob } from "./support/background.js";
+import { type App, ownerPassword, startServer } from "./support/app.js";
 import { at } from "./support/clock.js";
 import { raw } from "./support/raw.js";
 import { type Answer, Client, userPassword, world } from "./support/world.js";
@@ -122,7 +122,7 @@ describe("shared counters", () => {
     await counters.take("old");
     await database().pool.query("update rate_counters set expires_at = now()");
     await counters.take("new");
-    await rateCounterPurge.run(the().app.services);
+    await runJob(the().app, "rateCounterPurge");
     const { rows } = await database().pool.query("select count(*)::int as count from rate_counters");
     expect(rows).to.deep.equal([{ count: 1 }]);
   });

@@ -1,10 +1,5 @@
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { startServer } from "./support/app.js";
-import { type Unpacked, unpackOrSkip } from "./support/debian.js";
-import { deliver } from "./support/inbox.js";
-import { metric } from "./support/metrics.js";
-import { NatsServer, natsPackages } from "./support/nats.js";
+import { type App, startServer } from "./support/app.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
 

@@ -1,7 +1,6 @@
 // Resuming an inbox after its database was restored from an older backup.
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { ownerPassword, startServer } from "./support/app.js";
+import { type App, ownerPassword, startServer } from "./support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { deliver } from "./support/inbox.js";
 import { eventually, transports, type Watcher } from "./support/watchers.js";

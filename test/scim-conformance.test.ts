@@ -1,6 +1,6 @@
 // SCIM resources that are generated from the schemas alone, as conformance checkers make them.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { type ScimClient, scimClient } from "./support/scim.js";
 import { world } from "./support/world.js";
 

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";
 import { world } from "./support/world.js";
 

@@ -1,7 +1,7 @@
 // SCIM 2.0: what the specification of the area accepts, in both dialects.
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
-import { userCountJob } from "../src/domain/users/user-count.js";
+import { runJob } from "./support/background.js";
+import { newId } from "./support/ids.js";
 import { contract, responseValidator } from "./contract/contract.js";
 import { countWaiting } from "./support/locks.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";
@@ -623,8 +623,8 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect(await count()).to.equal(before + 22);
     await w().as(w().owner).graphql(`mutation { deleteUser(input: { user: "${gone!.id}" }) { __typename } }`);
     expect(await count()).to.equal(before + 21);
-    await Promise.all([userCountJob.run(services), userCountJob.run(services), create()]);
-    await userCountJob.run(services);
+    await Promise.all([runJob(w().app, "userCountJob"), runJob(w().app, "userCountJob"), create()]);
+    await runJob(w().app, "userCountJob");
     expect((await services.database.pool.query("select from user_counts")).rows).to.have.length(1);
     expect(await count()).to.equal(before + 22);
     expect(await count()).to.equal((await all()) - hidden);

@@ -1,9 +1,9 @@
 // What keys with narrow scopes can reach: only what their scopes name, in payloads and nested objects too.
 import { expect } from "chai";
 import { scopeCatalog } from "../src/domain/authorization/authorization.js";
-import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
 import { areas } from "../src/rest/index.js";
+import { newToken } from "./support/token-rows.js";
+import { newId } from "./support/ids.js";
 import { goodPassword } from "./support/accounts.js";
 import { type Client, GraphqlFailure, type Person, world } from "./support/world.js";
 

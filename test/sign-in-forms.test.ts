@@ -1,7 +1,6 @@
 // How pages handle forms and cookies, from any sender.
 import { expect } from "chai";
-import type { App } from "../src/app.js";
-import { startServer } from "./support/app.js";
+import { type App, startServer } from "./support/app.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { Client, startWorld, userPassword, type World } from "./support/world.js";
 

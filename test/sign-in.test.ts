@@ -1,10 +1,8 @@
 // Signing in, signing out, and converting to a provider, as users do it in a browser.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import type { App } from "../src/app.js";
-import { conversionPurge } from "../src/domain/sign-in/conversions.js";
-import { signInPurge } from "../src/domain/sign-in/provider-sign-in.js";
-import { startServer } from "./support/app.js";
+import { runJob } from "./support/background.js";
+import { type App, startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";
 import { Client, type Person, startWorld, userPassword, type World } from "./support/world.js";
@@ -465,8 +463,8 @@ describe("sign-in pages", () => {
     await sql("update login_conversions set expires_at = now() - interval '1 s' where user_id = $1", ada!.id);
     const inserted = `insert into spent_sign_ins values (sha256($1), now() + $2::interval)`;
     await Promise.all([sql(inserted, "over", "-1 s"), sql(inserted, "not yet", "1 minute")]);
-    await signInPurge.run(w.app.services);
-    await conversionPurge.run(w.app.services);
+    await runJob(w.app, "signInPurge");
+    await runJob(w.app, "conversionPurge");
     const left = await sql("select user_id from login_conversions where user_id = any($1)", [ada!.id, bob!.id]);
     expect(left).to.deep.equal([{ user_id: bob!.id }]);
     const spent = "select from spent_sign_ins where state_hash = sha256($1)";

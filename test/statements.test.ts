@@ -12,9 +12,9 @@ import {
   isObjectType,
   isRequiredArgument,
 } from "graphql";
-import { newId } from "../src/domain/kernel/ids.js";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
+import { newId } from "./support/ids.js";
 import { start } from "./support/agents.js";
 import { connect, disconnect, reported } from "./support/connections.js";
 import { externalAuth, providerAt } from "./support/external-services.js";

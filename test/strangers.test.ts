@@ -4,9 +4,9 @@
 import { expect } from "chai";
 import { getIntrospectionQuery } from "graphql";
 import { WebSocket } from "ws";
-import { freePort } from "../src/runtime/ports.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
+import { freePort } from "./support/ports.js";
 
 /** The part of the known work, about 60 ms, that one request may cost: about 20 ms. */
 const part = 1 / 3;

@@ -1,6 +1,6 @@
 // Tasks at every step of their life, while the server, the daemon or the program of the task is killed.
 import { expect } from "chai";
-import { jobReaper } from "../src/domain/provisioners/overdue-jobs.js";
+import { runJob } from "./support/background.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { type Assigned, type Daemon, newKey, serve } from "./support/provisioners.js";
@@ -243,7 +243,7 @@ describe("tasks at every step of their life", () => {
     const at = await stage();
     daemon.close();
     await sql("update provisioner_jobs set lease_expires_at = now() where status in ('pending', 'running')");
-    await jobReaper.run(the().app.services);
+    await runJob(the().app, "jobReaper");
     round++;
     await join();
     at.queued.program.status = "stable";

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { TaskStage } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";

@@ -1,6 +1,6 @@
 // Tasks and their workspaces: what is done to one concerns the other.
 import { expect } from "chai";
-import { workspaceJobs } from "../src/domain/workspaces/workspace-jobs.js";
+import { runSchedule } from "./support/background.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { remove, start, stop } from "./support/builds.js";
 import { TaskStage } from "./support/tasks.js";
@@ -62,8 +62,7 @@ describe("tasks and their workspaces", () => {
       "update workspaces set deadline = now() - interval '1 minute', autobuild_after = null where id = $1",
       task.workspace_id.uuid,
     );
-    const job = workspaceJobs.find(({ name }) => name.startsWith("stop workspaces"))!;
-    await Promise.all([job.run(the().app.services), job.run(the().app.services)]);
+    await Promise.all([runSchedule(the().app, "stop"), runSchedule(the().app, "stop")]);
     await stage.carryOut();
     expect(await read(task.id)).to.include({ status: "paused", workspace_build_number: 2 });
     const [build] = await query(

@@ -1,3 +1,4 @@
+// Looks inside: pure functions, whose texts of every kind would take a request each.
 import { expect } from "chai";
 import {
   displayNameProblem,
@@ -9,6 +10,7 @@ import {
   urlProblem,
   utcMoment,
 } from "../src/domain/kernel/text.js";
+import { randomText } from "../src/domain/kernel/ids.js";
 import { groupNameProblem } from "../src/domain/groups/groups.js";
 import { emailProblem, realNameProblem } from "../src/domain/users/names.js";
 
@@ -171,5 +173,15 @@ describe("text rules", () => {
       "2026-01-01T00:00:00Z\n",
     ])
       expect(utcMoment(text), text).to.equal(undefined);
+  });
+});
+
+describe("random text", () => {
+  it("is made of unbiased characters", () => {
+    const counts = new Map<string, number>();
+    for (const letter of randomText(62_000)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    expect(counts.size).to.equal(62);
+    // Six standard deviations around 1,000; with bytes modulo 62, the first eight characters would occur 1,211 times.
+    for (const [letter, count] of counts) expect(count, letter).to.be.within(810, 1190);
   });
 });

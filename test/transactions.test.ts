@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { sql } from "kysely";
 import { Client } from "pg";
 import { Context } from "../src/domain/kernel/context.js";
-import { newId } from "../src/domain/kernel/ids.js";
+import { newId } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { logged } from "./support/app.js";
 import { deliver } from "./support/inbox.js";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { newId } from "../src/domain/kernel/ids.js";
 import { userSecretValues } from "../src/domain/encryption/columns.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
+import { newToken } from "./support/token-rows.js";
+import { newId } from "./support/ids.js";
 import { type Answer, type Person, world } from "./support/world.js";
 
 const pathOf = (user = "me") => `/api/v2/users/${user}/secrets`;

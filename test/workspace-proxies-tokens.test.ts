@@ -2,10 +2,9 @@
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { createClient } from "graphql-ws";
-import type { App } from "../src/app.js";
-import { newId } from "../src/domain/kernel/ids.js";
-import { newToken } from "../src/domain/tokens/token-text.js";
-import { startServer } from "./support/app.js";
+import { newToken } from "./support/token-rows.js";
+import { newId } from "./support/ids.js";
+import { type App, startServer } from "./support/app.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { makeProxy, proxiesPath } from "./support/proxies.js";
 import { eventually } from "./support/watchers.js";

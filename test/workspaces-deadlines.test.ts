@@ -1,10 +1,8 @@
 // What the server does with workspaces by itself: deadlines, dormancy, and deletion.
 import { expect } from "chai";
-import { systemActor } from "../src/domain/kernel/actor.js";
-import { Context } from "../src/domain/kernel/context.js";
-import { newId } from "../src/domain/kernel/ids.js";
 import { deadlinesAt, noteActivity } from "../src/domain/workspaces/workspace-schedule.js";
-import { workspaceJobs } from "../src/domain/workspaces/workspace-jobs.js";
+import { systemContext } from "./support/app.js";
+import { runSchedule } from "./support/background.js";
 import {
   boxOf,
   createBox,
@@ -25,12 +23,10 @@ describe("schedules of workspaces", () => {
   const w = world();
 
   const query = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
-  const context = () => new Context(w().app.services, systemActor, { id: newId() }, () => new AbortController());
+  const context = () => systemContext(w().app);
   /** Runs the job as several replicas would. */
-  const run = async (name: string) => {
-    const job = workspaceJobs.find((each) => each.name.startsWith(name))!;
-    await Promise.all([job.run(w().app.services), job.run(w().app.services)]);
-  };
+  const run = (name: "stop" | "make" | "delete") =>
+    Promise.all([runSchedule(w().app, name), runSchedule(w().app, name)]);
   const inboxOf = async (user: { token: string }): Promise<string[]> =>
     (await w().as(user).graphql("{ inboxNotifications { nodes { title } } }")).inboxNotifications.nodes.map(
       ({ title }: { title: string }) => title,

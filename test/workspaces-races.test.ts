@@ -1,6 +1,6 @@
 // Workspaces under concurrency: claims of prebuilt ones, and builds that compete.
 import { expect } from "chai";
-import { workspaceJobs } from "../src/domain/workspaces/workspace-jobs.js";
+import { runSchedule } from "./support/background.js";
 import { boxOf, createBox, doBuild, readBox, runningBox, start, stop, templateOf } from "./support/builds.js";
 import { world } from "./support/world.js";
 
@@ -64,9 +64,8 @@ describe("workspaces under concurrency", () => {
     for (let round = 0; round < 5; round++) {
       const { workspace } = await runningBox(w(), ada!, template.id);
       await query("update workspaces set deadline = now() where id = $1", workspace.id);
-      const job = workspaceJobs.find(({ name }) => name.startsWith("stop"))!;
       await Promise.all([
-        job.run(w().app.services),
+        runSchedule(w().app, "stop"),
         w()
           .as(ada!)
           .graphql(stop, { workspace: workspace.id })

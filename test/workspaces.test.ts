@@ -1,6 +1,6 @@
 // Workspaces: how they are created, started, stopped, deleted, changed, and shared out by permission.
 import { expect } from "chai";
-import { reportFailures } from "../src/domain/workspaces/failure-reports.js";
+import { reportWeek } from "./support/background.js";
 import {
   addVersion,
   beginBuild,
@@ -386,10 +386,8 @@ describe("workspaces", () => {
     for (const { workspaceBuild } of built) await endBuild(w(), workspaceBuild.id, "failed");
     await runningBox(w(), ada!, failing.id);
     await runningBox(w(), ada!, good.id);
-    const { services } = w().app;
-    const nextWeek = new Date(Date.now() + 7 * 86_400_000);
-    await Promise.all([reportFailures(services, nextWeek), reportFailures(services, nextWeek)]);
-    await reportFailures(services, new Date(nextWeek.getTime() + 7 * 86_400_000));
+    await Promise.all([reportWeek(w().app), reportWeek(w().app)]);
+    await reportWeek(w().app, 2);
     const { inboxNotifications } = await w().as(admin).graphql("{ inboxNotifications { nodes { title content } } }");
     const title = ({ name }: { name: string }) => `Failed builds of the template ${name}`;
     const reports = (inboxNotifications.nodes as Array<{ title: string; content: string }>).filter(({ title: each }) =>

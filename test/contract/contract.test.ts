@@ -1,7 +1,7 @@
 // Checks every mounted row against the contract: its status and shape, its side effects, and what it rejects.
 import { expect } from "chai";
-import { newId } from "../../src/domain/kernel/ids.js";
 import { oauthDialect } from "../../src/rest/oauth2/dialect.js";
+import { newId } from "../support/ids.js";
 import { type Answer, world } from "../support/world.js";
 import { responseValidator, contract, mounted, validationsOf, wrongFields, wrongLeaves } from "./contract.js";
 import { examples } from "./examples.js";

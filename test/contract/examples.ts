@@ -1,6 +1,6 @@
 // One successful call of every row, with a check of its side effects.
 import { expect } from "chai";
-import { newId } from "../../src/domain/kernel/ids.js";
+import { newId } from "../support/ids.js";
 import { ownerPassword, startServer } from "../support/app.js";
 import { start } from "../support/agents.js";
 import { externalAuth, ExternalService, link } from "../support/external-services.js";

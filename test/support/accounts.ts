@@ -1,5 +1,5 @@
 // GraphQL documents that manage accounts, and what their passwords cost.
-import type { App } from "../../src/app.js";
+import type { App } from "./app.js";
 import { eventually } from "./watchers.js";
 import type { Client, GraphqlFailure, Person, World } from "./world.js";
 

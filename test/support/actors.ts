@@ -1,5 +1,5 @@
 import type { UserActor } from "../../src/domain/kernel/actor.js";
-import { newId } from "../../src/domain/kernel/ids.js";
+import { newId } from "./ids.js";
 
 /** A user without roles, with a session that has all scopes. */
 export const userActor = (traits: Partial<UserActor> = {}): UserActor => ({

@@ -2,11 +2,11 @@
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { type CreatedAgent, createAgents } from "../../src/domain/agents/create-agents.js";
-import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { Problems } from "../../src/domain/kernel/errors.js";
-import { newId } from "../../src/domain/kernel/ids.js";
 import { parseDocument } from "../../src/domain/templates/template-documents.js";
+import { systemContext } from "./app.js";
+import { newId } from "./ids.js";
 import { eventually } from "./watchers.js";
 import { insertTemplate, insertWorkspace } from "./workspaces.js";
 import type { Client, Person, World } from "./world.js";
@@ -21,7 +21,7 @@ export interface Started {
 
 /** Runs work of the server on its behalf, in a transaction. */
 export function asServer<Result>({ app }: World, work: (ctx: Context) => Promise<Result>): Promise<Result> {
-  const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(app);
   return ctx.transactional(() => work(ctx));
 }
 

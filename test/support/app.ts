@@ -1,13 +1,15 @@
-// The real server on a database of its own, one per test file.
+// The real server on a database of its own, one per test file. The only place that starts the program in this process.
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config/config.js";
 import type { Config } from "../../src/runtime/config.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
-import { newId } from "../../src/domain/kernel/ids.js";
 import { hooks } from "../../src/observability/log.js";
+import { newId } from "./ids.js";
 import { createTemplate } from "./cluster.js";
+
+export type { App };
 
 export const ownerPassword = "correct-horse-battery-staple-9";
 

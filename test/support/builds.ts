@@ -1,8 +1,8 @@
 // Templates and builds as tests need them: stored as if imported, and ended as if daemons had worked on them.
 import type { Context } from "../../src/domain/kernel/context.js";
 import { DomainError, Problems } from "../../src/domain/kernel/errors.js";
-import { newId } from "../../src/domain/kernel/ids.js";
 import { now } from "../../src/domain/kernel/queries.js";
+import { newId } from "./ids.js";
 import { systemContext } from "./app.js";
 import { jobChanged, jobEnded } from "../../src/domain/provisioners/ended-jobs.js";
 import { jobFields, type JobOutcome, type JobRow } from "../../src/domain/provisioners/provisioner-jobs.js";

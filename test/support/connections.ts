@@ -1,5 +1,5 @@
 // Reports of connections, as agents and proxies send them.
-import { newId } from "../../src/domain/kernel/ids.js";
+import { newId } from "./ids.js";
 import type { Agent, Answer, World } from "./world.js";
 
 export const logPath = "/api/v2/connectionlog";

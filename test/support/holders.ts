@@ -1,5 +1,5 @@
 // Accounts with roles of every kind, inserted directly into the tables: hundreds of them cost no password hashing.
-import type { newToken } from "../../src/domain/tokens/token-text.js";
+import type { newToken } from "./token-rows.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";
 

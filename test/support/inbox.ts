@@ -1,9 +1,7 @@
-import { Context } from "../../src/domain/kernel/context.js";
-import { systemActor } from "../../src/domain/kernel/actor.js";
-import { newId } from "../../src/domain/kernel/ids.js";
 import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
-import type { App } from "../../src/app.js";
+import { type App, systemContext } from "./app.js";
+import { newId } from "./ids.js";
 
 /** Notifications that `deliver` adds at the same time: those of one inbox wait for each other, on a connection each. */
 const concurrency = 8;
@@ -17,7 +15,7 @@ export async function deliver(
 ): Promise<string[]> {
   const template = { ...customTemplate, id: templateId };
   const add = async (title: string): Promise<string> => {
-    const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
+    const ctx = systemContext(app);
     const labels = { custom_title: title, custom_message: content ?? `About ${title}` };
     return ctx.transactional(async () => {
       const [arrived] = await notify(ctx, { template, recipients: [userId], targets, labels, data: {} });

@@ -1,5 +1,5 @@
 // OAuth2 applications, and what the protocol leaves in the tables: grants with their tokens.
-import { newId, randomText } from "../../src/domain/kernel/ids.js";
+import { newId, randomText } from "./ids.js";
 import { type Person, type World } from "./world.js";
 import { insertAccessToken, insertClient, insertGrant, insertRefreshToken } from "./oauth2-rows.js";
 

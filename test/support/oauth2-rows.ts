@@ -1,7 +1,6 @@
 // Rows of OAuth2 as the server stores them: the only way in which tests insert them. Times are as Postgres reads them.
-import { newId } from "../../src/domain/kernel/ids.js";
-import { newSecret, type NewSecret } from "../../src/domain/oauth2/secrets.js";
-import { newToken } from "../../src/domain/tokens/token-text.js";
+import { newSecret, newToken, type NewToken } from "./token-rows.js";
+import { newId } from "./ids.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";
 
@@ -82,7 +81,7 @@ export async function insertAccessToken(w: World, { id: grantId, user_id, scopes
 export async function insertRefreshToken(
   w: World,
   grantId: string,
-  { id, text, secretHash }: NewSecret = newSecret("refreshToken"),
+  { id, text, secretHash }: NewToken = newSecret("refreshToken"),
   expires = inMs(86_400_000),
 ) {
   const times = { created_at: "now", expires_at: expires };

@@ -1,7 +1,6 @@
 // OAuth2 applications, grants and codes, inserted as the parts of the server that create them do.
-import { newSecret, type SecretKind } from "../../src/domain/oauth2/secrets.js";
-import { clientHint } from "../../src/domain/tokens/credentials.js";
 import { hash } from "node:crypto";
+import { hashSecret, newSecret, type SecretKind } from "./token-rows.js";
 import { bytes, inMs, insertClient, insertGrant, insertRefreshToken, insertSecret } from "./oauth2-rows.js";
 import { insert } from "./stage.js";
 import type { Answer, Person, World } from "./world.js";
@@ -50,7 +49,8 @@ export async function makeSecret(w: World, clientId: string, expires?: string) {
 }
 
 /** Makes the server read an application again, which it caches for a second. */
-export const forget = ({ app }: World, { id }: OAuthClient) => app.services.events.publish(clientHint(id));
+export const forget = ({ app }: World, { id }: OAuthClient) =>
+  app.services.events.publish({ topic: "auth", id: `c:${id}` });
 
 interface GrantColumns {
   scopes: string[];
@@ -152,8 +152,8 @@ export async function makeExample(w: World, example: Record<string, string>): Pr
   }
   if (token === undefined) return;
   const grantId = await makeGrant(w, { id, secret, secretId: undefined }, w.owner);
-  const secretHash = hash("sha256", token.split("_")[2]!, "buffer");
+  const secretHash = hashSecret(token.split("_")[2]!);
   await insertRefreshToken(w, grantId, { id: idOf(token), text: token, secretHash });
 }
 
-const stored = (text: string) => [idOf(text), hash("sha256", text.split("_")[2]!, "buffer")];
+const stored = (text: string) => [idOf(text), hashSecret(text.split("_")[2]!)];

@@ -1,7 +1,7 @@
 // OAuth2 applications, their requests, and device codes, inserted directly into the tables.
 import { createHash } from "node:crypto";
-import { newSecret } from "../../src/domain/oauth2/secrets.js";
-import { randomText } from "../../src/domain/kernel/ids.js";
+import { randomText } from "./ids.js";
+import { newSecret } from "./token-rows.js";
 import { bytes, insertClient } from "./oauth2-rows.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";

@@ -1,5 +1,5 @@
 // The operations of both surfaces, each with the permission and the scopes that the specification requires.
-import { newId } from "../../src/domain/kernel/ids.js";
+import { newId } from "./ids.js";
 import type { Stage } from "./stage.js";
 import type { Client } from "./world.js";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { startCluster } from "../../src/infrastructure/embedded-postgres/index.js";
-import { freePort } from "../../src/runtime/ports.js";
+import { freePort } from "./ports.js";
 
 /** The certificate of `localhost` and 127.0.0.1, which is its own authority. */
 export const certificate = new URL("certificates/localhost.crt", import.meta.url).pathname;

@@ -1,7 +1,7 @@
 // Runs the compiled program as a process of its own, for what only a process can do, such as printing and dying.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { freePort } from "../../src/runtime/ports.js";
+import { freePort } from "./ports.js";
 import { encryptionKeys, ownerPassword } from "./app.js";
 
 export interface Program {

@@ -1,14 +1,12 @@
 // Provisioner daemons that speak plain graphql-transport-ws, and jobs for them.
 import { once } from "node:events";
 import { WebSocket } from "ws";
-import type { App } from "../../src/app.js";
-import { systemActor } from "../../src/domain/kernel/actor.js";
-import { Context } from "../../src/domain/kernel/context.js";
-import { newId } from "../../src/domain/kernel/ids.js";
 import { Problems } from "../../src/domain/kernel/errors.js";
 import { enqueueJob, type NewJob } from "../../src/domain/provisioners/provisioner-jobs.js";
 import { scoped } from "../../src/domain/provisioners/tags.js";
 import { parseDocument } from "../../src/domain/templates/template-documents.js";
+import { type App, systemContext } from "./app.js";
+import { newId } from "./ids.js";
 import { eventually } from "./watchers.js";
 import type { World } from "./world.js";
 
@@ -209,7 +207,7 @@ export async function queueImports(
   const jobIds = Array.from({ length: count }, () => newId());
   const values = [documentId, organizationId, templateId, owner.id, versionId, content, jobIds[0] ?? newId()];
   await services.database.pool.query(insertVersion, values);
-  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(app);
   await ctx.transactional(async () => {
     for (const id of jobIds)
       await enqueueJob(ctx, {

@@ -1,7 +1,7 @@
 // Workspace proxies: created by the owner of the world, and run as processes of their own.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { newId } from "../../src/domain/kernel/ids.js";
+import { newId } from "./ids.js";
 import type { World } from "./world.js";
 
 export interface Key {

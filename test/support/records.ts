@@ -1,6 +1,6 @@
 // Records of every kind, inserted directly into the tables, so that all lists of the schema have something in them.
-import { newId } from "../../src/domain/kernel/ids.js";
 import { templates as notificationTemplates } from "../../src/domain/notifications/templates/all-templates.js";
+import { newId } from "./ids.js";
 import { madeUp } from "./licensing.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";

@@ -1,7 +1,7 @@
 // A user with given roles in a small organization of their own, inserted directly into the tables: hundreds of them
 // cost no password hashing, and stages do not affect each other.
-import { newId, randomText } from "../../src/domain/kernel/ids.js";
-import { hashSecret, newToken } from "../../src/domain/tokens/token-text.js";
+import { hashSecret, newToken } from "./token-rows.js";
+import { newId, randomText } from "./ids.js";
 import { insertAgent, insertWorkspace } from "./workspaces.js";
 import type { Client, World } from "./world.js";
 

@@ -1,9 +1,7 @@
 // Templates as tests need them: created through the API, with imports that end as if a daemon had worked on them.
-import { systemActor } from "../../src/domain/kernel/actor.js";
-import { Context } from "../../src/domain/kernel/context.js";
-import { newId } from "../../src/domain/kernel/ids.js";
 import type { JobRow } from "../../src/domain/provisioners/provisioner-jobs.js";
 import { importEnded } from "../../src/domain/templates/version-changes.js";
+import { systemContext } from "./app.js";
 import type { Person, World } from "./world.js";
 
 /** The smallest document. */
@@ -40,6 +38,6 @@ export async function endImport({ app }: World, versionId: string): Promise<void
   await pool.query("update provisioner_jobs set status = 'succeeded', completed_at = now() where version_id = $1", [
     versionId,
   ]);
-  const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(app);
   await ctx.transactional(() => importEnded(ctx, { versionId } as JobRow, "succeeded"));
 }

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { newId } from "../../src/domain/kernel/ids.js";
+import { newId } from "./ids.js";
 
 /** A template of an organization with one imported version, as started workspaces need it. */
 const template = `

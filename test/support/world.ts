@@ -1,11 +1,10 @@
 // A world to tell stories in: a server, its users, and flat verbs over real HTTP.
 import { Client as Connection } from "pg";
-import type { App } from "../../src/app.js";
 import { sql } from "kysely";
-import { newId, randomText } from "../../src/domain/kernel/ids.js";
-import { hashSecret } from "../../src/domain/tokens/token-text.js";
 import { issueSession } from "../../src/domain/tokens/sessions.js";
-import { startServer, systemContext } from "./app.js";
+import { hashSecret } from "./token-rows.js";
+import { newId, randomText } from "./ids.js";
+import { type App, startServer, systemContext } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
 import { insertAgent, insertTemplate, insertWorkspace } from "./workspaces.js";
 

@@ -9,7 +9,6 @@ import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprot
 import { expect } from "chai";
 import type { Express } from "express";
 import type { Browser } from "playwright-core";
-import { userHint } from "../../src/domain/tokens/credentials.js";
 import { launchBrowser } from "../support/browser.js";
 import { type Person, world } from "../support/world.js";
 import { filesIn, Project, root } from "./project.js";
@@ -63,7 +62,7 @@ describe("MCP", () => {
       [ada.id],
     );
     // Caches would notice within a second.
-    events.publish(userHint(ada.id));
+    events.publish({ topic: "auth", id: `u:${ada.id}` });
   };
 
   it("clients get from the URL of the API to tokens, and refresh them", async () => {

@@ -1,0 +1,12 @@
+// Ids and random text. Not those of the server, which take the time from the database.
+import { randomBytes } from "node:crypto";
+import { v7 } from "uuid";
+
+/** Returns a new UUIDv7, which sorts after those of this process. */
+export const newId = (): string => v7();
+
+const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** Returns random characters of an alphabet. Default: `[0-9A-Za-z]`. */
+export const randomText = (length: number, alphabet = alphanumerics): string =>
+  Array.from(randomBytes(length), (byte) => alphabet[byte % alphabet.length]).join("");
