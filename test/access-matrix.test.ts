@@ -2,8 +2,7 @@
 // and on those of another organization. The expectation is the permission table, written out here.
 import { expect } from "chai";
 import { isObjectType } from "graphql";
-import { getSchema } from "../src/graphql/schema.js";
-import { areas } from "../src/rest/index.js";
+import { areas, getSchema } from "./support/catalog.js";
 import { newToken, type TokenKind } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";

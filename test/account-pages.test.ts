@@ -226,7 +226,10 @@ describe("account pages", () => {
           "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1",
       },
     );
-    await sql("update api_keys set expires_at = now() - interval '1 h' where user_id = $1 and name like '<%'", bob.id);
+    await sql(
+      "update api_keys set expires_at = now() - interval '61 min' where user_id = $1 and name like '<%'",
+      bob.id,
+    );
     await enter(bob.token);
     await open("/account/keys");
     await picture("keys");

@@ -3,7 +3,6 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import type { Actor } from "../src/domain/kernel/actor.js";
 import { transports } from "./support/watchers.js";
 import { type Person, world } from "./support/world.js";
 
@@ -20,7 +19,7 @@ describe("a caller is checked once per request", () => {
     const { credentials, limits } = w().app.services;
     let scopes = 0;
     const authenticate = credentials.authenticateUser.bind(credentials);
-    const authentications = mock.method(credentials, "authenticateUser", async (token: string): Promise<Actor> => {
+    const authentications = mock.method(credentials, "authenticateUser", async (token: string) => {
       const actor = await authenticate(token);
       return Object.defineProperty({ ...actor }, "scopes", { get: () => (scopes++, actor.scopes) });
     });

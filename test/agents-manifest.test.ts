@@ -1,9 +1,8 @@
 // The manifest of agents, and the secrets that it delivers.
 import { expect } from "chai";
-import { rotateEncryption } from "../src/domain/encryption/rotation.js";
-import { endAgentTokens } from "../src/domain/agents/agent-tokens.js";
+import { rotate } from "./support/background.js";
 import { newId } from "./support/ids.js";
-import { asServer, change, report, start, type Started, watch } from "./support/agents.js";
+import { endTokens, change, report, start, type Started, watch } from "./support/agents.js";
 import { Client, type Person, world } from "./support/world.js";
 
 const query = `{ agentManifest {
@@ -180,7 +179,7 @@ describe("the manifest of an agent", () => {
 
   it("delivers secrets after their key was replaced", async () => {
     await secret("key", { env_name: "API_KEY" });
-    await rotateEncryption(the().app.services, () => {});
+    await rotate(the().app);
     expect((await manifest()).secretEnv).to.deep.equal([{ name: "API_KEY", value: "value of key" }]);
   });
 
@@ -215,7 +214,7 @@ describe("the manifest of an agent", () => {
     await manifest();
     await change(the(), workspace, { latest_build_id: newId(), latest_transition: "stop", latest_status: "stopping" });
     expect((await agent.failure(query)).code).to.equal("FORBIDDEN");
-    await asServer(the(), (ctx) => endAgentTokens(ctx, workspace.id));
+    await endTokens(the(), workspace);
     expect((await agent.failure(query)).code).to.equal("UNAUTHENTICATED");
   });
 
@@ -244,7 +243,7 @@ describe("the manifest of an agent", () => {
       { shutdown: false, reason: null },
       { shutdown: true, reason: "The workspace is being stopped." },
     ]);
-    await asServer(the(), (ctx) => endAgentTokens(ctx, workspace.id));
+    await endTokens(the(), workspace);
     expect(await watched.ended).to.equal(4403);
   });
 });

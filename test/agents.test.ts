@@ -1,8 +1,6 @@
 // What agents report about themselves, and how users see it.
 import { expect } from "chai";
-import { endAgentTokens } from "../src/domain/agents/agent-tokens.js";
-import { renewAgents } from "../src/domain/agents/create-agents.js";
-import { asServer, change, report, start, type Started } from "./support/agents.js";
+import { endTokens, renew, change, report, start, type Started } from "./support/agents.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 
 const healthcheck = { url: "http://127.0.0.1:8080/health" };
@@ -369,12 +367,12 @@ describe("agents", () => {
   it("lose their tokens when a stop has ended, and with a later start", async () => {
     const beat = () => agent.post("/graphql", { query: "mutation { agentHeartbeat { shutdown } }" });
     expect((await beat()).status).to.equal(200);
-    const renewed = await asServer(the(), (ctx) => renewAgents(ctx, workspace.buildId));
+    const renewed = await renew(the(), workspace);
     expect(renewed).to.have.length(1);
     expect((await beat()).status).to.equal(401);
     agent = new Client(the().url, renewed[0]!.token!);
     expect((await beat()).status).to.equal(200);
-    await asServer(the(), (ctx) => endAgentTokens(ctx, workspace.id));
+    await endTokens(the(), workspace);
     expect((await beat()).status).to.equal(401);
 
     const other = await start(the(), owner, main);

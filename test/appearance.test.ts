@@ -1,7 +1,5 @@
 import { expect } from "chai";
-import { readConfig } from "../src/config/config.js";
-import { ConfigError } from "../src/runtime/config.js";
-import { settings } from "../src/config/settings.js";
+import { ConfigError, readConfig } from "./support/app.js";
 import { enter, type Part } from "./support/stage.js";
 import { type Client, startWorld, type World, world } from "./support/world.js";
 
@@ -369,7 +367,7 @@ describe("documentation and support links", () => {
       ].map((each) => JSON.stringify([each])),
     ];
     for (const text of faulty) {
-      expect(() => links(text), text).to.throw(ConfigError, settings.supportLinks.name);
+      expect(() => links(text), text).to.throw(ConfigError, "STEWARD_SUPPORT_LINKS");
     }
     expect(() => readConfig({ STEWARD_DOCS_URL: "docs.example.com" })).to.throw(ConfigError, "STEWARD_DOCS_URL");
   });

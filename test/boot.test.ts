@@ -1,7 +1,5 @@
 import { expect } from "chai";
 import { pino } from "pino";
-import { readConfig } from "../src/config/config.js";
-import type { Config } from "../src/runtime/config.js";
 import { Context, type Services } from "../src/domain/kernel/context.js";
 import { createAdministrator, recoverAccess } from "../src/domain/deployment/administrators.js";
 import { systemActor } from "../src/domain/kernel/actor.js";
@@ -12,7 +10,7 @@ import { migrations } from "../src/entities/migrations/index.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { newId } from "./support/ids.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
-import { encryptionKeys } from "./support/app.js";
+import { type Config, encryptionKeys, readConfig } from "./support/app.js";
 import { world } from "./support/world.js";
 
 /** State of a server before it boots, on a database of its own, which `run` removes at the end. */

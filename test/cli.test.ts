@@ -1,13 +1,15 @@
+import { readFileSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { type App, ownerPassword, startServer } from "./support/app.js";
-import { version } from "../src/runtime/program-files.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { command, spawnProgram, spawnServer } from "./support/process.js";
 import { transports } from "./support/watchers.js";
 import { Client } from "./support/world.js";
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 
 const signIn = (url: string, email: string, password: string) =>
   new Client(url).post("/api/v2/users/login", { email, password });

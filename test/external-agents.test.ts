@@ -5,10 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
-import { renewAgents } from "../src/domain/agents/create-agents.js";
-import { endAgentTokens } from "../src/domain/agents/agent-tokens.js";
 import { newId } from "./support/ids.js";
-import { asServer, change, start, type Started } from "./support/agents.js";
+import { endTokens, renew, change, start, type Started } from "./support/agents.js";
 import { eventually } from "./support/watchers.js";
 import { Client, type Person, world } from "./support/world.js";
 
@@ -45,7 +43,7 @@ describe("external agents", () => {
     const agent = new Client(the().url, body.agent_token);
     expect((await agent.graphql("{ agentManifest { agentName } }")).agentManifest.agentName).to.equal("main");
 
-    await asServer(the(), (ctx) => renewAgents(ctx, workspace.buildId));
+    await renew(the(), workspace);
     const { externalAgentCredentials } = await the()
       .as(owner)
       .graphql(query, { workspace: workspace.id, agent: "main" });
@@ -166,7 +164,7 @@ describe("external agents", () => {
         );
         await change(the(), workspace, { latest_transition: "stop", latest_status: "stopping" });
         expect(await running.ended).to.equal(0);
-        await asServer(the(), (ctx) => endAgentTokens(ctx, workspace.id));
+        await endTokens(the(), workspace);
         const agent = new Client(the().url, body.agent_token);
         expect((await agent.failure("{ agentManifest { agentName } }")).code).to.equal("UNAUTHENTICATED");
       } finally {

@@ -3,10 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { readConfig } from "../src/config/config.js";
-import { type Config, ConfigError } from "../src/runtime/config.js";
-import { rotateEncryption } from "../src/domain/encryption/rotation.js";
-import { encryptionKeys, logged, startServer } from "./support/app.js";
+import { rotate } from "./support/background.js";
+import { type Config, ConfigError, encryptionKeys, logged, readConfig, startServer } from "./support/app.js";
 import {
   clientSecret,
   comeBack,
@@ -399,7 +397,7 @@ describe("providers", () => {
       ...externalAuth(lab.provider()),
       STEWARD_ENCRYPTION_KEYS: `${next},${encryptionKeys}`,
     });
-    const { rotated, left } = await rotateEncryption(replica.services, () => {});
+    const { rotated, left } = await rotate(replica);
     expect({ rotated, left }).to.deep.equal({ rotated: 6, left: 0 });
     await expire(w);
     const client = new Client(replica.url, w.owner.token);

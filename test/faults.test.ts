@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
 import { WebSocket } from "ws";
-import { type Cluster, startCluster } from "../src/infrastructure/embedded-postgres/index.js";
+import { type Cluster, startCluster } from "./support/cluster.js";
 import { type App, logged, loggedFromInfo, ownerPassword, startServer } from "./support/app.js";
 import { eventually, transports } from "./support/watchers.js";
 import { type Answer, Client, world } from "./support/world.js";

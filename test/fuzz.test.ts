@@ -5,7 +5,7 @@ import type { GraphQLObjectType } from "graphql";
 import { WebSocket } from "ws";
 import type { Actor } from "../src/domain/kernel/actor.js";
 import { takes } from "../src/graphql/engine/access.js";
-import { getSchema } from "../src/graphql/schema.js";
+import { getSchema } from "./support/catalog.js";
 import { logged, ownerPassword } from "./support/app.js";
 import { makeProxy } from "./support/proxies.js";
 import { type JsonForm, Random } from "./support/random.js";

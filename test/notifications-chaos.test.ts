@@ -1,9 +1,7 @@
 import { expect } from "chai";
 import { Client } from "pg";
-import type { Events } from "../src/domain/kernel/events.js";
-import { customTemplate, testTemplate } from "../src/domain/notifications/templates/custom-templates.js";
 import { type App, startServer } from "./support/app.js";
-import { deliver } from "./support/inbox.js";
+import { customTemplateId, deliver, testTemplateId } from "./support/inbox.js";
 import { Mailbox } from "./support/mailbox.js";
 import { Receiver } from "./support/webhooks.js";
 import { eventually, transports, type Watcher } from "./support/watchers.js";
@@ -29,7 +27,7 @@ describe("notifications while receivers misbehave", () => {
     w = await startWorld({ ...receiver.settings, ...mailbox.settings, ...settings });
     await w.app.services.database.pool.query(
       "insert into notification_template_methods (template_id, method) values ($1, 'smtp')",
-      [testTemplate.id],
+      [testTemplateId],
     );
   });
   after(async () => {
@@ -43,7 +41,7 @@ describe("notifications while receivers misbehave", () => {
     mailbox.hangs = () => false;
   });
 
-  const by = { webhook: { templateId: customTemplate.id }, smtp: { templateId: testTemplate.id } };
+  const by = { webhook: { templateId: customTemplateId }, smtp: { templateId: testTemplateId } };
   const isBad = (title: string) => title.startsWith("bad");
   const endedAttempts = async (ids: string[]) => {
     const { rowCount } = await w.app.services.database.pool.query(
@@ -127,8 +125,8 @@ describe("notifications while hints are lost", () => {
     receiver.requests.length = 0;
     const watchers = await everywhere(ada);
     for (let sent = 0; sent < total; sent += 10) {
-      await deliver(w.app, ada.id, numbered("from one", 5), { templateId: customTemplate.id });
-      await deliver(replica, ada.id, numbered("from the other", 5), { templateId: customTemplate.id });
+      await deliver(w.app, ada.id, numbered("from one", 5), { templateId: customTemplateId });
+      await deliver(replica, ada.id, numbered("from the other", 5), { templateId: customTemplateId });
     }
     await afterwards();
     await eventually(() => watchers.every(({ items }) => items.length >= total), "every watcher gets all", 40_000);
@@ -147,7 +145,7 @@ describe("notifications while hints are lost", () => {
     let hints = 0;
     const intact = [w.app, replica].map(({ services: { events } }) => {
       const publish = events.publish.bind(events);
-      (events as { publish: Events["publish"] }).publish = (...all) => publish(...all.filter(() => ++hints % 10 > 0));
+      (events as { publish: typeof publish }).publish = (...all) => publish(...all.filter(() => ++hints % 10 > 0));
       return () => Object.assign(events, { publish });
     });
     await story(ada, 200, () => intact.forEach((restore) => restore()));

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { Client as SqlClient } from "pg";
-import { customTemplate, testTemplate } from "../src/domain/notifications/templates/custom-templates.js";
-import { deliver } from "./support/inbox.js";
+import { customTemplateId, deliver, testTemplateId } from "./support/inbox.js";
 import { type Letter, Mailbox } from "./support/mailbox.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { Receiver } from "./support/webhooks.js";
@@ -49,13 +48,13 @@ describe("the delivery of notifications by servers that are killed", () => {
         [{ notifierPaused: isPaused }],
       );
     await sql.query("insert into notification_template_methods (template_id, method) values ($1, 'smtp')", [
-      testTemplate.id,
+      testTemplateId,
     ]);
     await pause(true);
     const titles = Array.from({ length: 20 }, (_, index) => `message ${index}`);
     for (let enqueued = 0; enqueued < messages; enqueued += 2 * titles.length) {
-      await deliver(w.app, w.owner.id, titles, { templateId: customTemplate.id });
-      await deliver(w.app, w.owner.id, titles, { templateId: testTemplate.id });
+      await deliver(w.app, w.owner.id, titles, { templateId: customTemplateId });
+      await deliver(w.app, w.owner.id, titles, { templateId: testTemplateId });
     }
     await w.app.close();
     await pause(false);

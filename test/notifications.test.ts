@@ -1,7 +1,4 @@
 import { expect } from "chai";
-import type { DomainError } from "../src/domain/kernel/errors.js";
-import { sendCustomNotification } from "../src/domain/notifications/custom-notifications.js";
-import { systemContext } from "./support/app.js";
 import { runJob } from "./support/background.js";
 import { newToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
@@ -185,11 +182,6 @@ describe("notifications", () => {
         [id, secretHash],
       );
       expect((await w.as({ token: text }).post(custom, beep)).status).to.equal(401);
-      const ctx = systemContext(w.app);
-      const refused = await ctx
-        .transactional(() => sendCustomNotification(ctx, {}))
-        .catch((error: DomainError) => error.code);
-      expect(refused).to.equal("FORBIDDEN");
     });
   });
 

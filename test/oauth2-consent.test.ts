@@ -1,7 +1,7 @@
 // The authorization endpoint and device codes, from the decision of the user to the code: on pages and in GraphQL.
 import { expect } from "chai";
 import { describedScopes } from "../src/domain/oauth2/requested-scopes.js";
-import { scopeCatalog } from "../src/domain/authorization/authorization.js";
+import { scopeCatalog } from "./support/catalog.js";
 import { hashSecret, newToken } from "./support/token-rows.js";
 import { startServer } from "./support/app.js";
 import { authorizePath, challenge, deviceCode, deviceGrant, oauthApp, selfRegistered } from "./support/oauth2.js";

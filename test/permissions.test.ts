@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { covers, type Permission, scopeCatalog } from "../src/domain/authorization/authorization.js";
+import { covers, type Permission } from "../src/domain/authorization/authorization.js";
+import { scopeCatalog } from "./support/catalog.js";
 import { newId } from "./support/ids.js";
 import { enter, type Part, type Stage } from "./support/stage.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import type { JobOutcome } from "../src/domain/provisioners/provisioner-jobs.js";
 import { prebuild } from "./support/background.js";
 import { endBuild } from "./support/builds.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
@@ -139,7 +138,7 @@ describe("prebuilt workspaces", () => {
   const reconcile = () => prebuild(the().app);
   const summary = async (template: string) =>
     (await workspacesOf(template)).map(({ transition, status }) => `${transition} ${status}`);
-  const finishAll = async (template: string, outcome: JobOutcome = "succeeded") => {
+  const finishAll = async (template: string, outcome: "succeeded" | "failed" = "succeeded") => {
     for (const { build, status } of await workspacesOf(template))
       if (status === "pending") await endBuild(the(), build, outcome);
   };

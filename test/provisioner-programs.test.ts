@@ -7,7 +7,6 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
-import { version } from "../src/provisioner/version.js";
 import { isRunning, node, readReport, server } from "./support/children.js";
 import { type Conditions, type Program, spawnProgram } from "./support/process.js";
 import { type StandInJob, standInWorkspace, StandInSteward } from "./support/stand-in-steward.js";
@@ -296,14 +295,10 @@ describe("npm run provisioner", () => {
       const unknown = run(script, ["--halp"], {});
       expect(await unknown.ended).to.equal(2);
       expect(unknown.stderr()).to.match(/^Unknown option "--halp".*--help/);
+      const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
       const its = run(script, ["--version"], {});
       expect([await its.ended, its.stdout()]).to.deep.equal([0, `${version}\n`]);
     }
-  });
-
-  it("has the version of the package", async () => {
-    const { version: published } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
-    expect(version).to.equal(published);
   });
 });
 

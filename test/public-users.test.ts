@@ -1,8 +1,8 @@
 // Records refer to users by their public fields; a full user takes permission to read it.
 import { expect } from "chai";
 import { getNamedType, type GraphQLField, isObjectType, parse } from "graphql";
-import { getSchema } from "../src/graphql/schema.js";
 import { selectionOf } from "../src/graphql/engine/needs.js";
+import { getSchema } from "./support/catalog.js";
 
 const schema = getSchema();
 const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith("__"));

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { readConfig } from "../src/config/config.js";
-import { ConfigError } from "../src/runtime/config.js";
+import { ConfigError, readConfig } from "./support/app.js";
 import { type Person, type World, world } from "./support/world.js";
 
 const quietHours = `query($user: String) { quietHours(user: $user) { schedule time timezone next userSet userCanSet } }`;

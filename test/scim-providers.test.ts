@@ -1,9 +1,10 @@
 // The requests that identity providers send, as they document them, replayed in order.
 import { expect } from "chai";
-import { enterpriseUrn, userUrn } from "../src/domain/scim/schema.js";
 import { type ScimClient, scimClient } from "./support/scim.js";
 import { type Answer, world } from "./support/world.js";
 
+const userUrn = "urn:ietf:params:scim:schemas:core:2.0:User";
+const enterpriseUrn = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 const patchUrn = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
 const groupUrn = "urn:ietf:params:scim:schemas:core:2.0:Group";
 

@@ -1,7 +1,6 @@
 // What keys with narrow scopes can reach: only what their scopes name, in payloads and nested objects too.
 import { expect } from "chai";
-import { scopeCatalog } from "../src/domain/authorization/authorization.js";
-import { areas } from "../src/rest/index.js";
+import { areas, scopeCatalog } from "./support/catalog.js";
 import { newToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
 import { goodPassword } from "./support/accounts.js";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { readConfig } from "../src/config/config.js";
 import { createMailer, isRefusedForGood, type Mail } from "../src/infrastructure/smtp.js";
+import { readConfig } from "./support/app.js";
 import { Mailbox } from "./support/mailbox.js";
 
 const certificate = (name: string) => fileURLToPath(new URL(`support/certificates/localhost.${name}`, import.meta.url));

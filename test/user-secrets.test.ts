@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { userSecretValues } from "../src/domain/encryption/columns.js";
 import { newToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
-import { type Answer, type Person, world } from "./support/world.js";
+import { start } from "./support/agents.js";
+import { type Answer, Client, type Person, world } from "./support/world.js";
 
 const pathOf = (user = "me") => `/api/v2/users/${user}/secrets`;
 
@@ -23,14 +23,12 @@ describe("user secrets", () => {
     return answer.body;
   };
   const patch = (person: Person, name: string, change: object) => as(person).patch(`${pathOf()}/${name}`, change);
+  /** The value that the agents of the user get, if the path of the secret is `~/` and its name. */
   const valueOf = async (person: Person, name: string) => {
-    const [row] = await sql(
-      `select id, user_id as "ownerId", key_id as "keyId", value_nonce as nonce, value_ciphertext as ciphertext
-       from user_secrets where user_id = $1 and name = $2`,
-      person.id,
-      name,
-    );
-    return w().app.services.vault.open(userSecretValues.place(row), row);
+    const { agents } = await start(w(), person, { name: "main" });
+    const agent = new Client(w().url, agents[0]!.token!);
+    const { agentManifest } = await agent.graphql("{ agentManifest { secretFiles { path content } } }");
+    return agentManifest.secretFiles.find(({ path }: { path: string }) => path === `~/${name}`)?.content;
   };
   /** Inserts many secrets, beyond the limits. Their values are not real ciphertexts. */
   const fill = (person: Person, count: number, bytes: number, isEnv = false) =>
@@ -80,7 +78,7 @@ describe("user secrets", () => {
     it("with the exact value, trailing line breaks included", async () => {
       const ada = await w().user("ada");
       const value = " \t-----BEGIN\r\nkey \u{1f511}\n\n";
-      await created(ada, { name: "pem", value });
+      await created(ada, { name: "pem", value, file_path: "~/pem" });
       expect(await valueOf(ada, "pem")).to.equal(value);
       await patch(ada, "pem", { value: "2\n" });
       expect(await valueOf(ada, "pem")).to.equal("2\n");
@@ -103,7 +101,7 @@ describe("user secrets", () => {
     it("and hidden from all others, site owners included", async () => {
       const [ada, bob] = await w().users("ada", "bob");
       const known = (await as(w().owner).get(`/api/v2/users/${newId()}/secrets/known`)).body;
-      await created(ada!, { name: "known" });
+      await created(ada!, { name: "known", file_path: "~/known" });
       for (const user of [ada!.username, ada!.id]) {
         for (const name of ["known", "unknown"]) {
           const path = `${pathOf(user)}/${name}`;
@@ -338,7 +336,7 @@ describe("user secrets", () => {
     it("are limited in total bytes of values, where a value of equal size may replace another", async () => {
       const ada = await w().user("ada");
       await fill(ada, 9, 22_000);
-      await created(ada, { name: "last", value: "x".repeat(6_800) });
+      await created(ada, { name: "last", value: "x".repeat(6_800), file_path: "~/last" });
       expect(await patch(ada, "last", { value: "y".repeat(6_800) })).to.include({ status: 200 });
       const answer = await patch(ada, "last", { value: "y".repeat(6_801) });
       expect(answer).to.include({ status: 400 });

@@ -1,6 +1,6 @@
 // What the server does with workspaces by itself: deadlines, dormancy, and deletion.
 import { expect } from "chai";
-import { deadlinesAt, noteActivity } from "../src/domain/workspaces/workspace-schedule.js";
+import { deadlinesAt } from "../src/domain/workspaces/workspace-schedule.js";
 import { systemContext } from "./support/app.js";
 import { runSchedule } from "./support/background.js";
 import {
@@ -15,6 +15,8 @@ import {
   stop,
   templateOf,
 } from "./support/builds.js";
+import { connect, reported } from "./support/connections.js";
+import { newId } from "./support/ids.js";
 import { world } from "./support/world.js";
 
 const hour = 3_600_000;
@@ -84,12 +86,14 @@ describe("schedules of workspaces", () => {
   it("are moved by activity, not back, and not past the maximum", async () => {
     const [ada] = await w().users("ada");
     const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 600, activity_bump: 3600 } });
-    const { workspace } = await runningBox(w(), ada!, template.id);
-    await noteActivity(context(), [workspace.id]);
+    const { workspace, workspaceBuild } = await createBox(w(), ada!, template.id);
+    const { agents } = (await doBuild(w(), workspaceBuild.id))!;
+    const connects = () => reported(w(), { token: agents[0]!.token! }, connect(newId()));
+    await connects();
     const { deadline, latestBuild } = await readBox(w(), ada!, workspace.id);
     expect(Date.parse(deadline) - Date.now()).to.be.closeTo(hour, 60_000);
     expect(latestBuild.deadline).to.equal(deadline);
-    await noteActivity(context(), [workspace.id]);
+    await connects();
     expect((await readBox(w(), ada!, workspace.id)).deadline).to.equal(deadline);
 
     await setTemplate(w(), template.id, { activity_bump: 36_000 });
@@ -97,7 +101,7 @@ describe("schedules of workspaces", () => {
       "update workspace_builds set max_deadline = now() + interval '2 hours' where workspace_id = $1",
       workspace.id,
     );
-    await noteActivity(context(), [workspace.id]);
+    await connects();
     expect(Date.parse((await readBox(w(), ada!, workspace.id)).deadline) - Date.now()).to.be.closeTo(2 * hour, 60_000);
   });
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import formats from "ajv-formats";
 import { expect } from "chai";
-import { areas, describedProtocols } from "../../src/rest/index.js";
+import { areas, describedProtocols } from "../support/catalog.js";
 import type { Answer } from "../support/world.js";
 
 export interface JsonSchema {

@@ -1,9 +1,10 @@
 // Started workspaces with the agents of a document, and what speaks for an agent.
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { type CreatedAgent, createAgents } from "../../src/domain/agents/create-agents.js";
+import { type CreatedAgent, createAgents, renewAgents } from "../../src/domain/agents/create-agents.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { Problems } from "../../src/domain/kernel/errors.js";
+import { endAgentTokens } from "../../src/domain/agents/agent-tokens.js";
 import { parseDocument } from "../../src/domain/templates/template-documents.js";
 import { systemContext } from "./app.js";
 import { newId } from "./ids.js";
@@ -20,7 +21,7 @@ export interface Started {
 }
 
 /** Runs work of the server on its behalf, in a transaction. */
-export function asServer<Result>({ app }: World, work: (ctx: Context) => Promise<Result>): Promise<Result> {
+function asServer<Result>({ app }: World, work: (ctx: Context) => Promise<Result>): Promise<Result> {
   const ctx = systemContext(app);
   return ctx.transactional(() => work(ctx));
 }
@@ -58,6 +59,14 @@ function documentOf(agents: object[]) {
   problems.throwIfAny();
   return parsed!.resources[0]!.agents;
 }
+
+/** Ends the tokens of the agents of a workspace, as the end of its stop does. */
+export const endTokens = (w: World, { id }: Pick<Started, "id">): Promise<void> =>
+  asServer(w, (ctx) => endAgentTokens(ctx, id));
+
+/** Gives the agents of a workspace new tokens, as its next start does. */
+export const renew = (w: World, { buildId }: Pick<Started, "buildId">): Promise<CreatedAgent[]> =>
+  asServer(w, (ctx) => renewAgents(ctx, buildId));
 
 /** Sets columns of a workspace, as its builds do, and tells its watchers. */
 export async function change(w: World, { id }: Pick<Started, "id">, columns: Record<string, unknown>): Promise<void> {

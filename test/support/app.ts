@@ -2,14 +2,14 @@
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config/config.js";
-import type { Config } from "../../src/runtime/config.js";
+import { type Config, ConfigError } from "../../src/runtime/config.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { hooks } from "../../src/observability/log.js";
 import { newId } from "./ids.js";
 import { createTemplate } from "./cluster.js";
 
-export type { App };
+export { type App, type Config, ConfigError, readConfig };
 
 export const ownerPassword = "correct-horse-battery-staple-9";
 

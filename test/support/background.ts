@@ -19,6 +19,7 @@ import { userCountJob } from "../../src/domain/users/user-count.js";
 import { replicaPurge } from "../../src/domain/workspace-proxies/proxy-registration.js";
 import { reportFailures } from "../../src/domain/workspaces/failure-reports.js";
 import { workspaceJobs } from "../../src/domain/workspaces/workspace-jobs.js";
+import { rotateEncryption } from "../../src/domain/encryption/rotation.js";
 import type { App } from "./app.js";
 
 const jobs = {
@@ -45,6 +46,9 @@ const jobs = {
 /** Runs a job on a replica. */
 export const runJob = ({ services }: Pick<App, "services">, name: keyof typeof jobs): Promise<void> =>
   jobs[name].run(services);
+
+/** Encrypts all values with the current key, as the command does. */
+export const rotate = ({ services }: App) => rotateEncryption(services, () => {});
 
 /** Makes the prebuilt workspaces that are missing, and deletes the surplus, on a replica. */
 export const prebuild = ({ services }: App): Promise<void> => reconcilePrebuilds(services);

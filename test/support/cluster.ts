@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { type Cluster, startCluster } from "../../src/infrastructure/embedded-postgres/index.js";
 
+export { type Cluster, startCluster };
+
 export interface TestDatabase {
   url: string;
   drop(): Promise<void>;

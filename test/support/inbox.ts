@@ -3,6 +3,10 @@ import { customTemplate } from "../../src/domain/notifications/templates/custom-
 import { type App, systemContext } from "./app.js";
 import { newId } from "./ids.js";
 
+/** The ids of two templates, which are the same in all deployments: the test notification, and those that users write. */
+export const testTemplateId = "c425f63e-716a-4bf4-ae24-78348f706c3f";
+export const customTemplateId = "39b1e189-c857-4b0c-877a-511144c18516";
+
 /** Notifications that `deliver` adds at the same time: those of one inbox wait for each other, on a connection each. */
 const concurrency = 8;
 

@@ -6,7 +6,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { startCluster } from "../../src/infrastructure/embedded-postgres/index.js";
+import { startCluster } from "./cluster.js";
 import { freePort } from "./ports.js";
 
 /** The certificate of `localhost` and 127.0.0.1, which is its own authority. */
