@@ -1,4 +1,5 @@
 // Calls to the programs of tasks, good ones and others.
+// Looks inside: the calls of tasks to agents, with limits that a task reaches only after minutes.
 import { expect } from "chai";
 import { AgentApi, AgentRejection, AgentUnreachable } from "../src/infrastructure/agent-api.js";
 import { AgentProgram } from "./support/agent-api.js";

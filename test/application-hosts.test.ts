@@ -1,4 +1,5 @@
 // The deployment's own application hosts: they accept keys for a proxy in front of them, and nothing else.
+// Looks inside: only the server knows the keys with which invalid messages are made.
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { EncryptJWT } from "jose";

@@ -1,4 +1,5 @@
 // Redirects to applications: who receives a key, where it is sent, and who can decrypt it there.
+// Looks inside: no interface shows the key ring, from which recipients derive their keys.
 import { hkdfSync } from "node:crypto";
 import { expect } from "chai";
 import { decodeProtectedHeader, jwtDecrypt } from "jose";

@@ -1,4 +1,5 @@
 // Checks the form of the source and of the schema, whatever they do.
+// Looks inside: the form of the source is its subject.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -41,6 +42,8 @@ const files = (folder: string, ending: string) =>
     .map((path) => join(folder, path));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const sources = files("src", ".ts");
+const imported = (path: string) =>
+  [...read(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
 
 describe("the layers", () => {
   /** Allowed imports, by folder below `src`. Unlisted ones may import everything. */
@@ -65,9 +68,6 @@ describe("the layers", () => {
   /** The kernel is a part of the domain that more may import, and that imports no area. */
   const isKernel = (path: string) => path.startsWith("src/domain/kernel/");
   const layersOf = (path: string) => [layerOf(path), ...(isKernel(path) ? ["kernel"] : [])];
-
-  const imported = (path: string) =>
-    [...read(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
 
   it("have every file in a layer", () => {
     expect([...new Set(sources.map(layerOf))]).to.have.members([
@@ -536,6 +536,16 @@ describe("the GraphQL schema", () => {
       "reportScriptResult",
       "validatePassword",
     ]);
+  });
+});
+
+describe("the tests", () => {
+  it("import no sources, unless they say why they look inside", () => {
+    const silent = files("test", ".ts")
+      .filter((path) => !path.includes("node_modules/") && path !== "test/support/app.ts")
+      .filter((path) => imported(path).some((name) => /^(\.\.\/)+src\//.test(name)))
+      .filter((path) => !/^\/\/ Looks inside: .+\.$/m.test(read(path)));
+    expect(silent).to.deep.equal([]);
   });
 });
 

@@ -1,3 +1,4 @@
+// Looks inside: no response shows whether a long check lets other requests run.
 import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";
 import { checkPermissions } from "../src/domain/auth-checks/auth-checks.js";

@@ -1,3 +1,4 @@
+// Looks inside: the policy is a table of pure functions, with more combinations than requests could try.
 import { expect } from "chai";
 import { type Actor, anonymous, systemActor, type UserActor } from "../src/domain/kernel/actor.js";
 import {

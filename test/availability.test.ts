@@ -1,4 +1,5 @@
 // What the log says when the database is lost and when it returns.
+// Looks inside: the clock of what the log says is mocked, instead of waits of seconds.
 import { mock } from "node:test";
 import { expect } from "chai";
 import { Availability } from "../src/infrastructure/database/availability.js";

@@ -1,4 +1,5 @@
 // Backups: what one contains, what restoring it brings back, and which files and databases are rejected.
+// Looks inside: a backup is interrupted and changed on its way, which the commands (cli.test.ts) do not offer.
 import { createHash } from "node:crypto";
 import { copyFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

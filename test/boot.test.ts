@@ -1,104 +1,86 @@
+// The first start on a database: what it creates, and what prevents it.
 import { expect } from "chai";
-import { pino } from "pino";
-import { Context, type Services } from "../src/domain/kernel/context.js";
-import { createAdministrator, recoverAccess } from "../src/domain/deployment/administrators.js";
-import { systemActor } from "../src/domain/kernel/actor.js";
-import { type BootServices, firstBoot } from "../src/domain/deployment/boot.js";
-import { createPasswords } from "../src/infrastructure/passwords/passwords.js";
-import { Vault } from "../src/infrastructure/vault.js";
-import { migrations } from "../src/entities/migrations/index.js";
-import { openDatabase } from "../src/infrastructure/database/database.js";
-import { newId } from "./support/ids.js";
+import { Client as Connection } from "pg";
+import { type App, ownerPassword, startServer } from "./support/app.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
-import { type Config, encryptionKeys, readConfig } from "./support/app.js";
-import { world } from "./support/world.js";
+import { Client } from "./support/world.js";
 
-/** State of a server before it boots, on a database of its own, which `run` removes at the end. */
-async function booting<Result>(
-  database: TestDatabase,
-  settings: NodeJS.ProcessEnv,
-  run: (services: BootServices) => Promise<Result>,
-): Promise<Result> {
-  const config: Config = readConfig({
-    STEWARD_DATABASE_URL: database.url,
-    STEWARD_ENCRYPTION_KEYS: encryptionKeys,
-    ...settings,
-  });
-  const opened = openDatabase({ url: database.url, pool: 3, statementTimeout: 15_000 });
-  try {
-    const log = pino({ enabled: false });
-    const services = {
-      config,
-      database: opened,
-      passwords: createPasswords(1),
-      vault: new Vault(),
-      log,
-    };
-    return await run(services);
-  } finally {
-    await opened.close();
-  }
-}
+/** Removes the administrator from the settings of tests. */
+const defaults = {
+  STEWARD_ADMIN_EMAIL: undefined,
+  STEWARD_ADMIN_USERNAME: undefined,
+  STEWARD_ADMIN_PASSWORD: undefined,
+};
 
-describe("first boot", () => {
+describe("the first start", () => {
   let database: TestDatabase;
+  const running: App[] = [];
   beforeEach(async () => {
     database = await createDatabase();
   });
-  afterEach(() => database.drop());
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((app) => app.close()));
+    await database.drop();
+  });
 
-  const boot = (settings: NodeJS.ProcessEnv = {}) => booting(database, settings, firstBoot);
-  const rows = (text: string) =>
-    booting(database, {}, async (services) => (await services.database.pool.query(text)).rows);
-  const refusal = async (settings: NodeJS.ProcessEnv = {}): Promise<Error> => {
-    try {
-      await boot(settings);
-    } catch (error) {
-      return error as Error;
-    }
-    throw new Error("The server started.");
+  const boot = async (settings: NodeJS.ProcessEnv = {}): Promise<App> => {
+    const app = await startServer(database.url, { ...defaults, ...settings });
+    running.push(app);
+    return app;
+  };
+  const refusal = (settings: NodeJS.ProcessEnv = {}): Promise<Error> =>
+    boot(settings).then(
+      () => Promise.reject(new Error("The server started.")),
+      (error: Error) => error,
+    );
+  const signedIn = async ({ url }: App, email: string, password: string) => {
+    const { body } = await new Client(url).post("/api/v2/users/login", { email, password });
+    return new Client(url, body.session_token as string);
   };
 
-  it("creates everything once when three servers boot concurrently", async () => {
-    const administrators = (await Promise.all([boot(), boot(), boot()])).filter((each) => each !== undefined);
-    expect(administrators).to.have.length(1);
-    expect(administrators[0]!.email).to.equal("admin@steward.local");
-    expect(administrators[0]!.password).to.match(/^[0-9A-Za-z]{24}$/);
-    expect(await rows("select name, display_name, is_default from organizations")).to.deep.equal([
-      { name: "main", display_name: "Default", is_default: true },
+  it("creates everything once when three servers start concurrently", async () => {
+    const apps = await Promise.all([boot(), boot(), boot()]);
+    const [administrator, ...others] = apps.flatMap((app) => app.administrator ?? []);
+    expect(others).to.deep.equal([]);
+    expect(administrator!.email).to.equal("admin@steward.local");
+    expect(administrator!.password).to.match(/^[0-9A-Za-z]{24}$/);
+    const client = await signedIn(apps[0], administrator!.email, administrator!.password!);
+    const found = await client.graphql(`{
+      me { username organizationIds roles { name } }
+      organizations { id name displayName isDefault }
+      groups { nodes { name organization { id } } }
+      users { nodes { username } }
+      auditEvents { nodes { action resourceType diff } } }`);
+    const [{ id, ...organization }] = found.organizations;
+    expect(found.organizations).to.have.length(1);
+    expect(organization).to.deep.equal({ name: "main", displayName: "Default", isDefault: true });
+    expect(found.me).to.deep.equal({ username: "admin", organizationIds: [id], roles: [{ name: "OWNER" }] });
+    expect(found.groups.nodes).to.deep.equal([{ name: "Everyone", organization: { id } }]);
+    expect(found.users.nodes).to.deep.equal([{ username: "admin" }]);
+    const events = found.auditEvents.nodes as Array<{ action: string; resourceType: string }>;
+    expect(events.map(({ action, resourceType }) => `${action} ${resourceType}`)).to.have.members([
+      "CREATE organization",
+      "CREATE user",
+      "LOGIN user",
     ]);
-    expect(await rows("select g.name from groups g join organizations o on o.id = g.id")).to.deep.equal([
-      { name: "Everyone" },
-    ]);
-    expect(await rows("select username, is_system, site_roles from users order by username")).to.deep.equal([
-      { username: "admin", is_system: false, site_roles: ["owner"] },
-      { username: "prebuilds", is_system: true, site_roles: [] },
-      { username: "system", is_system: true, site_roles: [] },
-    ]);
-    expect(await rows("select count(*)::int as count from organization_members")).to.deep.equal([{ count: 1 }]);
-    expect(await rows("select count(*)::int as count from deployment")).to.deep.equal([{ count: 1 }]);
-    const events = await rows("select actor_kind, action, resource_type, diff::text from audit_events order by id");
-    expect(events.map((event) => [event.actor_kind, event.action, event.resource_type])).to.deep.equal([
-      ["system", "create", "organization"],
-      ["system", "create", "user"],
-    ]);
-    expect(JSON.stringify(events)).to.not.contain(administrators[0]!.password);
-    expect(await boot({ STEWARD_ADMIN_EMAIL: "late@example.com" })).to.equal(undefined);
+    expect(JSON.stringify(events)).to.not.contain(administrator!.password);
+    expect(await boot({ STEWARD_ADMIN_EMAIL: "late@example.com" })).to.have.property("administrator", undefined);
+    expect((await client.graphql("{ users { nodes { username } } }")).users.nodes).to.have.length(1);
   });
 
   it("takes the administrator's password from the settings, and does not return it", async () => {
-    const administrator = await boot({
+    const app = await boot({
       STEWARD_ADMIN_EMAIL: "grace@example.com",
       STEWARD_ADMIN_USERNAME: "grace",
-      STEWARD_ADMIN_PASSWORD: "correct-horse-battery-staple-9",
+      STEWARD_ADMIN_PASSWORD: ownerPassword,
       STEWARD_DEFAULT_ORGANIZATION: "navy",
     });
-    expect(administrator).to.deep.equal({ email: "grace@example.com" });
-    expect(
-      await rows(
-        "select u.username, o.name from organization_members m join users u on u.id = m.user_id join organizations o on o.id = m.organization_id",
-      ),
-    ).to.deep.equal([{ username: "grace", name: "navy" }]);
+    expect(app.administrator).to.deep.equal({ email: "grace@example.com" });
+    const client = await signedIn(app, "grace@example.com", ownerPassword);
+    expect(await client.graphql("{ me { username } organizations { name } }")).to.deep.equal({
+      me: { username: "grace" },
+      organizations: [{ name: "navy" }],
+    });
   });
 
   it("stops at a password that breaks the rule, and starts with a better one", async () => {
@@ -107,53 +89,25 @@ describe("first boot", () => {
     expect(message)
       .to.match(/STEWARD_ADMIN_PASSWORD: .*heavily used/)
       .and.not.contain('"password"');
-    expect(await boot()).to.have.property("password");
-    expect(await boot({ STEWARD_ADMIN_PASSWORD: "password" }), "ignored once there is a user").to.equal(undefined);
+    expect((await boot()).administrator).to.have.property("password");
+    const ignored = await boot({ STEWARD_ADMIN_PASSWORD: "password" });
+    expect(ignored.administrator, "ignored once there is a user").to.equal(undefined);
   });
 
   it("rejects a database of a newer program, and leaves it unchanged", async () => {
     await boot();
-    await rows("insert into migrations (name) values ('0099-from-the-future')");
-    const { name, message } = await refusal();
-    expect(name).to.equal("StartRefused");
-    expect(message).to.contain("0099-from-the-future").and.contain("newer");
-    expect(await rows("select count(*)::int as count from migrations")).to.deep.equal([
-      { count: migrations.length + 1 },
-    ]);
-  });
-});
-
-describe("the operator of the server", () => {
-  const the = world();
-  const asSystem = <Result>(work: (ctx: Context) => Promise<Result>): Promise<Result> => {
-    const services: Services = the().app.services;
-    const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
-    return ctx.transactional(() => work(ctx));
-  };
-
-  it("creates another administrator", async () => {
-    const w = the();
-    const made = await asSystem((ctx) => createAdministrator(ctx, { email: "second@example.com", username: "second" }));
-    const token = await w.login("second@example.com", made.password!);
-    const { me } = await w.as({ token }).graphql("{ me { username roles { name } organizationIds } }");
-    expect(me).to.deep.equal({
-      username: "second",
-      roles: [{ name: "OWNER" }],
-      organizationIds: [w.defaultOrganization],
-    });
-    const again = asSystem((ctx) => createAdministrator(ctx, { email: "SECOND@example.com", username: "third" }));
-    expect(await again.catch((error: Error) => error.message)).to.match(/exists already/);
-  });
-
-  it("recovers a user's access with a new password, which ends all their sessions", async () => {
-    const w = the();
-    const [ada] = await w.users("ada");
-    const { password } = await asSystem((ctx) => recoverAccess(ctx, ada!.email.toUpperCase()));
-    expect((await w.as(ada!).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
-    await w.login(ada!.email, password!);
-    const unknown = asSystem((ctx) => recoverAccess(ctx, "nobody@example.com"));
-    expect(await unknown.catch((error: { code: string }) => error.code)).to.equal("NOT_FOUND");
-    const weak = asSystem((ctx) => recoverAccess(ctx, ada!.email, "password"));
-    expect(await weak.catch((error: { code: string }) => error.code)).to.equal("BAD_USER_INPUT");
+    const connection = new Connection(database.url);
+    await connection.connect();
+    try {
+      const applied = async () => (await connection.query("select name from migrations order by name")).rows;
+      await connection.query("insert into migrations (name) values ('0099-from-the-future')");
+      const before = await applied();
+      const { name, message } = await refusal();
+      expect(name).to.equal("StartRefused");
+      expect(message).to.contain("0099-from-the-future").and.contain("newer");
+      expect(await applied()).to.deep.equal(before);
+    } finally {
+      await connection.end();
+    }
   });
 });

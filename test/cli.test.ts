@@ -110,8 +110,13 @@ describe("the command line", function () {
       expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
       const { email, password } = printed(stdout);
       const { body } = await signIn(app.url, email, password);
-      const { me } = await new Client(app.url, body.session_token).graphql("{ me { username roles { name } } }");
-      expect(me).to.deep.equal({ username: "grace", roles: [{ name: "OWNER" }] });
+      const { me } = await new Client(app.url, body.session_token).graphql(`{
+        me { username roles { name } organizations { isDefault } } }`);
+      expect(me).to.deep.equal({
+        username: "grace",
+        roles: [{ name: "OWNER" }],
+        organizations: [{ isDefault: true }],
+      });
 
       expect(await create()).to.deep.equal({
         status: 1,

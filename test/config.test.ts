@@ -1,3 +1,4 @@
+// Looks inside: settings are a pure function of the environment; a process for each would take minutes.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Which connections are closed when there are too many. Simulated, as tests cannot connect from other addresses.
+// Which connections are closed when there are too many.
+// Looks inside: tests cannot connect from other addresses.
 import { EventEmitter } from "node:events";
 import { Server, type Socket } from "node:net";
 import { expect } from "chai";

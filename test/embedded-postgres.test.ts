@@ -1,3 +1,4 @@
+// Looks inside: the built-in Postgres is started, damaged, and killed without a server around it.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";

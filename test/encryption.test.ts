@@ -1,4 +1,5 @@
 // Encryption keys at start, in use, and in rotation, on real servers and the command line.
+// Looks inside: no interface shows what is encrypted at rest, and with which key.
 import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

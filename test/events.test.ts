@@ -1,3 +1,4 @@
+// Looks inside: the bus carries hints between replicas, which no interface shows.
 import { mock } from "node:test";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";

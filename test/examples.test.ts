@@ -1,4 +1,5 @@
 // The example programs, run as they are.
+// Looks inside: the command of the example is rendered as the provisioner does, without a workspace.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";

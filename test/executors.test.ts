@@ -1,4 +1,5 @@
 // Compiled queries return the same as the reference implementation of GraphQL.
+// Looks inside: compares the two ways to execute an operation, which clients cannot choose.
 import { expect } from "chai";
 import { Kind, OperationTypeNode } from "graphql";
 import { Context } from "../src/domain/kernel/context.js";

@@ -1,4 +1,5 @@
 // Email addresses and usernames compare alike, whatever the locale of the database.
+// Looks inside: sign-ins through a provider are simulated; a real one would not send such addresses.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";

@@ -1,3 +1,4 @@
+// Looks inside: values that do not fit their fields are defects, which the schema of the program has none of.
 import { expect } from "chai";
 import { buildSchema, parse } from "graphql";
 import type { Context } from "../src/domain/kernel/context.js";

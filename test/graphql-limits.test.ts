@@ -1,10 +1,8 @@
 // What a document of the caller may cost, judged by what it really selects, and how large its response may be.
 import { expect } from "chai";
-import { getIntrospectionQuery, GraphQLError } from "graphql";
+import { getIntrospectionQuery } from "graphql";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { DomainError } from "../src/domain/kernel/errors.js";
-import { isLarger } from "../src/graphql/engine/result.js";
 import { world } from "./support/world.js";
 
 describe("the limits of callers' documents", () => {
@@ -137,18 +135,6 @@ describe("the limits of callers' documents", () => {
       await accepted(pages(count), { n: 10 });
       await tooCostly(pages(count), { n: 1000 });
     }
-  });
-
-  it("measure a response by the bytes of its texts, names, and errors", () => {
-    const text = "x".repeat(1000);
-    expect(isLarger({ data: { text } }, 1500)).to.equal(false);
-    expect(isLarger({ data: { text: "é".repeat(1000) } }, 1500)).to.equal(true);
-    expect(isLarger({ data: { lists: [[{ text }, { text }]] } }, 1500)).to.equal(true);
-    expect(isLarger({ data: { [text]: 1, [`${text}2`]: null } }, 1500)).to.equal(true);
-    expect(isLarger({ data: { numbers: Array.from({ length: 1000 }, () => 12345) } }, 4500)).to.equal(true);
-    expect(isLarger({ data: null, errors: [new GraphQLError(text), new GraphQLError(text)] }, 1500)).to.equal(true);
-    const originalError = new DomainError("BAD_USER_INPUT", "x", { validations: [{ field: "a", detail: text }] });
-    expect(isLarger({ data: null, errors: [new GraphQLError("x", { originalError })] }, 500)).to.equal(true);
   });
 
   it("allow a default page of default pages with all fields of its nodes", async () => {

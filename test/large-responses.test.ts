@@ -1,8 +1,11 @@
 // Long lists are completed and serialized in slices, so that a large response does not block the process.
+// Looks inside: no response shows whether it was made in slices.
 import { expect } from "chai";
-import { buildSchema, type ExecutionResult, parse } from "graphql";
+import { buildSchema, type ExecutionResult, GraphQLError, parse } from "graphql";
 import type { Context } from "../src/domain/kernel/context.js";
+import { DomainError } from "../src/domain/kernel/errors.js";
 import { prepare } from "../src/graphql/engine/execute.js";
+import { isLarger } from "../src/graphql/engine/result.js";
 import { paceConnections } from "../src/graphql/engine/pacing.js";
 import { joined, jsonPieces, pieceLength } from "../src/http/pieces.js";
 import { world } from "./support/world.js";
@@ -96,5 +99,19 @@ describe("large responses", () => {
     expect(groups.edges.map(({ node }: { node: { name: string } }) => node.name)).to.deep.equal(names(body));
     const { body: again } = await owner.get("/api/v2/groups?exclude_members=true");
     expect(names(again)).to.deep.equal(names(body));
+  });
+});
+
+describe("the size of a response", () => {
+  it("is that of the bytes of its texts, names, and errors", () => {
+    const text = "x".repeat(1000);
+    expect(isLarger({ data: { text } }, 1500)).to.equal(false);
+    expect(isLarger({ data: { text: "é".repeat(1000) } }, 1500)).to.equal(true);
+    expect(isLarger({ data: { lists: [[{ text }, { text }]] } }, 1500)).to.equal(true);
+    expect(isLarger({ data: { [text]: 1, [`${text}2`]: null } }, 1500)).to.equal(true);
+    expect(isLarger({ data: { numbers: Array.from({ length: 1000 }, () => 12345) } }, 4500)).to.equal(true);
+    expect(isLarger({ data: null, errors: [new GraphQLError(text), new GraphQLError(text)] }, 1500)).to.equal(true);
+    const originalError = new DomainError("BAD_USER_INPUT", "x", { validations: [{ field: "a", detail: text }] });
+    expect(isLarger({ data: null, errors: [new GraphQLError("x", { originalError })] }, 500)).to.equal(true);
   });
 });

@@ -1,3 +1,4 @@
+// Looks inside: commands run in this process, since each process takes a second.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";

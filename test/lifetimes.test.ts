@@ -1,4 +1,5 @@
 // What happens to open sockets when the server stops.
+// Looks inside: sockets that open and hang in the moment of a stop are simulated.
 import { PassThrough } from "node:stream";
 import { expect } from "chai";
 import { Lifetimes } from "../src/http/lifetimes.js";

@@ -1,4 +1,5 @@
 // Every list shows its reader exactly the rows that the policy allows.
+// Looks inside: the policy says for each row what its reader may see.
 import { expect } from "chai";
 import type { UserActor } from "../src/domain/kernel/actor.js";
 import { mayOn, type OrganizationRole, type SiteRole, type Target } from "../src/domain/authorization/authorization.js";

@@ -1,3 +1,4 @@
+// Looks inside: compares the migrations with the entities, which no interface shows.
 import { expect } from "chai";
 import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";

@@ -1,3 +1,4 @@
+// Looks inside: every template is rendered, most of whose events would take hours to cause.
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { mailOf } from "../src/domain/notifications/mail.js";

@@ -1,3 +1,4 @@
+// Looks inside: a pure function, with a case for each construct of Markdown.
 import { expect } from "chai";
 import { plainText } from "../src/domain/notifications/markdown.js";
 

@@ -2,14 +2,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { Context } from "../src/domain/kernel/context.js";
-import { type Actor, anonymous } from "../src/domain/kernel/actor.js";
-import { DomainError } from "../src/domain/kernel/errors.js";
-import type { ClientRow } from "../src/domain/oauth2/clients.js";
-import { findClient } from "../src/domain/oauth2/client-documents.js";
-import { userActor } from "./support/actors.js";
 import { type App, startServer } from "./support/app.js";
-import { world } from "./support/world.js";
+import { challenge } from "./support/oauth2.js";
+import { Client, GraphqlFailure, type Person, world } from "./support/world.js";
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -51,17 +46,23 @@ class Site {
   }
 }
 
-const asUser = ({ services }: App, actor: Actor = userActor()) =>
-  new Context(services, actor, { id: "test", ip: "127.0.0.1" }, () => new AbortController());
+const request = `query($input: OAuth2AuthorizationRequestInput!) {
+  oauth2AuthorizationRequest(input: $input) { app { clientId name } redirectUri } }`;
 
-/** The reason why a document is rejected. */
-async function reasonFor(found: Promise<ClientRow | undefined>): Promise<string> {
+/** What the application with this id shows to a user from whom it requests access. */
+async function find({ url }: Pick<App, "url">, { token }: Pick<Person, "token">, clientId: string) {
+  const input = { responseType: "code", clientId, codeChallenge: challenge, codeChallengeMethod: "S256" };
+  const data = await new Client(url, token).graphql(request, { input });
+  return data.oauth2AuthorizationRequest as { app: { clientId: string; name: string }; redirectUri: string };
+}
+
+/** The reason why there is no such application, or why its document is rejected. */
+async function reasonFor(found: Promise<object>): Promise<string> {
   try {
     await found;
   } catch (error) {
-    expect(error).to.be.instanceOf(DomainError);
-    expect((error as DomainError).details.oauthError).to.equal("invalid_request");
-    return (error as DomainError).message;
+    if (error instanceof GraphqlFailure) return error.message;
+    throw error;
   }
   throw new Error("The document was accepted.");
 }
@@ -71,8 +72,27 @@ describe("client metadata documents", () => {
   const site = new Site();
   before(() => site.start());
   after(() => site.close());
-  const find = (url: string, actor?: Actor) => findClient(asUser(the().app, actor), url);
-  const reason = (url: string) => reasonFor(find(url));
+  const asked = (clientId: string) => find(the(), the().owner, clientId);
+  const reason = (clientId: string) => reasonFor(asked(clientId));
+  /** What administrators see of the application, which must be known. */
+  const listed = async (url: string) => {
+    const { oauth2Apps } = await the()
+      .as(the().owner)
+      .graphql(
+        `{ oauth2Apps(first: 1000) { nodes { id name kind type disabled documentUrl pkceRequired redirectUris grantTypes
+           scopeCeiling metadata } } }`,
+      );
+    return oauth2Apps.nodes.find(({ documentUrl }: { documentUrl: string | null }) => documentUrl === url);
+  };
+  /** The error of the application at the token endpoint, which calls no other server. */
+  const tokenError = async (clientId: string) =>
+    (
+      await the().nobody.post("/oauth2/tokens", {
+        grant_type: "refresh_token",
+        refresh_token: "x",
+        client_id: clientId,
+      })
+    ).body.error as string;
   const expire = (url: string, column: "fresh" | "usable") =>
     the().app.services.database.pool.query(
       `update oauth2_clients set document_${column}_until = now() - interval '1 second' where document_url = $1`,
@@ -84,49 +104,57 @@ describe("client metadata documents", () => {
       scope: "user:read bogus",
       logo_uri: "https://watch.example.com/logo.png",
     });
-    const client = (await find(url))!;
-    expect(client).to.deep.include({
-      kind: "document",
-      type: "public",
+    expect(await asked(url)).to.deep.equal({
+      app: { clientId: url, name: "Night Watch" },
+      redirectUri: "https://watch.example.com/",
+    });
+    const { id: _id, scopeCeiling, ...client } = await listed(url);
+    expect(client).to.deep.equal({
       name: "Night Watch",
-      authMethod: "none",
-      pkceRequired: true,
+      kind: "DOCUMENT",
+      type: "PUBLIC",
+      disabled: false,
       documentUrl: url,
+      pkceRequired: true,
       redirectUris: ["https://watch.example.com/"],
-      grantTypes: ["authorization_code", "refresh_token"],
+      grantTypes: ["AUTHORIZATION_CODE", "REFRESH_TOKEN"],
       metadata: { scope: "user:read", logoUri: "https://watch.example.com/logo.png" },
     });
-    expect(client.scopeCeiling).to.include("workspace:*").and.not.include("all");
+    expect(scopeCeiling).to.include("workspace:*").and.not.include("all");
     expect(site.hits.get("/logo.png")).to.equal(undefined);
   });
 
   it("are fetched once while they are fresh, also by parallel requests, and only for users", async () => {
     const url = site.publish("/once.json");
-    expect(await find(url, anonymous)).to.equal(undefined);
+    expect(await tokenError(url)).to.equal("invalid_client");
     expect(site.hits.get("/once.json")).to.equal(undefined);
-    const all = await Promise.all(Array.from({ length: 20 }, () => find(url)));
-    expect(new Set(all.map((client) => client!.id)).size).to.equal(1);
-    expect(await find(url, anonymous)).to.deep.include({ documentUrl: url });
+    await Promise.all(Array.from({ length: 20 }, () => asked(url)));
+    expect(await listed(url)).to.include({ documentUrl: url });
+    expect(await tokenError(url)).to.equal("invalid_grant");
     expect(site.hits.get("/once.json")).to.equal(1);
   });
 
   it("are fetched again when they are stale, and keep their id and their being disabled", async () => {
     const url = site.publish("/stale.json");
-    const { id } = (await find(url))!;
-    await the().app.services.database.pool.query("update oauth2_clients set is_disabled = true where id = $1", [id]);
+    await asked(url);
+    const { id } = await listed(url);
+    const disable = `mutation($id: UUID!) { updateOAuth2App(input: { id: $id, disabled: true }) { __typename } }`;
+    await the().as(the().owner).graphql(disable, { id });
+    const refusal = await reason(url);
     site.publish("/stale.json", { client_name: "Day Watch" });
-    expect((await find(url))!.name).to.equal("Night Watch");
+    expect(await reason(url)).to.equal(refusal);
+    expect(await listed(url)).to.include({ name: "Night Watch" });
     await expire(url, "fresh");
-    expect(await find(url)).to.include({ id, name: "Day Watch", isDisabled: true });
+    expect(await reason(url)).to.equal(refusal);
+    expect(await listed(url)).to.include({ id, name: "Day Watch", disabled: true });
   });
 
   it("serve for a day when they cannot be fetched again, and are not tried again immediately", async () => {
     const url = site.publish("/gone.json");
-    const { id } = (await find(url))!;
+    await asked(url);
     site.publish("/gone.json", {}, {}, 500);
     await expire(url, "fresh");
-    expect((await find(url))!.id).to.equal(id);
-    expect((await find(url))!.id).to.equal(id);
+    for (const _ of [1, 2]) expect((await asked(url)).app.name).to.equal("Night Watch");
     expect(site.hits.get("/gone.json")).to.equal(2);
     await expire(url, "usable");
     expect(await reason(url)).to.match(/responds with 500/);
@@ -146,7 +174,7 @@ describe("client metadata documents", () => {
     ];
     for (const [index, [headers, minutes]] of cases.entries()) {
       const url = site.publish(`/fresh-${index}.json`, {}, headers);
-      await find(url);
+      await asked(url);
       const { rows } = await the().app.services.database.pool.query(
         "select extract(epoch from document_fresh_until - updated_at)::float8 / 60 as minutes from oauth2_clients where document_url = $1",
         [url],
@@ -220,7 +248,7 @@ describe("client metadata documents", () => {
     ];
     for (const url of wrong) expect(await reason(url), url).to.match(/Its URL must/);
     expect([...site.hits.keys()].filter((path) => path.endsWith("b.json"))).to.deep.equal([]);
-    for (const id of ["ftp://x/y", "x", "", "__proto__"]) expect(await find(id), id).to.equal(undefined);
+    for (const id of ["ftp://x/y", "x", "", "__proto__"]) expect(await reason(id), id).to.match(/unknown|required/);
   });
 });
 
@@ -242,28 +270,27 @@ describe("the hosts of client metadata documents", () => {
 
   it("are public, unless the configuration says otherwise", async () => {
     const url = site.publish("/private.json");
-    expect(await reasonFor(findClient(asUser(the().app), url))).to.match(/https/);
+    const reason = (id: string) => reasonFor(find(the(), the().owner, id));
+    expect(await reason(url)).to.match(/https/);
     for (const host of ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "[::ffff:7f00:1]"])
-      expect(await reasonFor(findClient(asUser(the().app), `https://${host}/client.json`)), host).to.match(
-        /could not be fetched/,
-      );
+      expect(await reason(`https://${host}/client.json`), host).to.match(/could not be fetched/);
     expect(site.hits.size).to.equal(0);
   });
 
   it("match the patterns of the configuration", () =>
     withServer({ ...local, STEWARD_OAUTH2_CIMD_HOSTS: "localhost,*.example.com" }, async (app) => {
       for (const host of ["127.0.0.1", "example.com", "badexample.com", "a.example.com.evil.example"])
-        expect(await reasonFor(findClient(asUser(app), `https://${host}/client.json`)), host).to.match(
+        expect(await reasonFor(find(app, the().owner, `https://${host}/client.json`)), host).to.match(
           /no documents of its host/,
         );
       const url = site.publish("/named.json").replace("127.0.0.1", "localhost");
       site.publish("/named.json", { client_id: url });
-      expect((await findClient(asUser(app), url))!.documentUrl).to.equal(url);
+      expect((await find(app, the().owner, url)).app.clientId).to.equal(url);
     }));
 
   it("are not called at all when documents are switched off", () =>
     withServer({ ...local, STEWARD_OAUTH2_CIMD: "false" }, async (app) => {
-      expect(await findClient(asUser(app), site.publish("/off.json"))).to.equal(undefined);
+      expect(await reasonFor(find(app, the().owner, site.publish("/off.json")))).to.match(/unknown/);
       expect(site.hits.get("/off.json")).to.equal(undefined);
     }));
 });

@@ -1,4 +1,5 @@
 // What operators see of a server: its request log, metrics, and traces.
+// Looks inside: which exporter the variables name is a pure function, as is the share of logged requests.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,5 @@
 // Outgoing calls to URLs chosen by others: what is rejected, what is bounded, and which addresses are really called.
+// Looks inside: the client for URLs of others, against addresses and responses that no setting of the server leads to.
 import { expect } from "chai";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";

@@ -1,3 +1,4 @@
+// Looks inside: cursors and pages are pure functions, with a case for each malformed one.
 import { expect } from "chai";
 import { DomainError, Problems } from "../src/domain/kernel/errors.js";
 import {

@@ -1,3 +1,4 @@
+// Looks inside: the order in which waiting passwords are hashed shows in no response.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { DomainError } from "../src/domain/kernel/errors.js";

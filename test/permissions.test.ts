@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { covers, type Permission } from "../src/domain/authorization/authorization.js";
-import { scopeCatalog } from "./support/catalog.js";
+import { covers, scopeCatalog } from "./support/catalog.js";
 import { newId } from "./support/ids.js";
 import { enter, type Part, type Stage } from "./support/stage.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
@@ -30,7 +29,7 @@ const members = "otuam";
 type Request = string | [method: string, path: string, body?: unknown];
 
 interface Cell {
-  permission: Permission;
+  permission: Parameters<typeof covers>[1];
   /** The letters of the callers who are allowed. */
   may: string;
   /** The object of the `authcheck` request, beside its type. */

@@ -1,4 +1,5 @@
 // The provisioner type `process` with real processes, against a server that follows the protocol.
+// Looks inside: the parts of the daemon meet faults of a server that a real one does not have.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // The loop of the provisioner daemon against a server that follows the protocol, and faults of it.
+// Looks inside: the parts of the daemon meet faults of a server that a real one does not have.
 import { expect } from "chai";
 import { GraphQLError } from "graphql";
 import { Daemon, type Worker } from "../src/provisioner/daemon.js";

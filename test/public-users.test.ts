@@ -1,4 +1,5 @@
 // Records refer to users by their public fields; a full user takes permission to read it.
+// Looks inside: the scopes that a selection needs are computed from the schema.
 import { expect } from "chai";
 import { getNamedType, type GraphQLField, isObjectType, parse } from "graphql";
 import { selectionOf } from "../src/graphql/engine/needs.js";

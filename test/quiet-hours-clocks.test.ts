@@ -1,4 +1,5 @@
 // When quiet hours start, in every time zone and around every clock change.
+// Looks inside: the daily schedule is a pure function, tried for years in every time zone.
 import { expect } from "chai";
 import { Cron } from "croner";
 import { nextStart, scheduleOf, timeOfDay } from "../src/domain/quiet-hours/daily-schedule.js";

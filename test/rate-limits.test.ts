@@ -1,4 +1,5 @@
 // Rate limits: classes, keys, windows, and headers, on every surface and across replicas.
+// Looks inside: counters are tried with a clock of their own; the server counts for hours.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";

@@ -1,4 +1,5 @@
 // SCIM filters and changes against other evaluations: in memory, in SQL, and by an independent library.
+// Looks inside: the parsers of filters and paths are compared with an independent library.
 import { expect } from "chai";
 import { Messages, Schemas, Types } from "scimmy";
 import { changed } from "../src/domain/scim/apply-operations.js";

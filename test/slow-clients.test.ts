@@ -1,4 +1,5 @@
 // Slow clients, which could exhaust resources that other clients need.
+// Looks inside: the limits of the listener are tried with small numbers.
 import { expect } from "chai";
 import { EventEmitter } from "node:events";
 import { connect, type Socket } from "node:net";

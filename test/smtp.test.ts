@@ -1,3 +1,4 @@
+// Looks inside: the mailer against servers that fail in every step.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";

@@ -1,4 +1,5 @@
 // How long a replica accepts an expired credential when it misses all hints.
+// Looks inside: a replica that misses all hints is simulated.
 import { expect } from "chai";
 import type { Actor, UserActor } from "../src/domain/kernel/actor.js";
 import { LabeledCounter } from "../src/runtime/labeled-counter.js";

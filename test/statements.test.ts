@@ -1,4 +1,5 @@
 // Requests take as many SQL statements for long lists as for short ones, in responses and in their input.
+// Looks inside: counts statements, and checks keys without thousands of open streams.
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import {

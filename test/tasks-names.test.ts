@@ -1,4 +1,5 @@
 // How tasks are named after their prompts.
+// Looks inside: the names of tasks are a pure function of their prompts.
 import { expect } from "chai";
 import { displayNameFor, nameFor } from "../src/domain/tasks/names.js";
 import { nameProblem } from "../src/domain/kernel/text.js";

@@ -1,3 +1,4 @@
+// Looks inside: 10,000 open streams would take as many sockets.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";

@@ -1,3 +1,4 @@
+// Looks inside: what a transaction does to statements that no operation sends.
 import { expect } from "chai";
 import { sql } from "kysely";
 import { Client } from "pg";

@@ -1,4 +1,5 @@
 // Variables mean the same to both executors, and in every execution of an operation.
+// Looks inside: compares the two ways to execute an operation, which clients cannot choose.
 import { expect } from "chai";
 import { execute, type ExecutionResult, parse, validate } from "graphql";
 import type { Context } from "../src/domain/kernel/context.js";

@@ -1,4 +1,5 @@
 // Encrypted values open with their key and at their place only.
+// Looks inside: encryption is tried without a server around it.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

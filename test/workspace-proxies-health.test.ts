@@ -1,4 +1,5 @@
 // Proxies as running processes: they register, have their health checked, and shut down.
+// Looks inside: health checks are tried with addresses and clocks that tests do not have.
 import { expect } from "chai";
 import { createServer as createTlsServer } from "node:https";
 import { readFileSync } from "node:fs";

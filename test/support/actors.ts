@@ -1,3 +1,4 @@
+// Looks inside: an actor as the server knows it, for tests of the policy.
 import type { UserActor } from "../../src/domain/kernel/actor.js";
 import { newId } from "./ids.js";
 

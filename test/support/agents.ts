@@ -1,4 +1,5 @@
 // Started workspaces with the agents of a document, and what speaks for an agent.
+// Looks inside: workspaces start as their builds do, without a daemon, which would take a second each.
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { type CreatedAgent, createAgents, renewAgents } from "../../src/domain/agents/create-agents.js";

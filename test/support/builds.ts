@@ -1,4 +1,5 @@
 // Templates and builds as tests need them: stored as if imported, and ended as if daemons had worked on them.
+// Looks inside: builds end as their daemons do, without a daemon, which would take a second each.
 import type { Context } from "../../src/domain/kernel/context.js";
 import { DomainError, Problems } from "../../src/domain/kernel/errors.js";
 import { now } from "../../src/domain/kernel/queries.js";

@@ -1,6 +1,7 @@
 // A process that owns a cluster, for tests that kill it. It prints the URL or the error as one line of JSON, and stops
 // when its standard input ends, so also when the test process dies. The command "exhaust" opens files up to the limit,
 // "release" closes them; each command is echoed when it is done.
+// Looks inside: tests kill the process that owns a built-in Postgres.
 import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { startCluster } from "../../src/infrastructure/embedded-postgres/index.js";

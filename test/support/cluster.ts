@@ -1,4 +1,5 @@
 // One Postgres for the whole run, and a database per test file, cloned from a migrated template.
+// Looks inside: tests run on the built-in Postgres unless they are given another one.
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// Looks inside: notifications arrive as their events do, which would take hours to cause.
 import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
 import { type App, systemContext } from "./app.js";

@@ -1,5 +1,6 @@
 // A process of its own that runs a migration like those of new releases: a column, an index, and the values of the rows;
 // the validation of a constraint; or a transaction that holds its locks for seconds.
+// Looks inside: runs migrations that no release has.
 import "reflect-metadata";
 import { migrationSql } from "../../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../../src/infrastructure/database/database.js";

@@ -1,7 +1,7 @@
 // The OpenAPI description of a server, as its tests read it.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { plainRoutes } from "../../src/rest/plain-routes.js";
+import { plainRoutes } from "./catalog.js";
 import type { World } from "./world.js";
 
 export interface Schema {

@@ -1,2 +1,3 @@
-// Free ports, found as the program finds them: below those of outgoing connections, so that no test takes another's.
+// Free ports.
+// Looks inside: finds them as the program does, so that none is taken by an outgoing connection.
 export { freePort } from "../../src/runtime/ports.js";

@@ -1,4 +1,5 @@
 // Provisioner daemons that speak plain graphql-transport-ws, and jobs for them.
+// Looks inside: jobs are queued directly: hundreds of templates would take minutes.
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { Problems } from "../../src/domain/kernel/errors.js";

@@ -1,5 +1,5 @@
 // Records of every kind, inserted directly into the tables, so that all lists of the schema have something in them.
-import { templates as notificationTemplates } from "../../src/domain/notifications/templates/all-templates.js";
+import { notificationTemplates } from "./catalog.js";
 import { newId } from "./ids.js";
 import { madeUp } from "./licensing.js";
 import { insert } from "./stage.js";

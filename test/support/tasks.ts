@@ -1,4 +1,5 @@
 // Tasks whose workspaces are built by a daemon of the test, step by step.
+// Looks inside: tasks of every status are inserted directly.
 import { sql } from "kysely";
 import { derivedStatus, tasksWithState } from "../../src/domain/tasks/task-status.js";
 import type { AgentProgram } from "./agent-api.js";

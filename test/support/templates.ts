@@ -1,4 +1,5 @@
 // Templates as tests need them: created through the API, with imports that end as if a daemon had worked on them.
+// Looks inside: imports end as their daemons do, without a daemon, which would take a second each.
 import type { JobRow } from "../../src/domain/provisioners/provisioner-jobs.js";
 import { importEnded } from "../../src/domain/templates/version-changes.js";
 import { systemContext } from "./app.js";

@@ -1,10 +1,8 @@
 // A world to tell stories in: a server, its users, and flat verbs over real HTTP.
 import { Client as Connection } from "pg";
-import { sql } from "kysely";
-import { issueSession } from "../../src/domain/tokens/sessions.js";
-import { hashSecret } from "./token-rows.js";
+import { hashSecret, newToken } from "./token-rows.js";
 import { newId, randomText } from "./ids.js";
-import { type App, startServer, systemContext } from "./app.js";
+import { type App, startServer } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
 import { insertAgent, insertTemplate, insertWorkspace } from "./workspaces.js";
 
@@ -231,16 +229,16 @@ export class World {
   };
 }
 
-function sessionOf(app: App, userId: string): Promise<string> {
-  const ctx = systemContext(app, { ip: "127.0.0.1", userAgent: "node" });
-  return ctx.transactional(async () => {
-    await ctx.db
-      .updateTable("users")
-      .set({ lastSeenAt: sql`now()` })
-      .where("id", "=", userId)
-      .execute();
-    return issueSession(ctx, userId);
-  });
+async function sessionOf({ services }: App, userId: string): Promise<string> {
+  const { sessionDuration, sessionMaxAge } = services.config;
+  const { id, text, secretHash } = newToken("session");
+  await services.database.pool.query(
+    `with seen as (update users set last_seen_at = now() where id = $1)
+     insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, last_used_at, expires_at, ip, user_agent)
+     values ($2, $3, $1, 'session', '', '{all}', now(), now(), now() + $4 * interval '1 ms', '127.0.0.1', 'node')`,
+    [userId, id, secretHash, Math.min(sessionDuration, sessionMaxAge)],
+  );
+  return text;
 }
 
 /** Starts a server of its own, on a copy of the template, and signs the owner in. Close it after the tests. */
