@@ -1,5 +1,6 @@
 // The manifest of agents, and the secrets that it delivers.
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { rotate } from "./support/background.js";
 import { newId } from "./support/ids.js";
 import { endTokens, change, report, start, type Started, watch } from "./support/agents.js";
@@ -122,19 +123,17 @@ describe("the manifest of an agent", () => {
     await secret("key", { env_name: "API_KEY" });
     await manifest();
     await manifest();
-    const { rows } = await run(
-      "select * from audit_events where action = 'deliver' and resource_id = $1",
-      workspace.agents[0]!.agentId,
-    );
-    expect(rows).to.have.length(2);
-    expect(rows[0]).to.deep.include({
-      actor_kind: "agent",
-      actor_id: workspace.agents[0]!.agentId,
-      resource_type: "workspace_agent",
-      organization_id: the().defaultOrganization,
+    const resourceId = workspace.agents[0]!.agentId;
+    const events = await audited(the(), { action: "DELIVER", resourceId });
+    expect(events).to.have.length(2);
+    expect(events[0]).to.deep.include({
+      actorKind: "agent",
+      actorId: resourceId,
+      resourceType: "workspace_agent",
+      organizationId: the().defaultOrganization,
       diff: { workspaceId: { new: workspace.id }, secrets: { new: 1 } },
     });
-    expect(JSON.stringify(rows)).not.to.match(/API_KEY|value of key/);
+    expect(JSON.stringify(events)).not.to.match(/API_KEY|value of key/);
   });
 
   it("delivers nothing if the delivery cannot be audited", async () => {

@@ -1,6 +1,7 @@
 // Requests that cannot be completed in time.
 import { expect } from "chai";
 import { Client } from "pg";
+import { audited } from "./support/audit.js";
 import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
@@ -28,15 +29,12 @@ describe("a request that takes too long", () => {
       expect(headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
     }
     // Those that still wait for the lock get it now, after their responses.
-    const { pool, pools } = the().app.services.database;
+    const { pools } = the().app.services.database;
     const isOver = () => pools.every((each) => each.waitingCount === 0 && each.idleCount === each.totalCount);
     await eventually(async () => isOver(), "all work is over");
     expect((await rename("in-time")).status).to.equal(200);
-    const { rows } = await pool.query(
-      "select diff -> 'name' ->> 'new' as name from audit_events where resource_id = $1 and action = 'update'",
-      [id],
-    );
-    expect(rows).to.deep.equal([{ name: "in-time" }]);
+    const updates = await audited(the(), { resourceId: id, action: "UPDATE" });
+    expect(updates.map(({ diff }) => diff.name!.new)).to.deep.equal(["in-time"]);
   });
 
   it("reports its actual result once its commit is under way", async () => {

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { endTokens, renew, change, start, type Started } from "./support/agents.js";
 import { eventually } from "./support/watchers.js";
@@ -75,19 +76,16 @@ describe("external agents", () => {
 
   it("have each delivery of their tokens audited, without the token", async () => {
     const { body } = await read(owner);
-    const { rows } = await the().app.services.database.pool.query(
-      "select * from audit_events where action = 'deliver' and resource_id = $1",
-      [workspace.agents[0]!.agentId],
-    );
-    expect(rows).to.have.length(1);
-    expect(rows[0]).to.deep.include({
-      actor_kind: "user",
-      actor_id: owner.id,
-      resource_type: "workspace_agent",
-      resource_label: "main",
+    const events = await audited(the(), { action: "DELIVER", resourceId: workspace.agents[0]!.agentId });
+    expect(events).to.have.length(1);
+    expect(events[0]).to.deep.include({
+      actorKind: "user",
+      actorId: owner.id,
+      resourceType: "workspace_agent",
+      resourceLabel: "main",
       diff: { workspaceId: { new: workspace.id } },
     });
-    expect(JSON.stringify(rows)).not.to.include(body.agent_token);
+    expect(JSON.stringify(events)).not.to.include(body.agent_token);
   });
 
   it("have no token if its ciphertext was copied from another agent", async () => {

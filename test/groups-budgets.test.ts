@@ -1,5 +1,6 @@
 // Limits of groups: AI budgets and their spending, and the workspace quota.
 import { expect } from "chai";
+import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { world } from "./support/world.js";
 
@@ -56,14 +57,10 @@ describe("AI budgets of groups", () => {
     const owner = w().as(w().owner);
     for (const limit of [5, 5, 6]) await owner.put(path(group), { spend_limit_micros: limit });
     await owner.delete(path(group));
-    const { rows } = await w().app.services.database.pool.query(
-      "select action, diff from audit_events where resource_type = 'group_ai_budget' and resource_id = $1 order by time, id",
-      [group.id],
-    );
-    expect(rows).to.deep.equal([
-      { action: "create", diff: { spendLimitMicros: { new: 5 } } },
-      { action: "update", diff: { spendLimitMicros: { old: 5, new: 6 } } },
-      { action: "delete", diff: { spendLimitMicros: { old: 6 } } },
+    expect(await changesOf(w(), group.id, "group_ai_budget")).to.deep.equal([
+      { action: "CREATE", diff: { spendLimitMicros: { new: 5 } } },
+      { action: "UPDATE", diff: { spendLimitMicros: { old: 5, new: 6 } } },
+      { action: "DELETE", diff: { spendLimitMicros: { old: 6 } } },
     ]);
   });
 

@@ -1,5 +1,6 @@
 // Groups: how they are created, found, listed, changed, and deleted, on both surfaces.
 import { expect } from "chai";
+import { changesOf } from "./support/audit.js";
 import { world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
@@ -380,12 +381,12 @@ describe("groups", () => {
     expect((await read()).group.updatedAt > before.group.updatedAt).to.equal(true);
     await owner.delete(`/api/v2/groups/${id}`);
 
-    const { rows } = await w().app.services.database.pool.query<{ action: string; diff: Record<string, unknown> }>(
-      "select action, diff from audit_events where resource_type = 'group' and resource_id = $1 order by time, id",
-      [id],
-    );
-    expect(rows.map(({ action }) => action)).to.deep.equal(["create", "update", "delete"]);
-    expect(rows[1]!.diff).to.deep.equal({ quotaAllowance: { old: 0, new: 2 }, members: { old: [], new: [ada!.id] } });
+    const changes = await changesOf(w(), id, "group");
+    expect(changes.map(({ action }) => action)).to.deep.equal(["CREATE", "UPDATE", "DELETE"]);
+    expect(changes[1]!.diff).to.deep.equal({
+      quotaAllowance: { old: 0, new: 2 },
+      members: { old: [], new: [ada!.id] },
+    });
   });
 });
 

@@ -1,5 +1,6 @@
 import argon2 from "argon2";
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { countHashes } from "./support/accounts.js";
 import { type App, ownerPassword, startServer } from "./support/app.js";
@@ -29,12 +30,16 @@ describe("login", () => {
   const the = world(noLimits);
   const sql = async (text: string, ...values: unknown[]) =>
     (await the().app.services.database.pool.query(text, values)).rows;
-  const loginsOf = ({ id }: Person) =>
-    sql(
-      `select action, actor_kind, actor_id, resource_type, api_key_id from audit_events
-         where resource_id = $1 and action like 'login%' order by time, id`,
-      id,
-    );
+  const loginsOf = async ({ id }: Person) =>
+    (await audited(the(), { resourceId: id }))
+      .filter(({ action }) => action.startsWith("LOGIN"))
+      .map(({ action, actorKind, actorId, resourceType, apiKeyId }) => ({
+        action,
+        actorKind,
+        actorId,
+        resourceType,
+        apiKeyId,
+      }));
 
   it("returns a token that works in both headers, and sets no cookie", async () => {
     const w = the();
@@ -164,15 +169,13 @@ describe("login", () => {
     await w.nobody.post(path, { email: ada!.email, password: "wrong" });
     await w.nobody.post(path, { email: "nobody@example.com", password: "wrong" });
     await eventually(async () => (await loginsOf(ada!)).length === 2, "both events are recorded");
-    const common = { actor_kind: "user", actor_id: ada!.id, resource_type: "user", api_key_id: null };
+    const common = { actorKind: "user", actorId: ada!.id, resourceType: "user", apiKeyId: null };
     expect(await loginsOf(ada!)).to.deep.equal([
-      { action: "login", ...common },
-      { action: "login_failed", ...common },
+      { action: "LOGIN", ...common },
+      { action: "LOGIN_FAILED", ...common },
     ]);
-    const unknown = await sql(
-      "select count(*)::int as count from audit_events where action = 'login_failed' and resource_id is null",
-    );
-    expect(unknown).to.deep.equal([{ count: 0 }]);
+    const failures = await audited(w, { action: "LOGIN_FAILED" });
+    expect(failures.filter(({ resourceId }) => resourceId === null)).to.deep.equal([]);
   });
 
   it("rehashes the password when the cost parameters have changed", async () => {
@@ -293,9 +296,8 @@ describe("changing one's own password", () => {
     expect(wrong.errors[0]!.extensions.validations).to.deep.equal([
       { field: "input.currentPassword", detail: "Is not your password." },
     ]);
-    const { pool } = w.app.services.database;
-    const recorded = "select from audit_events where resource_id = $1 and action = 'login_failed'";
-    await eventually(async () => (await pool.query(recorded, [ada!.id])).rowCount === 1, "the attempt is recorded");
+    const failures = () => audited(w, { resourceId: ada!.id, action: "LOGIN_FAILED" });
+    await eventually(async () => (await failures()).length === 1, "the attempt is recorded");
     const input = { currentPassword: userPassword, newPassword };
     expect(await me.graphql(change, { input })).to.deep.equal({
       changePassword: { user: { username: ada!.username } },
@@ -305,11 +307,8 @@ describe("changing one's own password", () => {
     expect((await w.as({ token: elsewhere }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
     expect((await w.nobody.post(path, { email: ada!.email, password: userPassword })).status).to.equal(401);
     await w.login(ada!.email, newPassword);
-    const { rows } = await w.app.services.database.pool.query(
-      "select diff from audit_events where resource_id = $1 and action = 'update'",
-      [ada!.id],
-    );
-    expect(rows).to.deep.equal([{ diff: { password: { old: "***", new: "***" } } }]);
+    const updates = await audited(w, { resourceId: ada!.id, action: "UPDATE" });
+    expect(updates.map(({ diff }) => diff)).to.deep.equal([{ password: { old: "***", new: "***" } }]);
   });
 
   it("reports all faults together, and requires a strong password that differs from the current one", async () => {

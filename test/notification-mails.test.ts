@@ -4,6 +4,7 @@ import type { Browser } from "playwright-core";
 import { mailOf } from "../src/domain/notifications/mail.js";
 import { render } from "../src/domain/notifications/rendering.js";
 import { templates } from "../src/domain/notifications/templates/all-templates.js";
+import { audited } from "./support/audit.js";
 import { conductOf, launchBrowser } from "./support/browser.js";
 import { codeIn, type Letter, Mailbox } from "./support/mailbox.js";
 import { eventually } from "./support/watchers.js";
@@ -168,11 +169,8 @@ describe("links that unsubscribe from mails", () => {
     await w.as(bob!).post("/api/v2/notifications/custom", { content: { title: "x" } });
     const path = pathIn(await mailbox.letter(bob!.email));
     for (let nr = 0; nr < 3; nr++) expect((await oneClick(path)).status).to.equal(200);
-    const { rows } = await w.app.services.database.pool.query(
-      "select actor_id from audit_events where resource_type = 'notification_preference' and resource_id = $1",
-      [bob!.id],
-    );
-    expect(rows).to.deep.equal([{ actor_id: bob!.id }]);
+    const events = await audited(w, { resourceType: "notification_preference", resourceId: bob!.id });
+    expect(events.map(({ actorId }) => actorId)).to.deep.equal([bob!.id]);
   });
 
   it("fail once the address that they were mailed to is no longer that of the user", async () => {

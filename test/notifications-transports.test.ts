@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { type App, startServer } from "./support/app.js";
 import { Mailbox } from "./support/mailbox.js";
 import { Receiver } from "./support/webhooks.js";
@@ -100,10 +101,10 @@ describe("the transports of notifications", () => {
       "select settings::text || encode(secret_ciphertext, 'escape') as text from notification_transports where method = 'webhook'",
     );
     expect(row!.text).to.include(url).and.not.include(webhookSecret);
-    const [{ events }] = (await sql(
-      "select string_agg(diff::text, '') as events from audit_events where resource_type = 'notification_transports'",
-    )) as [{ events: string }];
-    expect(events).to.include("webhook.url").and.include("***").and.not.include(webhookSecret);
+    expect(JSON.stringify(await audited(w, { resourceType: "notification_transports" })))
+      .to.include("webhook.url")
+      .and.include("***")
+      .and.not.include(webhookSecret);
 
     receiver.secret = webhookSecret;
     await w.as(w.owner).put("/api/v2/notifications/templates/c425f63e-716a-4bf4-ae24-78348f706c3f/method", {

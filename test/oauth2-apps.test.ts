@@ -1,7 +1,8 @@
 import { expect } from "chai";
+import { audited, changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { appsPath, insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
-import { type Answer, type Person, type World, world } from "./support/world.js";
+import { type Answer, type Person, world } from "./support/world.js";
 
 const callback = "https://app.example.com/callback";
 const create = `mutation($input: CreateOAuth2AppInput!) { createOAuth2App(input: $input) { oauth2App { id } } }`;
@@ -16,12 +17,6 @@ const deleteSecret = `mutation($input: DeleteOAuth2AppSecretInput!) {
 const fieldsOf = ({ body }: Answer): string[] =>
   ((body.validations ?? []) as Array<{ field: string }>).map(({ field }) => field);
 const namesOf = ({ body }: Answer): string[] => (body as Array<{ name: string }>).map(({ name }) => name);
-
-/** The recorded changes of an object, oldest first. */
-async function history(w: World, id: string): Promise<Array<{ action: string; diff: Record<string, object> }>> {
-  const text = "select action, diff from audit_events where resource_id = $1 order by time, id";
-  return (await w.app.services.database.pool.query(text, [id])).rows;
-}
 
 describe("OAuth2 applications", () => {
   const the = world();
@@ -64,8 +59,13 @@ describe("OAuth2 applications", () => {
       await owner().get(`${appsPath}/${newId()}`),
     ])
       expect(answer.status).to.equal(404);
-    expect((await history(w, id)).map(({ action }) => action)).to.deep.equal(["create", "update", "update", "delete"]);
-    expect((await history(w, id))[2]!.diff).to.deep.equal({
+    expect((await changesOf(w, id)).map(({ action }) => action)).to.deep.equal([
+      "CREATE",
+      "UPDATE",
+      "UPDATE",
+      "DELETE",
+    ]);
+    expect((await changesOf(w, id))[2]!.diff).to.deep.equal({
       name: { old: "Editor", new: "Editor 2" },
       icon: { old: "/icon.png", new: "" },
       redirectUris: { old: [callback], new: ["com.example.app:/done"] },
@@ -120,11 +120,11 @@ describe("OAuth2 applications", () => {
       lastUsedAt: null,
       secrets: [],
     });
-    const before = (await history(w, id)).length;
+    const before = (await changesOf(w, id)).length;
     await owner().graphql(update, {
       input: { id, name: " Complete ", disabled: false, resourceIndicators: ["https://mcp.example.com/b/"] },
     });
-    expect(await history(w, id), "a change of nothing leaves no event").to.have.length(before);
+    expect(await changesOf(w, id), "a change of nothing leaves no event").to.have.length(before);
     const changed = await owner().graphql(update, { input: { id, resourceIndicators: ["https://other.example.com"] } });
     expect(changed.updateOAuth2App.oauth2App.resourceIndicators).to.deep.equal(["https://other.example.com"]);
     const taken = await faults(update, {
@@ -424,9 +424,9 @@ describe("OAuth2 applications", () => {
     );
     expect(await owner().delete(`${app.path}/secrets/${app.secret.id}`)).to.include({ status: 204, body: "" });
     expect(await owner().delete(`${app.path}/secrets/${app.secret.id}`)).to.include({ status: 404 });
-    expect(await history(w, app.secret.id)).to.deep.equal([
-      { action: "create", diff: { app: { new: app.id }, secret: { new: "***" } } },
-      { action: "delete", diff: { app: { old: app.id }, secret: { old: "***" } } },
+    expect(await changesOf(w, app.secret.id)).to.deep.equal([
+      { action: "CREATE", diff: { app: { new: app.id }, secret: { new: "***" } } },
+      { action: "DELETE", diff: { app: { old: app.id }, secret: { old: "***" } } },
     ]);
     const stored = JSON.stringify((await pool.query("select * from oauth2_client_secrets, audit_events")).rows);
     expect(stored).to.not.include(app.secret.client_secret_full.slice(-43));
@@ -445,10 +445,8 @@ describe("OAuth2 applications", () => {
     for (const value of ["dynamicRegistration: false", "dynamicRegistration: false", ""])
       await owner().graphql(set(value));
     expect((await owner().graphql(read)).oauth2Settings).to.deep.equal({ dynamicRegistration: null });
-    const { rows } = await w.app.services.database.pool.query(
-      "select diff from audit_events where resource_type = 'oauth2_settings' order by time, id",
-    );
-    expect(rows.map(({ diff }) => diff)).to.deep.equal([
+    const events = await audited(w, { resourceType: "oauth2_settings" });
+    expect(events.map(({ diff }) => diff)).to.deep.equal([
       { dynamicRegistration: { old: null, new: false } },
       { dynamicRegistration: { old: false, new: null } },
     ]);

@@ -1,5 +1,6 @@
 // The authorization endpoint and device codes, from the decision of the user to the code: on pages and in GraphQL.
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { scopeCatalog } from "./support/catalog.js";
 import { hashSecret, newToken } from "./support/token-rows.js";
 import { startServer } from "./support/app.js";
@@ -90,8 +91,8 @@ describe("OAuth2 consent", () => {
       audiences: [`${issuer()}/api/v2`],
       expires_at: stored.expires_at,
     });
-    const [event] = await sql("select * from audit_events where resource_id = $1", grant.id);
-    expect(event).to.include({ action: "authorize", resource_type: "oauth2_grant", actor_id: ada.id });
+    const [event] = await audited(w(), { resourceId: grant.id });
+    expect(event).to.include({ action: "AUTHORIZE", resourceType: "oauth2_grant", actorId: ada.id });
     expect(JSON.stringify(event)).to.not.contain(secret!).and.not.contain("xyz");
   });
 
@@ -143,8 +144,8 @@ describe("OAuth2 consent", () => {
       expect(parametersOf(answer)).to.include({ error: "access_denied", state: "xyz", iss: issuer() });
     }
     expect(await grantsOf(app)).to.deep.equal([]);
-    const events = await sql("select action, actor_id from audit_events where resource_id = $1", app.id);
-    expect(events).to.deep.equal([1, 2].map(() => ({ action: "deny", actor_id: ada.id })));
+    const events = await audited(w(), { resourceId: app.id });
+    expect(events.map(({ action, actorId }) => [action, actorId])).to.deep.equal([1, 2].map(() => ["DENY", ada.id]));
   });
 
   it("accepts requests with a session or a full API key in a header, without a body or as JSON", async () => {

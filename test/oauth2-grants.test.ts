@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { type App, startServer } from "./support/app.js";
@@ -78,12 +79,8 @@ describe("OAuth2 grants", () => {
       expect(await bearer(grant.token)).to.equal(401);
       const again = await client.graphql(revoke, { id: grant.id });
       expect(again).to.deep.equal({ revokeOAuth2Grant });
-      const events = await w.app.services.database.pool.query(
-        "select action, diff from audit_events where resource_id = $1",
-        [grant.id],
-      );
-      expect(events.rows).to.deep.equal([
-        { action: "revoke", diff: { app: { old: app.id }, reason: { new: "revoked" } } },
+      expect(await changesOf(w, grant.id)).to.deep.equal([
+        { action: "REVOKE", diff: { app: { old: app.id }, reason: { new: "revoked" } } },
       ]);
     }
     const mine = await makeGrant(w, app, ada);
@@ -175,10 +172,10 @@ describe("OAuth2 grants", () => {
       "select from oauth2_refresh_tokens where grant_id not in (select id from oauth2_grants)",
     );
     expect(left.rowCount).to.equal(0);
-    const events = await pool.query("select diff from audit_events where action = 'delete' and resource_id = $1", [
-      app.id,
-    ]);
-    expect(events.rows).to.deep.equal([{ diff: { grants: { old: 1, new: 0 } } }]);
+    expect((await changesOf(w, app.id)).at(-1)).to.deep.equal({
+      action: "DELETE",
+      diff: { grants: { old: 1, new: 0 } },
+    });
   });
 
   it("keep their refresh tokens while their application is disabled, but no access tokens", async () => {

@@ -1,5 +1,6 @@
 // Applications that register themselves, and manage their registration (RFC 7591, RFC 7592).
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
 import { makeAccess, makeApp, makeGrant } from "./support/oauth2-access.js";
@@ -26,9 +27,8 @@ async function registered(w: World, metadata: object = publicClient): Promise<An
 describe("registration of OAuth2 clients", () => {
   const the = world();
   const pool = () => the().app.services.database.pool;
-  const audited = async (id: string) =>
-    (await pool().query("select action, actor_kind, diff from audit_events where resource_id = $1 order by id", [id]))
-      .rows;
+  const auditedOf = async (resourceId: string) =>
+    (await audited(the(), { resourceId })).map(({ action, actorKind, diff }) => ({ action, actorKind, diff }));
 
   it("registers a public client without a secret", async () => {
     const w = the();
@@ -51,14 +51,13 @@ describe("registration of OAuth2 clients", () => {
     expect(made.headers.get("pragma")).to.equal("no-cache");
     expect(made.headers.get("access-control-allow-origin")).to.equal("*");
 
-    const { rows } = await pool().query(
-      "select kind, type, pkce_required, scope_ceiling from oauth2_clients where id = $1",
-      [id],
-    );
-    expect(rows[0]).to.deep.include({ kind: "dynamic", type: "public", pkce_required: true });
-    expect(rows[0].scope_ceiling).to.not.include("all");
-    const [event] = await audited(id);
-    expect(event).to.deep.include({ action: "create", actor_kind: "system" });
+    const { oauth2App } = await w
+      .as(w.owner)
+      .graphql("query($id: UUID!) { oauth2App(id: $id) { kind type pkceRequired scopeCeiling } }", { id });
+    expect(oauth2App).to.deep.include({ kind: "DYNAMIC", type: "PUBLIC", pkceRequired: true });
+    expect(oauth2App.scopeCeiling).to.not.include("all");
+    const [event] = await auditedOf(id);
+    expect(event).to.deep.include({ action: "CREATE", actorKind: "system" });
     expect(JSON.stringify(event)).to.not.include(token.slice(-43));
   });
 
@@ -265,13 +264,13 @@ describe("registration of OAuth2 clients", () => {
       const ended = await w.nobody.delete(pathOf(made), bearer(third.registrationAccessToken));
       expect(ended).to.include({ status: 204, body: "" });
       expect((await w.nobody.get(pathOf(made), bearer(third.registrationAccessToken))).status).to.equal(401);
-      expect((await audited(clientId)).map(({ action }) => action)).to.deep.equal([
-        "create",
-        "update",
-        "update",
-        "delete",
+      expect((await auditedOf(clientId)).map(({ action }) => action)).to.deep.equal([
+        "CREATE",
+        "UPDATE",
+        "UPDATE",
+        "DELETE",
       ]);
-      expect(JSON.stringify(await audited(clientId))).to.not.include(second.slice(-43));
+      expect(JSON.stringify(await auditedOf(clientId))).to.not.include(second.slice(-43));
     });
 
     it("rejects other tokens, and does not tell clients apart by that", async () => {

@@ -1,5 +1,6 @@
 // The token endpoint (RFC 6749 §3.2): codes, refresh tokens, and service accounts, on both surfaces.
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import {
   basic,
   challengeOf,
@@ -89,8 +90,8 @@ describe("the token endpoint", () => {
       expect(await grantOf(grantId)).to.include({ revoke_reason: "code_replay" });
       expect(await me(body.access_token)).to.equal(401);
       failed(await refresh(w, client, body.refresh_token), "invalid_grant");
-      const [event] = await sql("select * from audit_events where resource_id = $1", grantId);
-      expect(event).to.include({ action: "revoke", actor_kind: "oauth_client", actor_id: client.id });
+      const [event] = await audited(w, { resourceId: grantId });
+      expect(event).to.include({ action: "REVOKE", actorKind: "oauth_client", actorId: client.id });
       expect(event!.diff).to.deep.equal({ app: { old: client.id }, reason: { new: "code_replay" } });
     });
 

@@ -1,5 +1,6 @@
 // Leases of provisioner jobs: who holds a job, what its daemon may report, and how it ends without one.
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import {
   type Assigned,
@@ -90,12 +91,9 @@ describe("leases of provisioner jobs", () => {
     expect(await daemon.call("failProvisionerJob", second, { error: "broken" })).to.deep.equal({ status: "FAILED" });
     expect(await daemon.call("failProvisionerJob", second, { error: "broken" })).to.deep.equal({ status: "FAILED" });
     expect(await stateOf(second.jobId)).to.include({ status: "FAILED", error: "broken" });
-    const { rows } = await sql(
-      "select diff from audit_events where resource_type = 'provisioner_job' and resource_id = $1 and actor_kind = 'provisioner'",
-      second.jobId,
-    );
-    expect(rows).to.deep.equal([
-      { diff: { status: { old: "running", new: "failed" }, error: { old: "", new: "broken" } } },
+    const events = await audited(w(), { resourceId: second.jobId, resourceType: "provisioner_job" });
+    expect(events.filter(({ actorKind }) => actorKind === "provisioner").map(({ diff }) => diff)).to.deep.equal([
+      { status: { old: "running", new: "failed" }, error: { old: "", new: "broken" } },
     ]);
   });
 

@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
+import { audited } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { newKey, queueImport, queueImports, serve } from "./support/provisioners.js";
 import { world } from "./support/world.js";
@@ -31,10 +32,8 @@ describe("provisioner keys", () => {
     expect(keys[0].name).to.match(/^key-[0-9a-f]{8}$/);
     expect(keys[1]).to.deep.include({ name: "Second.key", tags: { a: "1" }, organization: w().defaultOrganization });
     expect(JSON.stringify(keys)).to.not.include("stwk_");
-    const { rows } = await w().app.services.database.pool.query(
-      "select diff from audit_events where resource_type = 'provisioner_key' and resource_label = 'Second.key'",
-    );
-    expect(rows[0].diff).to.deep.equal({
+    const events = await audited(w(), { resourceType: "provisioner_key" });
+    expect(events.find(({ resourceLabel }) => resourceLabel === "Second.key")!.diff).to.deep.equal({
       name: { new: "Second.key" },
       tags: { new: { a: "1" } },
       key: { new: "***" },

@@ -1,5 +1,6 @@
 // SCIM 2.0: what the specification of the area accepts, in both dialects.
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
 import { contract, responseValidator } from "./contract/contract.js";
@@ -13,15 +14,6 @@ import { Client, userPassword, type World, world } from "./support/world.js";
 const errorUrn = "urn:ietf:params:scim:api:messages:2.0:Error";
 
 const base = ({ app }: World) => `${app.services.config.accessUrl}/scim/v2`;
-
-/** The audit events about an object. */
-const audited = async (w: World, id: string) =>
-  (
-    await w.app.services.database.pool.query(
-      "select actor_kind, api_key_id, action, diff from audit_events where resource_id = $1 order by time, id",
-      [id],
-    )
-  ).rows as Array<{ actor_kind: string; api_key_id: string; action: string; diff: Record<string, unknown> }>;
 
 describe("SCIM in the dialect of the contract", () => {
   const w = world();
@@ -193,12 +185,12 @@ describe("SCIM in the dialect of RFC 7644", () => {
   it("writes nothing, and records nothing, where nothing changes", async () => {
     const user = newScimUser({ title: "Countess" });
     const { body } = await scim.post("/Users", user);
-    const before = await audited(w(), body.id);
+    const before = await audited(w(), { resourceId: body.id });
     expect((await scim.put(`/Users/${body.id}`, user)).body).to.deep.equal(body);
     expect((await scim.change(`/Users/${body.id}`, { op: "add", value: { title: "Countess" } })).body).to.deep.equal(
       body,
     );
-    expect(await audited(w(), body.id)).to.have.length(before.length);
+    expect(await audited(w(), { resourceId: body.id })).to.have.length(before.length);
   });
 
   it("compares versions: 412 for a stale If-Match, 304 for a current If-None-Match", async () => {
@@ -572,10 +564,10 @@ describe("SCIM in the dialect of RFC 7644", () => {
     const client = new ScimClient(w().nobody, secret);
     const { body } = await client.post("/Users", newScimUser({ password: "hush-hush-hush" }));
     await client.change(`/Users/${body.id}`, { op: "add", value: { title: "Dr", password: "hush-hush-hush" } });
-    const events = await audited(w(), body.id);
-    expect(events.map(({ action }) => action)).to.deep.equal(["create", "update"]);
+    const events = await audited(w(), { resourceId: body.id });
+    expect(events.map(({ action }) => action)).to.deep.equal(["CREATE", "UPDATE"]);
     for (const event of events) {
-      expect(event).to.include({ actor_kind: "scim_key", api_key_id: key });
+      expect(event).to.include({ actorKind: "scim_key", apiKeyId: key });
       expect(event.diff).to.deep.include({ source: { new: "okta" } });
     }
     expect(JSON.stringify([events, body])).to.not.include("hush");

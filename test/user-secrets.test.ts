@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { newToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
 import { start } from "./support/agents.js";
@@ -42,8 +43,8 @@ describe("user secrets", () => {
       bytes,
       isEnv,
     );
-  const events = (id: string) =>
-    sql(`select action, resource_label, diff from audit_events where resource_id = $1 order by time, id`, id);
+  const events = async (resourceId: string) =>
+    (await audited(w(), { resourceId })).map(({ action, resourceLabel, diff }) => ({ action, resourceLabel, diff }));
 
   describe("are stored for their user", () => {
     it("and listed in byte order, with no value in any response", async () => {
@@ -451,18 +452,18 @@ describe("user secrets", () => {
       const both = { old: "***", new: "***" };
       expect(await events(id)).to.deep.equal([
         {
-          action: "create",
-          resource_label: id,
+          action: "CREATE",
+          resourceLabel: id,
           diff: { userId: { new: ada.id }, name: hidden, value: hidden, envName: hidden },
         },
         {
-          action: "update",
-          resource_label: id,
+          action: "UPDATE",
+          resourceLabel: id,
           diff: { userId: { old: ada.id, new: ada.id }, envName: both, filePath: both, value: both },
         },
         {
-          action: "delete",
-          resource_label: id,
+          action: "DELETE",
+          resourceLabel: id,
           diff: { userId: { old: ada.id }, value: { old: "***" }, name: { old: "***" }, filePath: { old: "***" } },
         },
       ]);

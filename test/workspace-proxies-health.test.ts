@@ -10,6 +10,7 @@ import { DummyDriver, Kysely, PostgresDialect } from "kysely";
 import { mayCallInside } from "../src/infrastructure/inside-addresses.js";
 import { ProxyHealth } from "../src/domain/workspace-proxies/health.js";
 import { takenParts } from "../src/domain/workspace-proxies/sites.js";
+import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { type App, startServer } from "./support/app.js";
 import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
@@ -260,13 +261,13 @@ describe("a registered workspace proxy", () => {
   it("is audited when it registers new data, and not for heartbeats", async () => {
     const { id, standIn } = await registered("audited");
     const events = async () =>
-      (
-        await pool().query(
-          `select action, actor_kind, actor_id, diff from audit_events where resource_id = $1 order by time, id`,
-          [id],
-        )
-      ).rows;
-    const by = { action: "update", actor_kind: "proxy", actor_id: id };
+      (await audited(the(), { resourceId: id })).map(({ action, actorKind, actorId, diff }) => ({
+        action,
+        actorKind,
+        actorId,
+        diff,
+      }));
+    const by = { action: "UPDATE", actorKind: "proxy", actorId: id };
     expect((await events()).slice(1)).to.deep.equal([
       { ...by, diff: { accessUrl: { old: "", new: standIn.url }, version: { old: "", new: "1.0.0" } } },
     ]);
