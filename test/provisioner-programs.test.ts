@@ -7,7 +7,7 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
-import { isRunning, node, readReport, server } from "./support/children.js";
+import { isRunning, node, obedientServer, readReport, server } from "./support/children.js";
 import { type Conditions, type Program, spawnProgram } from "./support/process.js";
 import { type StandInJob, standInWorkspace, StandInSteward } from "./support/stand-in-steward.js";
 
@@ -95,7 +95,9 @@ describe("npm run provisioner", () => {
     const daemon = provisioner();
     const peek = `tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' ' ' < /proc/self/cmdline; env; id -un`;
     const scripts = [{ display_name: "Peek", script: `(${peek}) 2>&1; echo peeked`, run_on_start: true }];
-    const job = steward.assign(template({ ...main, command: server(), apps: [web], scripts }), { transition: "START" });
+    const job = steward.assign(template({ ...main, command: obedientServer(), apps: [web], scripts }), {
+      transition: "START",
+    });
     await job.reaches("SUCCEEDED");
     const agent = steward.agentOf(job, "main");
     await agent.until(() => agent.healthOf("web").includes("HEALTHY") && agent.lines.includes("peeked"));
@@ -259,7 +261,9 @@ describe("npm run provisioner", () => {
 
       const workspace = standInWorkspace();
       const build = (transition: "START" | "STOP" | "DELETE") =>
-        steward.assign(template({ ...main, command: server() }), { transition, workspace }).reaches("SUCCEEDED");
+        steward
+          .assign(template({ ...main, command: obedientServer() }), { transition, workspace })
+          .reaches("SUCCEEDED");
       await build("START");
       await build("STOP");
       first.child.kill("SIGKILL");

@@ -13,12 +13,15 @@ export interface ChildReport {
   directory: string;
 }
 
-/** Starts a grandchild that ignores SIGTERM, writes about itself to child.json in its home, and listens on a port. */
-export const server = (port = "${port.web}"): string[] =>
+/**
+ * Starts a grandchild, which by default ignores SIGTERM until it is killed ten seconds later, writes about itself to
+ * child.json in its home, and listens on a port.
+ */
+export const server = (port = "${port.web}", ignores = 'process.on("SIGTERM", () => {});'): string[] =>
   node(
     `const { spawn } = require("node:child_process");
-    const ignoring = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("grandchild ready");';
-    const grandchild = spawn(process.execPath, ["-e", ignoring], { stdio: ["ignore", "pipe", "inherit"] });
+    const script = ${JSON.stringify(ignores)} + 'setInterval(() => {}, 1000); console.log("grandchild ready");';
+    const grandchild = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     grandchild.stdout.once("data", () => {
       const { pid, env, argv } = process;
       const report = { pid, grandchild: grandchild.pid, env, argv, directory: process.cwd() };
@@ -44,6 +47,9 @@ export function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+/** The same with a grandchild that ends on SIGTERM. */
+export const obedientServer = (): string[] => server(undefined, "");
 
 export const readReport = (home: string): ChildReport =>
   JSON.parse(readFileSync(`${home}/child.json`, "utf8")) as ChildReport;
