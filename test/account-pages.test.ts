@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { externalAuth, ExternalService, link, providerAt } from "./support/external-services.js";
 import { codeIn, Mailbox } from "./support/mailbox.js";
-import { insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
+import { grantWithTokens, insertApp, makeApp } from "./support/oauth2.js";
 import { type Person, startWorld, userPassword, type World } from "./support/world.js";
 
 const good = "plum-Harbor-kite-77";
@@ -264,9 +264,9 @@ describe("account pages", () => {
 
   it("list the applications with access, and revoke it", async () => {
     const [app, bot] = [await makeApp(w, "Deploy <b>Bot</b>"), await insertApp(w, "dynamic", "Helper")];
-    const first = await makeGrant(w, app, ada, { scopes: ["workspace:*", "workspace:read", "user:read"] });
-    const second = await makeGrant(w, bot, ada);
-    const foreign = await makeGrant(w, app, eve);
+    const first = await grantWithTokens(w, app, ada, { scopes: ["workspace:*", "workspace:read", "user:read"] });
+    const second = await grantWithTokens(w, bot, ada);
+    const foreign = await grantWithTokens(w, app, eve);
     await enter(ada.token);
     await open("/account/applications");
     await page.locator("summary").last().click();
@@ -312,7 +312,7 @@ describe("account pages", () => {
 
   it("fit a phone in the dark, work by keyboard, and have the same navigation", async () => {
     const bob = await w.user("bob");
-    await makeGrant(w, await makeApp(w, `Deploy${"Bot".repeat(15)}`), bob);
+    await grantWithTokens(w, await makeApp(w, `Deploy${"Bot".repeat(15)}`), bob);
     await sql("update api_keys set user_agent = $2 where user_id = $1", bob.id, "x".repeat(300));
     await page.setViewportSize({ width: 320, height: 640 });
     await page.emulateMedia({ colorScheme: "dark" });

@@ -1,7 +1,6 @@
 // Replicas on machines with wrong clocks: the clock of the database decides what has expired.
 import { expect } from "chai";
-import { insertAccessToken, insertClient, insertGrant, insertSecret, inMs } from "./support/oauth2-rows.js";
-import { basic } from "./support/oauth2-tokens.js";
+import { basic, inMs, insertAccessToken, insertClient, insertGrant, insertSecret } from "./support/oauth2.js";
 import { ownerPassword } from "./support/app.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { eventually } from "./support/watchers.js";

@@ -10,7 +10,7 @@ import { areas, getSchema } from "./support/catalog.js";
 import { newId } from "./support/ids.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
 import { connect, reported } from "./support/connections.js";
-import { makeClient, makeCode, redeem, redirectUri } from "./support/oauth2-tokens.js";
+import { makeClient, makeCode, redeem, redirectUri } from "./support/oauth2.js";
 import { start } from "./support/agents.js";
 import { makeTemplate } from "./support/templates.js";
 import { world } from "./support/world.js";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { makeAccess } from "./support/oauth2-access.js";
+import { makeAccess } from "./support/oauth2.js";
 import { type Client, type Person, world } from "./support/world.js";
 
 const groups = "/api/v2/groups";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { audited, changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
-import { appsPath, insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
+import { appsPath, grantWithTokens, insertApp, makeApp } from "./support/oauth2.js";
 import { type Answer, type Person, world } from "./support/world.js";
 
 const callback = "https://app.example.com/callback";
@@ -256,7 +256,7 @@ describe("OAuth2 applications", () => {
     await w.grant(admin, "user-admin");
     const app = await makeApp(w);
     const own = await insertApp(w, "dynamic");
-    await makeGrant(w, own, ada);
+    await grantWithTokens(w, own, ada);
     const missing = (await w.as(bob).get(`${appsPath}/${newId()}`)).body;
     for (const [client, expected] of [
       [w.as(ada), [200, 200]],
@@ -307,8 +307,8 @@ describe("OAuth2 applications", () => {
     const [ada, bob, admin] = (await w.users("ada", "bob", "admin")) as [Person, Person, Person];
     await w.grant(admin, "user-admin");
     const [app, own, other] = [await makeApp(w), await insertApp(w, "dynamic"), await insertApp(w, "document")];
-    for (const each of [app, own]) await makeGrant(w, each, ada);
-    await makeGrant(w, other, ada, { expires: "yesterday" });
+    for (const each of [app, own]) await grantWithTokens(w, each, ada);
+    await grantWithTokens(w, other, ada, { expires: "yesterday" });
     const list = async (client = owner(), user = ada.id) =>
       client.get(`${appsPath}?user_id=${encodeURIComponent(user)}`);
     const both = [app.name, own.name].sort();
@@ -334,7 +334,7 @@ describe("OAuth2 applications", () => {
       const name = `${prefix} ${letter}`;
       names.push(name);
       if (index % 2 === 0) await makeApp(w, name);
-      else await makeGrant(w, await insertApp(w, index === 1 ? "dynamic" : "document", name), person);
+      else await grantWithTokens(w, await insertApp(w, index === 1 ? "dynamic" : "document", name), person);
     }
     await insertApp(w, "dynamic", `${prefix} unseen`);
     const search = `${appsPath}?q=${encodeURIComponent(`"${prefix.toUpperCase()}"`)}`;
@@ -455,7 +455,7 @@ describe("OAuth2 applications", () => {
   it("are not changed by access tokens, which a secret or a redirect URI would outlive", async () => {
     const w = the();
     const app = await makeApp(w);
-    const { token } = await makeGrant(w, app, w.owner);
+    const { token } = await grantWithTokens(w, app, w.owner);
     const client = w.as({ token });
     expect(await client.get(app.path)).to.include({ status: 200 });
     for (const answer of [

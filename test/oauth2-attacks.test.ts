@@ -1,9 +1,10 @@
 // Attacks on OAuth2 deployments (RFC 9700 §4), by the part of the protocol that they abuse. Mutated redirect URIs are
 // tried in the tests of the consent, races in those of the tokens.
 import { expect } from "chai";
-import { authorizePath, challenge as weakChallenge } from "./support/oauth2.js";
 import {
+  authorizePath,
   basic,
+  challenge as weakChallenge,
   challengeOf,
   credentials,
   forget,
@@ -16,7 +17,7 @@ import {
   refresh,
   sendForm,
   verifier,
-} from "./support/oauth2-tokens.js";
+} from "./support/oauth2.js";
 import { type Answer, type Person, type World, world } from "./support/world.js";
 
 const html = { Accept: "text/html" };

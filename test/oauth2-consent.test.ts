@@ -4,8 +4,15 @@ import { audited } from "./support/audit.js";
 import { scopeCatalog } from "./support/catalog.js";
 import { hashSecret, newToken } from "./support/token-rows.js";
 import { startServer } from "./support/app.js";
-import { authorizePath, challenge, deviceCode, deviceGrant, oauthApp, selfRegistered } from "./support/oauth2.js";
-import { insertGrant } from "./support/oauth2-rows.js";
+import {
+  authorizePath,
+  challenge,
+  deviceCode,
+  deviceGrant,
+  insertGrant,
+  oauthApp,
+  selfRegistered,
+} from "./support/oauth2.js";
 import { insert } from "./support/stage.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 

@@ -2,7 +2,6 @@
 import { expect } from "chai";
 import { runJob } from "./support/background.js";
 import { startServer } from "./support/app.js";
-import { inMs } from "./support/oauth2-rows.js";
 import {
   approveDevice,
   basic,
@@ -10,6 +9,7 @@ import {
   deviceGrant,
   forget,
   idOf,
+  inMs,
   makeClient,
   makeCode,
   type OAuthClient,
@@ -17,7 +17,7 @@ import {
   refresh,
   sendForm,
   unknownSecret,
-} from "./support/oauth2-tokens.js";
+} from "./support/oauth2.js";
 import { type Answer, type Person, type World, world } from "./support/world.js";
 
 const failed = ({ status, body }: Answer, error: string, expected = 400) =>

@@ -3,8 +3,7 @@ import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { type App, startServer } from "./support/app.js";
-import { insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
-import { basic, sendForm } from "./support/oauth2-tokens.js";
+import { basic, grantWithTokens, insertApp, makeApp, sendForm } from "./support/oauth2.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 
@@ -32,10 +31,10 @@ describe("OAuth2 grants", () => {
     const [ada, bob, admin] = (await w.users("ada", "bob", "admin")) as [Person, Person, Person];
     await w.grant(admin, "user-admin");
     const [app, other] = [await makeApp(w), await insertApp(w, "dynamic")];
-    const first = await makeGrant(w, app, ada);
-    const expired = await makeGrant(w, app, ada, { expires: "yesterday" });
-    const second = await makeGrant(w, other, ada);
-    const his = await makeGrant(w, app, bob);
+    const first = await grantWithTokens(w, app, ada);
+    const expired = await grantWithTokens(w, app, ada, { expires: "yesterday" });
+    const second = await grantWithTokens(w, other, ada);
+    const his = await grantWithTokens(w, app, bob);
 
     const hers = { totalCount: 2, nodes: [second, first].map(({ id }) => ({ id, revokeReason: null })) };
     expect(await grantsOf(w.as(ada))).to.deep.equal(hers);
@@ -71,7 +70,7 @@ describe("OAuth2 grants", () => {
     await w.grant(admin, "user-admin");
     const app = await makeApp(w);
     for (const client of [w.as(ada), w.as(admin), owner()]) {
-      const grant = await makeGrant(w, app, ada);
+      const grant = await grantWithTokens(w, app, ada);
       expect(await bearer(grant.token)).to.equal(200);
       expect((await w.as(bob).failure(revoke, { id: grant.id })).code).to.equal("NOT_FOUND");
       const { revokeOAuth2Grant } = await client.graphql(revoke, { id: grant.id });
@@ -83,8 +82,8 @@ describe("OAuth2 grants", () => {
         { action: "REVOKE", diff: { app: { old: app.id }, reason: { new: "revoked" } } },
       ]);
     }
-    const mine = await makeGrant(w, app, ada);
-    const { token } = await makeGrant(w, app, ada);
+    const mine = await grantWithTokens(w, app, ada);
+    const { token } = await grantWithTokens(w, app, ada);
     expect((await w.as({ token }).failure(revoke, { id: mine.id })).code).to.equal("FORBIDDEN");
     expect((await owner().failure(revoke, { id: newId() })).code).to.equal("NOT_FOUND");
   });
@@ -94,8 +93,12 @@ describe("OAuth2 grants", () => {
     const [ada, bob] = (await w.users("ada", "bob")) as [Person, Person];
     const [app, other] = [await makeApp(w), await insertApp(w, "document")];
     const path = (clientId: string) => `/oauth2/tokens?client_id=${encodeURIComponent(clientId)}`;
-    const grants = [await makeGrant(w, app, ada), await makeGrant(w, app, ada), await makeGrant(w, other, ada)];
-    const his = await makeGrant(w, app, bob);
+    const grants = [
+      await grantWithTokens(w, app, ada),
+      await grantWithTokens(w, app, ada),
+      await grantWithTokens(w, other, ada),
+    ];
+    const his = await grantWithTokens(w, app, bob);
     expect(await w.as(ada).delete(path(app.id.toUpperCase()))).to.include({ status: 204, body: "" });
     expect(await Promise.all([...grants, his].map(({ token }) => bearer(token)))).to.deep.equal([401, 401, 200, 200]);
     const none = await w.as(ada).delete(path(app.id));
@@ -120,9 +123,12 @@ describe("OAuth2 grants", () => {
     const ada = await w.user("ada");
     const app = await makeApp(w);
     const { pool } = w.app.services.database;
-    const [used, unused] = [await makeGrant(w, app, ada, { secret: app.secret }), await makeGrant(w, app, ada)];
+    const [used, unused] = [
+      await grantWithTokens(w, app, ada, { secret: app.secret }),
+      await grantWithTokens(w, app, ada),
+    ];
     // A redemption with the secret, which has not committed yet.
-    const redeeming = await makeGrant(w, app, ada);
+    const redeeming = await grantWithTokens(w, app, ada);
     const connection = await pool.connect();
     try {
       await connection.query("begin");
@@ -146,7 +152,7 @@ describe("OAuth2 grants", () => {
     const ada = await w.user("ada");
     const app = await makeApp(w);
     const { pool } = w.app.services.database;
-    await makeGrant(w, app, ada, { secret: app.secret });
+    await grantWithTokens(w, app, ada, { secret: app.secret });
     await owner().graphql(
       `mutation($id: UUID!) {
       updateOAuth2App(input: { id: $id, resourceIndicators: ["https://gone.example.com"] }) { __typename } }`,
@@ -182,13 +188,13 @@ describe("OAuth2 grants", () => {
     const w = the();
     const ada = await w.user("ada");
     const app = await makeApp(w);
-    const grant = await makeGrant(w, app, ada);
+    const grant = await grantWithTokens(w, app, ada);
     const { pool } = w.app.services.database;
     expect(await bearer(grant.token)).to.equal(200);
     await owner().graphql(disable, { id: app.id, disabled: true });
     expect(await bearer(grant.token)).to.equal(401);
     // One that was issued at the same time.
-    const late = await makeGrant(w, app, ada);
+    const late = await grantWithTokens(w, app, ada);
     expect(await bearer(late.token)).to.equal(401);
     expect((await pool.query("select from oauth2_refresh_tokens where id = $1", [grant.refreshId])).rowCount).to.equal(
       1,
@@ -205,7 +211,7 @@ describe("OAuth2 grants with the provider switched off", () => {
   it("are revoked one by one, and the protocol is not found", async () => {
     const w = the();
     const app = await makeApp(w);
-    const grant = await makeGrant(w, app, w.owner);
+    const grant = await grantWithTokens(w, app, w.owner);
     expect((await w.as(w.owner).delete(`/oauth2/tokens?client_id=${app.id}`)).status).to.equal(404);
     await w.as(w.owner).graphql(revoke, { id: grant.id });
     expect(await w.as(w.owner).delete(app.path)).to.include({ status: 204 });
@@ -254,7 +260,11 @@ describe("the end of an OAuth2 grant", () => {
   });
   after(() => other.close());
 
-  type Made = { app: Awaited<ReturnType<typeof makeApp>>; grant: Awaited<ReturnType<typeof makeGrant>>; user: Person };
+  type Made = {
+    app: Awaited<ReturnType<typeof makeApp>>;
+    grant: Awaited<ReturnType<typeof grantWithTokens>>;
+    user: Person;
+  };
   const byOwner = (w: World) => w.as(w.owner);
 
   const ends: Record<string, (w: World, made: Made) => Promise<unknown>> = {
@@ -279,8 +289,8 @@ describe("the end of an OAuth2 grant", () => {
       const w = the();
       const [user, bystander] = (await w.users("ada", "bob")) as [Person, Person];
       const app = await makeApp(w);
-      const grant = await makeGrant(w, app, user, { secret: app.secret });
-      const unaffected = await makeGrant(w, await makeApp(w), bystander);
+      const grant = await grantWithTokens(w, app, user, { secret: app.secret });
+      const unaffected = await grantWithTokens(w, await makeApp(w), bystander);
       const there = new Client(other.url, grant.token);
       expect((await there.get("/api/v2/groups")).status).to.equal(200);
 

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
-import { makeAccess, makeApp, makeGrant } from "./support/oauth2-access.js";
+import { insertClient, insertGrant, makeAccess } from "./support/oauth2.js";
 import { type Answer, type World, world } from "./support/world.js";
 
 const register = "/oauth2/register";
@@ -276,7 +276,7 @@ describe("registration of OAuth2 clients", () => {
     it("rejects other tokens, and does not tell clients apart by that", async () => {
       const w = the();
       const [made, other] = [await registered(w), await registered(w)];
-      const byAdmin = `/oauth2/clients/${await makeApp(w)}`;
+      const byAdmin = `/oauth2/clients/${(await insertClient(w, {})).id}`;
       const attempts: Array<[path: string, headers: Record<string, string>]> = [
         [pathOf(made), {}],
         [pathOf(made), tokenOf(other)],
@@ -394,10 +394,12 @@ describe("registration of OAuth2 clients", () => {
     const w = the();
     const { id: userId } = await w.user("ada");
     const make = async (change: string, kind = "dynamic", grant?: string) => {
-      const id = await makeApp(w, kind);
+      const { id } = await insertClient(w, { kind });
       await pool().query(`update oauth2_clients set ${change} where id = $1`, [id]);
       if (grant)
-        await pool().query(`update oauth2_grants set ${grant} where id = $1`, [await makeGrant(w, userId, id)]);
+        await pool().query(`update oauth2_grants set ${grant} where id = $1`, [
+          (await insertGrant(w, userId, id, {})).id,
+        ]);
       return id;
     };
     const days = (n: number) => `now() - interval '${n} days'`;

@@ -13,7 +13,7 @@ import {
   redeem,
   refresh,
   sendForm,
-} from "./support/oauth2-tokens.js";
+} from "./support/oauth2.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, type World, world } from "./support/world.js";
 

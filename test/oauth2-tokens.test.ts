@@ -16,7 +16,7 @@ import {
   sendForm,
   unknownSecret,
   verifier,
-} from "./support/oauth2-tokens.js";
+} from "./support/oauth2.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, type Person, type World, world } from "./support/world.js";
 

@@ -19,7 +19,7 @@ import { newId } from "./support/ids.js";
 import { start } from "./support/agents.js";
 import { connect, disconnect, reported } from "./support/connections.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
-import { insertGrant } from "./support/oauth2-rows.js";
+import { insertGrant } from "./support/oauth2.js";
 import { newKey, queueImport, serve } from "./support/provisioners.js";
 import { addRecords, recordId } from "./support/records.js";
 import { statementsOf } from "./support/statements.js";

@@ -6,9 +6,19 @@ import { start } from "../support/agents.js";
 import { externalAuth, ExternalService, link } from "../support/external-services.js";
 import { connect, disconnect, logPath, reported, visit } from "../support/connections.js";
 import { madeUp } from "../support/licensing.js";
-import { authorizePath, oauthApp } from "../support/oauth2.js";
-import { appsPath, makeApp, makeGrant } from "../support/oauth2-grants.js";
-import { credentials, makeClient, makeCode, redeem, refresh, sendForm } from "../support/oauth2-tokens.js";
+import {
+  appsPath,
+  authorizePath,
+  credentials,
+  grantWithTokens,
+  makeApp,
+  makeClient,
+  makeCode,
+  oauthApp,
+  redeem,
+  refresh,
+  sendForm,
+} from "../support/oauth2.js";
 import { carryOut, newKey, queueImports, serve } from "../support/provisioners.js";
 import { makeProxy, proxiesPath } from "../support/proxies.js";
 import { echo, makeTemplate } from "../support/templates.js";
@@ -747,7 +757,7 @@ export const examples: Record<string, Example> = {
 
   "GET /api/v2/oauth2-provider/apps": async (w) => {
     const [app, other, ada] = [await makeApp(w), await makeApp(w), await w.user("ada")];
-    await makeGrant(w, app, ada);
+    await grantWithTokens(w, app, ada);
     const answer = await w.as(ada).get(`${appsPath}?user_id=me`);
     expect(answer.body.map(({ id }: { id: string }) => id)).to.deep.equal([app.id]);
     const all = await owner(w).get(appsPath);
@@ -817,7 +827,7 @@ export const examples: Record<string, Example> = {
 
   "DELETE /oauth2/tokens": async (w) => {
     const [app, ada] = [await makeApp(w), await w.user("ada")];
-    const { token } = await makeGrant(w, app, ada);
+    const { token } = await grantWithTokens(w, app, ada);
     expect(await w.as({ token }).get(groups)).to.include({ status: 200 });
     const answer = await w.as(ada).delete(`/oauth2/tokens?client_id=${app.id}`);
     expect(await w.as({ token }).get(groups)).to.include({ status: 401 });
