@@ -1,8 +1,8 @@
 // Who may do what with a task, by role. The expectation is the permission table, written out here.
 import { expect } from "chai";
-import { AgentProgram } from "./support/agent-api.js";
+import type { AgentProgram } from "./support/agent-api.js";
 import { newKey } from "./support/provisioners.js";
-import { TaskStage } from "./support/tasks.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { Client, world } from "./support/world.js";
 
 const tasks = "/api/v2/tasks";
@@ -37,14 +37,7 @@ describe("access to tasks", () => {
   let program: AgentProgram;
   let stage: TaskStage;
 
-  before(async () => {
-    program = await AgentProgram.open();
-    stage = await TaskStage.open(the(), program);
-  });
-  after(async () => {
-    stage.close();
-    await program.close();
-  });
+  withTasks(the, (opened) => ({ stage, program } = opened));
 
   it("follows the roles, in each operation and in lists", async () => {
     const ada = await the().user("ada");

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { AgentProgram } from "./support/agent-api.js";
+import type { AgentProgram } from "./support/agent-api.js";
 import { type App, startServer } from "./support/app.js";
 import { spawnServer } from "./support/process.js";
-import { TaskStage } from "./support/tasks.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
@@ -28,16 +28,11 @@ describe("inputs of tasks", () => {
   let as: Client;
   let there: Client;
 
+  withTasks(the, (opened) => ({ stage, program } = opened));
   before(async () => {
-    program = await AgentProgram.open();
-    stage = await TaskStage.open(the(), program);
     other = await startServer(the().database.url);
   });
-  after(async () => {
-    stage.close();
-    await other.close();
-    await program.close();
-  });
+  after(() => other.close());
   beforeEach(async () => {
     ada = await the().user("ada");
     as = the().as(ada);

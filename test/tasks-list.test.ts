@@ -1,29 +1,22 @@
 // Lists of tasks: pages, counts, and what they cost.
 import { expect } from "chai";
-import { AgentProgram } from "./support/agent-api.js";
-import { copyTask, TaskStage } from "./support/tasks.js";
+import { copyTask, type TaskStage, withTasks } from "./support/tasks.js";
 import { type Client, type Person, world } from "./support/world.js";
 
 const tasks = "/api/v2/tasks";
 
 describe("lists of tasks", () => {
   const the = world();
-  let program: AgentProgram;
   let stage: TaskStage;
   let ada: Person;
   let as: Client;
 
+  withTasks(the, (opened) => ({ stage } = opened));
   before(async () => {
-    program = await AgentProgram.open();
-    stage = await TaskStage.open(the(), program);
     ada = await the().user("ada");
     as = the().as(ada);
     const { task } = await stage.active(ada, { name: "first" });
     await copyTask(the(), task.id as string, 1100);
-  });
-  after(async () => {
-    stage.close();
-    await program.close();
   });
 
   it("have the 1,000 newest ones and the count of all, or a page", async () => {

@@ -1,9 +1,9 @@
 // Tasks and their workspaces: what is done to one concerns the other.
 import { expect } from "chai";
 import { runSchedule } from "./support/background.js";
-import { AgentProgram } from "./support/agent-api.js";
+import type { AgentProgram } from "./support/agent-api.js";
 import { remove, start, stop } from "./support/builds.js";
-import { TaskStage } from "./support/tasks.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { type Client, type Person, world } from "./support/world.js";
 
 const tasks = "/api/v2/tasks";
@@ -16,14 +16,7 @@ describe("tasks and their workspaces", () => {
   let ada: Person;
   let as: Client;
 
-  before(async () => {
-    program = await AgentProgram.open();
-    stage = await TaskStage.open(the(), program);
-  });
-  after(async () => {
-    stage.close();
-    await program.close();
-  });
+  withTasks(the, (opened) => ({ stage, program } = opened));
   afterEach(() => stage.check());
   beforeEach(async () => {
     ada = await the().user("ada");

@@ -3,8 +3,8 @@ import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { newId } from "./support/ids.js";
-import { AgentProgram } from "./support/agent-api.js";
-import { TaskStage } from "./support/tasks.js";
+import type { AgentProgram } from "./support/agent-api.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, type Client, type Person, world } from "./support/world.js";
 
@@ -19,14 +19,7 @@ describe("tasks", () => {
   let ada: Person;
   let as: Client;
 
-  before(async () => {
-    program = await AgentProgram.open();
-    stage = await TaskStage.open(the(), program);
-  });
-  after(async () => {
-    stage.close();
-    await program.close();
-  });
+  withTasks(the, (opened) => ({ stage, program } = opened));
   afterEach(() => stage.check());
   beforeEach(async () => {
     ada = await the().user("ada");

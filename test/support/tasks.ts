@@ -2,7 +2,7 @@
 // Looks inside: tasks of every status are inserted directly.
 import { sql } from "kysely";
 import { derivedStatus, tasksWithState } from "../../src/domain/tasks/task-status.js";
-import type { AgentProgram } from "./agent-api.js";
+import { AgentProgram } from "./agent-api.js";
 import { type Assigned, type Daemon, newKey, Refused, serve } from "./provisioners.js";
 import { Client, type Person, type World } from "./world.js";
 
@@ -191,4 +191,19 @@ export async function copyTask({ app }: World, id: string, count: number): Promi
     .set((eb) => ({ status: eb.ref("derived.status") }))
     .whereRef("derived.id", "=", "tasks.id")
     .execute();
+}
+
+/** Inside `describe`: opens a stage and the program of its tasks before the tests, and closes both after them. */
+export function withTasks(the: () => World, opened: (open: { stage: TaskStage; program: AgentProgram }) => void): void {
+  let stage: TaskStage;
+  let program: AgentProgram;
+  before(async () => {
+    program = await AgentProgram.open();
+    stage = await TaskStage.open(the(), program);
+    opened({ stage, program });
+  });
+  after(async () => {
+    stage.close();
+    await program.close();
+  });
 }
