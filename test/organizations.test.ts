@@ -91,11 +91,10 @@ describe("organizations", () => {
   it("come with a group Everyone that shares their id", async () => {
     const w = the();
     const { id } = await w.organization();
-    const { rows } = await w.app.services.database.pool.query(
-      "select id, name from groups where organization_id = $1",
-      [id],
-    );
-    expect(rows).to.deep.equal([{ id, name: "Everyone" }]);
+    const { organizationGroups } = await w
+      .as(w.owner)
+      .graphql("query($id: String!) { organizationGroups(organization: $id) { nodes { id name } } }", { id });
+    expect(organizationGroups.nodes).to.deep.equal([{ id, name: "Everyone" }]);
   });
 
   it("have names that are unique in any letter case until they are deleted", async () => {

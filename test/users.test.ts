@@ -258,11 +258,13 @@ describe("users", () => {
     await isOut(w, ada!);
     expect(await code(w.as(w.owner), findUser, { user: ada!.id })).to.equal("NOT_FOUND");
     expect(await code(w.as(w.owner), deleteUser, { input: { user: ada!.id } })).to.equal("NOT_FOUND");
-    const left = await w.app.services.database.pool.query(
-      "select (select count(*) from api_keys where user_id = $1)::int as keys, (select count(*) from organization_members where user_id = $1)::int as memberships",
-      [ada!.id],
-    );
-    expect(left.rows).to.deep.equal([{ keys: 0, memberships: 0 }]);
+    const { organizationMembers } = await w
+      .as(w.owner)
+      .graphql(
+        `query($search: String!) { organizationMembers(organization: "default", filter: { search: $search }) { totalCount } }`,
+        { search: ada!.username },
+      );
+    expect(organizationMembers.totalCount).to.equal(0);
     const again = { email: ada!.email, username: ada!.username, password: goodPassword };
     expect((await w.as(w.owner).graphql(createUser, { input: again })).createUser.user.id).not.to.equal(ada!.id);
   });
