@@ -394,7 +394,7 @@ describe("every notification", () => {
     },
     "Prebuild Failed": async () => {
       const { id, name: templateName } = await template({ presets: [{ name: "big", prebuilds: { instances: 1 } }] });
-      await prebuild(w);
+      await prebuild(w.app);
       const { rows } = await query("select latest_build_id as id from workspaces where template_id = $1", id);
       await endBuild(w, rows[0].id, "failed", {}, "No machine is free.");
       return {

@@ -302,7 +302,7 @@ describe("the reason of a failure", () => {
       const template = await templateOf(the(), boxOf());
       const { workspace } = await runningBox(the(), ada!, template.id);
       await sql("update workspaces set deadline = now() - interval '1 minute' where id = $1", workspace.id);
-      await runSchedule(the(), "stop");
+      await runSchedule(the().app, "stop");
       const { workspace: stopping } = await as(ada!).graphql(
         `{ workspace(id: "${workspace.id}") { latestBuild { id reason } } }`,
       );
@@ -328,7 +328,7 @@ describe("the reason of a failure", () => {
       const presets = ["big", "small"].map((name) => ({ name, prebuilds: { instances: 1 } }));
       const { id, name } = await makeTemplate(the(), { name: "prebuilt", document: boxOf(0, { presets }) });
       const fail = async (error: string) => {
-        await prebuild(the());
+        await prebuild(the().app);
         const { rows } = await sql(
           "select latest_build_id as build from workspaces where template_id = $1 and latest_status = 'pending' and latest_transition = 'start'",
           id,

@@ -1,5 +1,9 @@
 import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
+import { type Unpacked, unpackOrSkip } from "./support/debian.js";
+import { deliver } from "./support/inbox.js";
+import { metric } from "./support/metrics.js";
+import { NatsServer, natsPackages } from "./support/nats.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
 
@@ -14,7 +18,7 @@ async function streamsEnd(codes: object): Promise<void> {
   expect(codes).to.deep.equal(sessionEnded);
 }
 
-/** What carries the hints between replicas: their settings, and what disconnects both of them. */
+/** A carrier of hints between replicas: their settings, and a function that disconnects both of them. */
 interface Carrier {
   settings: () => NodeJS.ProcessEnv;
   cut: (w: World) => Promise<void>;

@@ -1,5 +1,6 @@
 // Template documents, parameters, and reported resources, as the domain checks them: without a server.
 // Looks inside: documents are parsed by pure functions, with a case for each rule.
+import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { Problems, type Validation } from "../src/domain/kernel/errors.js";

@@ -9,7 +9,7 @@ import { deviceCodePurge } from "../../src/domain/oauth2/device-codes.js";
 import { grantPurge } from "../../src/domain/oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "../../src/domain/oauth2/tokens.js";
 import { reconcilePrebuilds } from "../../src/domain/prebuilds/reconciliation.js";
-import { jobReaper, unacceptedJobs } from "../../src/domain/provisioners/ended-jobs.js";
+import { jobReaper, unacceptedJobs } from "../../src/domain/provisioners/overdue-jobs.js";
 import { rateCounterPurge } from "../../src/domain/rate-limits/shared.js";
 import { conversionPurge } from "../../src/domain/sign-in/conversions.js";
 import { loginAddressPurge } from "../../src/domain/sign-in/login-failures.js";
