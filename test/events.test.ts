@@ -43,7 +43,7 @@ function listenerOf(events: Events, topic: Hint["topic"] = "inbox") {
   return listener;
 }
 
-/** What carries hints between replicas, and what tests do to it. */
+/** A carrier of hints between replicas, with the actions of the tests on it. */
 interface Carrier {
   url: () => string;
   open: (url: string) => Events;
@@ -166,7 +166,7 @@ describe("the event bus", () => {
     return events;
   }
 
-  /** What every bus does, from a publisher to a replica, which may be the publisher. */
+  /** The behavior of every bus, from a publisher to a replica, which may be the publisher. */
   function delivers(way: string, buses: () => Promise<{ from: Events; to: Events }>): void {
     describe(way, () => {
       let from: Events;
@@ -242,7 +242,7 @@ describe("the event bus", () => {
     return { from: events, to: events };
   });
 
-  /** What a bus between replicas does. */
+  /** The behavior of a bus between replicas. */
   function replicates(carrier: Carrier): void {
     const replica = (url?: string) => connected(carrier, url);
     delivers("to the publisher", async () => {

@@ -49,7 +49,7 @@ class Site {
 const request = `query($input: OAuth2AuthorizationRequestInput!) {
   oauth2AuthorizationRequest(input: $input) { app { clientId name } redirectUri } }`;
 
-/** What the application with this id shows to a user from whom it requests access. */
+/** The details of the application with this id that are shown to a user from whom it requests access. */
 async function find({ url }: Pick<App, "url">, { token }: Pick<Person, "token">, clientId: string) {
   const input = { responseType: "code", clientId, codeChallenge: challenge, codeChallengeMethod: "S256" };
   const data = await new Client(url, token).graphql(request, { input });
@@ -74,7 +74,7 @@ describe("client metadata documents", () => {
   after(() => site.close());
   const asked = (clientId: string) => find(the(), the().owner, clientId);
   const reason = (clientId: string) => reasonFor(asked(clientId));
-  /** What administrators see of the application, which must be known. */
+  /** The details of the application that administrators see, which must be known. */
   const listed = async (url: string) => {
     const { oauth2Apps } = await the()
       .as(the().owner)

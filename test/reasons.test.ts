@@ -1,4 +1,5 @@
 // Why tasks and builds fail: what their owners, their readers, and the administrators of their templates are told.
+// Looks inside: the jobs that notice overdue jobs and lost machines run minutes apart, which no test waits for.
 import { expect } from "chai";
 import { jobReaper } from "../src/domain/provisioners/overdue-jobs.js";
 import { lostMachines, noticeLostMachines } from "../src/domain/tasks/lost-machines.js";

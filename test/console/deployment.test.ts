@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { consoleTests } from "../support/console.js";
-import { newId } from "../../src/domain/kernel/ids.js";
+import { newId } from "../support/ids.js";
 
 describe("the console shows the deployment", () => {
   const console = consoleTests();

@@ -1,4 +1,5 @@
 // The console in a browser, with a server of the test.
+// Looks inside: sets the cookies of a session, for which the sign-in would be hashed slowly.
 import { expect } from "chai";
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { csrfCookie, csrfTokenOf } from "../../src/http/csrf.js";

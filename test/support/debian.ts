@@ -1,4 +1,5 @@
 // Programs of Debian, unpacked from their packages without being installed: the same versions on every machine.
+// Looks inside: runs the programs as the account that runs the built-in Postgres.
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";

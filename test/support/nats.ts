@@ -1,6 +1,6 @@
 // A NATS server, started from the packages of Debian.
 import { once } from "node:events";
-import { freePort } from "../../src/runtime/ports.js";
+import { freePort } from "./ports.js";
 import type { Packages, Running, Unpacked } from "./debian.js";
 
 export const natsPackages: Packages = { release: "bookworm", names: ["nats-server", "libc6"] };

@@ -62,7 +62,7 @@ export async function insertGrant<Given extends Columns>(w: World, userId: strin
   return row;
 }
 
-/** What the tokens of a grant take from it. */
+/** The columns that the tokens of a grant take from it. */
 interface Granted {
   id: string;
   user_id: string;

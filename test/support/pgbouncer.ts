@@ -1,4 +1,5 @@
 // PgBouncer, started from the packages of Debian.
+// Looks inside: runs as the account that runs the built-in Postgres, since it does not run as root.
 import { once } from "node:events";
 import { chownSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -6,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { chooseAccount } from "../../src/infrastructure/embedded-postgres/account.js";
-import { freePort } from "../../src/runtime/ports.js";
+import { freePort } from "./ports.js";
 import type { Packages, Running, Unpacked } from "./debian.js";
 
 /** PgBouncer 1.18, which keeps no prepared statements in transaction mode. */
