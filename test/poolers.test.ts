@@ -1,5 +1,5 @@
 // A server behind PgBouncer, which is started from its packages.
-// Looks inside: the recognition of poolers is told many times at once, which the start of as many servers would hide.
+// Looks inside: the recognition of poolers is told by many clients concurrently, which the start of as many servers would hide.
 import { expect } from "chai";
 import { sql } from "kysely";
 import { Client as Connection } from "pg";
