@@ -13,7 +13,7 @@ import { type StandInJob, standInWorkspace, StandInSteward } from "./support/sta
 
 const isRoot = process.getuid?.() === 0;
 const check = { url: "http://127.0.0.1:${port.web}/", interval: 1, threshold: 1 };
-const web = { slug: "web", healthcheck: check };
+const web = { slug: "web", url: check.url, healthcheck: check };
 const main = { name: "main", os: "linux", arch: "amd64" };
 const template = (...agents: object[]) => ({
   schema: "steward.template/1",

@@ -3,12 +3,15 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { graphql, GraphQLError } from "graphql";
+import { buildSchema, graphql, GraphQLError } from "graphql";
 import { handleProtocols } from "graphql-ws";
 import { useServer } from "graphql-ws/use/ws";
 import { type WebSocket, WebSocketServer } from "ws";
-import { agentSchema, serveSchema } from "./stand-in-schema.js";
+
+/** The schema as published: daemons and agents can ask only for what it has. */
+const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 
 type Json = Record<string, unknown>;
 
@@ -158,10 +161,7 @@ export class StandInSteward extends Observable {
       });
       this.changed();
     });
-    useServer(
-      { schema: serveSchema, roots: { mutation: this.#mutations(), subscription: this.#subscriptions() } },
-      this.#sockets,
-    );
+    useServer({ schema, roots: { mutation: this.#mutations(), subscription: this.#subscriptions() } }, this.#sockets);
     this.#server.on("upgrade", (request, socket, head) => {
       const url = new URL(request.url!, this.url);
       this.handshakes.push({ url, headers: request.headers });
@@ -200,7 +200,7 @@ export class StandInSteward extends Observable {
     const job = new StandInJob(type, {
       variables: [],
       parameters: [],
-      transition: null,
+      transition: "START",
       buildNumber: given.transition ? 1 : null,
       claim: false,
       state: null,
@@ -427,7 +427,7 @@ export class StandInSteward extends Observable {
         const isChecked = healthcheckUrl !== null;
         return {
           slug,
-          url: url ?? null,
+          url,
           healthcheckUrl,
           healthcheckIntervalSeconds: isChecked ? interval : null,
           healthcheckThreshold: isChecked ? threshold : null,
@@ -480,6 +480,6 @@ export class StandInSteward extends Observable {
           .map((name) => [name, record(name, { done: true })]),
       ),
     };
-    return reply(200, await graphql({ schema: agentSchema, source: query, variableValues: variables, rootValue }));
+    return reply(200, await graphql({ schema, source: query, variableValues: variables, rootValue }));
   }
 }
