@@ -7,7 +7,7 @@ import { type Client, GraphqlFailure, world } from "./support/world.js";
 
 /** The number of concurrent pairs, and of rounds. */
 const pairs = 12;
-const rounds = 2;
+const rounds = 4;
 
 /** The outcomes a change may have while its object is deleted. */
 const fair = ["done", "NOT_FOUND", "BAD_USER_INPUT", "CONFLICT", "UNAUTHENTICATED", "FORBIDDEN"];

@@ -37,7 +37,7 @@ export interface Stage {
   ownWorkspace: string;
   agent: string;
   ownAgent: string;
-  /** Workspaces of the service account and of the actor, each with a build that has not ended. */
+  /** Workspaces of the service account and of the actor, each with a build that a daemon runs. */
   busyWorkspace: string;
   ownBusyWorkspace: string;
 }
@@ -320,6 +320,7 @@ function workspacesOf(stage: Stage): Record<string, object[]> {
     name: nameOf(id),
     template_id: template,
     latest_build_id: newId(),
+    latest_status: "starting",
   });
   return {
     ...templateOf({ ...stage, template, templateVersion: newId() }),

@@ -62,17 +62,17 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
     .execute();
   const diff = { email: { new: email }, username: { new: username }, siteRoles: { new: ["owner"] } };
   ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
-  return shown(email, given, password);
+  return given === undefined ? { email, password } : { email };
 }
 
 /**
  * Restores the access of a user: activates the account, sets a new password, and makes password the login type. Ends
  * all sessions and tokens. For operators: checks no permission.
  */
-export async function recoverAccess(ctx: Context, email: string, given?: string): Promise<Administrator> {
+export async function recoverAccess(ctx: Context, email: string): Promise<Administrator> {
   const user = await ctx.db
     .selectFrom("users")
-    .select(["id", "email", "username", "name", "isServiceAccount"])
+    .select(["id", "email", "username", "isServiceAccount"])
     .where(foldedColumn("email"), "=", folded(email))
     .where("deletedAt", "is", null)
     .where("isSystem", "=", false)
@@ -80,11 +80,8 @@ export async function recoverAccess(ctx: Context, email: string, given?: string)
     .executeTakeFirst();
   if (!user) throw notFound();
   if (user.isServiceAccount) throw conflict("Service accounts have no password.");
-  const problems = new Problems();
-  if (given !== undefined) problems.add("password", await passwordProblem(given, user));
-  problems.throwIfAny();
 
-  const password = given ?? randomText(generatedLength);
+  const password = randomText(generatedLength);
   const passwordHash = await ctx.services.passwords.hash(password);
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
   await ctx.db.deleteFrom("userLinks").where("userId", "=", user.id).execute();
@@ -96,8 +93,5 @@ export async function recoverAccess(ctx: Context, email: string, given?: string)
   const diff = { password: { old: "***", new: "***" } };
   ctx.audit({ action: "update", ...auditedAs("user", user.id, user.username), diff });
   ctx.publish(userHint(user.id));
-  return shown(user.email, given, password);
+  return { email: user.email, password };
 }
-
-const shown = (email: string, given: string | undefined, password: string): Administrator =>
-  given === undefined ? { email, password } : { email };
