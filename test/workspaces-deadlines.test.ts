@@ -177,6 +177,9 @@ describe("schedules of workspaces", () => {
     await doBuild(w(), latestBuild.id);
     const gone = `query($id: UUID!) { workspace(id: $id) { id } }`;
     expect((await w().as(ada!).failure(gone, { id: workspace.id })).code).to.equal("NOT_FOUND");
-    expect(await inboxOf(ada!)).to.deep.equal([`Workspace ${workspace.name} was deleted`]);
+    expect(await inboxOf(ada!)).to.deep.equal([
+      `Workspace ${workspace.name} was deleted`,
+      `Your workspace ${workspace.name} failed to start`,
+    ]);
   });
 });

@@ -16,6 +16,7 @@ export type CreateTaskInput = {
 };
 
 export type DeleteTaskInput = {
+  duringBuild?: boolean | null | undefined;
   task: string;
   user?: string | null | undefined;
 };
@@ -209,4 +210,4 @@ export const CancelTaskInput = operation<CancelTaskInputMutation, CancelTaskInpu
 export const UpdateTaskPrompt = operation<UpdateTaskPromptMutation, UpdateTaskPromptMutationVariables>("mutation UpdateTaskPrompt($input: UpdateTaskInputInput!) { updateTaskInput(input: $input) { task { id } } }", {"input":{"type":"String","hint":"The prompt of the next start.","isRequired":true},"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
 export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("mutation PauseTask($input: PauseTaskInput!) { pauseTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
 export const ResumeTask = operation<ResumeTaskMutation, ResumeTaskMutationVariables>("mutation ResumeTask($input: ResumeTaskInput!) { resumeTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
-export const DeleteTask = operation<DeleteTaskMutation, DeleteTaskMutationVariables>("mutation DeleteTask($input: DeleteTaskInput!) { deleteTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
+export const DeleteTask = operation<DeleteTaskMutation, DeleteTaskMutationVariables>("mutation DeleteTask($input: DeleteTaskInput!) { deleteTask(input: $input) { task { id } } }", {"duringBuild":{"type":"Boolean","hint":"Whether to delete the task even while a build runs: the build is canceled, if the caller may cancel it, and the workspace is deleted when it has ended. Default: false."},"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
