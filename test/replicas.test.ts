@@ -15,7 +15,7 @@ const sessionEnded = { WebSocket: 4403, SSE: 0, NDJSON: 0, subscription: 4403 };
 /** Waits for all four streams to end, and checks their codes. */
 async function streamsEnd(codes: object): Promise<void> {
   await eventually(() => Object.keys(codes).length === names.length, "all streams end", 5_000);
-  expect(codes).to.deep.equal(sessionEnded);
+  expect(codes, JSON.stringify(codes)).to.deep.equal(sessionEnded);
 }
 
 /** A carrier of hints between replicas: their settings, and a function that disconnects both of them. */
