@@ -11,6 +11,7 @@ import { runJob } from "./support/background.js";
 import { type App, ownerPassword, startServer } from "./support/app.js";
 import { at } from "./support/clock.js";
 import { raw } from "./support/raw.js";
+import { eventually } from "./support/watchers.js";
 import { type Answer, Client, userPassword, world } from "./support/world.js";
 
 const path = "/api/v2/users/login";
@@ -124,8 +125,9 @@ describe("shared counters", () => {
     await database().pool.query("update rate_counters set expires_at = now()");
     await counters.take("new");
     await runJob(the().app, "rateCounterPurge");
-    const { rows } = await database().pool.query("select count(*)::int as count from rate_counters");
-    expect(rows).to.deep.equal([{ count: 1 }]);
+    const left = async () => (await database().pool.query("select count(*)::int as count from rate_counters")).rows;
+    // The server may be running the same job, whose rows the other run leaves out.
+    await eventually(async () => (await left())[0].count === 1, "only the new counter is left");
   });
 });
 
