@@ -1,6 +1,7 @@
 // Programs of Debian, unpacked from their packages without being installed: the same versions on every machine.
 // Looks inside: runs the programs as the account that runs the built-in Postgres.
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +11,7 @@ import { promisify } from "node:util";
 import type { Account } from "../../src/infrastructure/embedded-postgres/account.js";
 
 type Release = "bookworm" | "trixie";
-export type Running = ChildProcessByStdio<null, Readable, Readable>;
+type Running = ChildProcessByStdio<null, Readable, Readable>;
 
 /** A program and the libraries that it needs, by the release of Debian. */
 export interface Packages {
@@ -47,8 +48,15 @@ export class Unpacked {
     }
   }
 
-  /** Starts a program by its path in the packages, with the libraries of its release. */
-  start(program: string, words: string[], { account }: { account?: Account } = {}): Running {
+  /**
+   * Starts a program by its path in the packages, with the libraries of its release. Resolves when it has written `ready` to
+   * standard error.
+   */
+  async start(
+    program: string,
+    words: string[],
+    { ready, account }: { ready: string; account?: Account },
+  ): Promise<Program> {
     const folders = ["lib", "usr/lib"].flatMap((name) => this.#architectures(name));
     const loader = folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
     const own = loader.find((path) => /\/ld-linux-[^/]*$/.test(path));
@@ -60,7 +68,15 @@ export class Unpacked {
     });
     running.add(child);
     child.once("exit", () => running.delete(child));
-    return child;
+    let output = "";
+    await new Promise<void>((resolve, reject) => {
+      child.stderr.on("data", (chunk: Buffer) => {
+        output += chunk.toString();
+        if (output.includes(ready)) resolve();
+      });
+      child.once("exit", () => reject(new Error(output)));
+    });
+    return new Program(child);
   }
 
   remove(): void {
@@ -73,6 +89,19 @@ export class Unpacked {
     return readdirSync(folder)
       .filter((each) => each.includes("-linux-gnu"))
       .map((each) => join(folder, each));
+  }
+}
+
+/** A program that runs. */
+export class Program {
+  constructor(private readonly child: Running) {}
+
+  /** Ends it as a crash would. */
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null) return;
+    const ended = once(this.child, "exit");
+    this.child.kill("SIGKILL");
+    await ended;
   }
 }
 

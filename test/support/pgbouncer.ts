@@ -1,6 +1,5 @@
 // PgBouncer, started from the packages of Debian.
 // Looks inside: runs as the account that runs the built-in Postgres, since it does not run as root.
-import { once } from "node:events";
 import { chownSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +7,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { chooseAccount } from "../../src/infrastructure/embedded-postgres/account.js";
 import { freePort } from "./ports.js";
-import type { Packages, Running, Unpacked } from "./debian.js";
+import type { Packages, Program, Unpacked } from "./debian.js";
 
 /** PgBouncer 1.18, which keeps no prepared statements in transaction mode. */
 export const oldPgBouncer: Packages = {
@@ -39,7 +38,7 @@ export interface PgBouncerOptions {
 }
 
 export class PgBouncer {
-  #child: Running | undefined;
+  #running: Program | undefined;
 
   private constructor(
     private readonly program: Unpacked,
@@ -66,17 +65,8 @@ export class PgBouncer {
 
   async start(): Promise<void> {
     const account = chooseAccount(this.directory);
-    const child = (this.#child = this.program.start("usr/sbin/pgbouncer", [join(this.directory, "settings")], {
-      account,
-    }));
-    let output = "";
-    await new Promise<void>((resolve, reject) => {
-      child.stderr.on("data", (chunk: Buffer) => {
-        output += chunk.toString();
-        if (output.includes("process up")) resolve();
-      });
-      child.once("exit", () => reject(new Error(output)));
-    });
+    const words = [join(this.directory, "settings")];
+    this.#running = await this.program.start("usr/sbin/pgbouncer", words, { ready: "process up", account });
   }
 
   /** Runs a command on its console, and returns the rows. */
@@ -92,12 +82,8 @@ export class PgBouncer {
 
   /** Ends it as a crash would. */
   async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (!child || child.exitCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
+    await this.#running?.kill();
+    this.#running = undefined;
   }
 
   /** Ends it, and removes its files. */
