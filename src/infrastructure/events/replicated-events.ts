@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { reasonOf } from "../database/availability.js";
 import type { Hint, Topic } from "../../domain/kernel/events.js";
+import type { Channel } from "./channel.js";
 import { InProcessEvents } from "./in-process-events.js";
 
 const closingTimeout = 1_000;
@@ -11,25 +12,6 @@ const backOff = (failures: number) => Math.min(5_000, 100 * 2 ** failures) * (0.
 
 const atMost = (milliseconds: number, work: Promise<void> | undefined) =>
   Promise.race([work, delay(milliseconds, undefined, { ref: false })]);
-
-/** A connection over which replicas send texts to each other. Not reusable once lost. */
-export interface Channel {
-  readonly isOpen: boolean;
-  /** Maximum size of a payload. */
-  readonly payloadBytes: number;
-  /**
-   * Connects, and from then on calls `onPayload` for each text that another replica sends, and `onGap` if it notices that
-   * some did not arrive.
-   */
-  open(onPayload: (payload: string) => void, onGap: () => void): Promise<void>;
-  /** Resolves when the server has accepted the text. A failure ends the connection. */
-  notify(payload: string): Promise<void>;
-  /** Probes the connection until `stop` is called; rejects when it is lost. Calls `onAlive` after each success. */
-  watch(onAlive: () => void): Promise<void>;
-  /** Lets `watch` resolve. */
-  stop(): void;
-  close(): Promise<void>;
-}
 
 /**
  * Delivers hints to all replicas over a channel, which is opened and reopened in the background. While it is down, a
