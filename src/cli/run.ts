@@ -1,8 +1,6 @@
 // Commands for operators. They read the same environment variables as the server.
-import { systemActor } from "../domain/kernel/actor.js";
 import { explainsItself } from "../app.js";
-import { Context, type Services } from "../domain/kernel/context.js";
-import { newId } from "../domain/kernel/ids.js";
+import { type Context, type Services, systemContext } from "../domain/kernel/context.js";
 import { type Administrator, createAdministrator, recoverAccess } from "../domain/deployment/administrators.js";
 import { migrate } from "../domain/deployment/boot.js";
 import { configuredKeys } from "../domain/encryption/encryption-keys.js";
@@ -107,7 +105,7 @@ function onDatabase(
 }
 
 function act<Result>(services: Services, work: (ctx: Context) => Promise<Result>): Promise<Result> {
-  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(services);
   return ctx.transactional(() => work(ctx));
 }
 

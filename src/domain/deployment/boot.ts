@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
-import { systemActor } from "../kernel/actor.js";
 import { ConfigError } from "../../runtime/config.js";
-import { Context, type Services } from "../kernel/context.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { now, numberOf, takeTurn } from "../kernel/queries.js";
 import { migrations } from "../../entities/migrations/index.js";
@@ -35,7 +34,7 @@ export const firstBoot = (services: BootServices, signal?: AbortSignal): Promise
 async function boot(services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> {
   await migrateOn(services, signal);
   // Hints are discarded: no subscriber exists before the boot ends.
-  const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(services as Services);
   return ctx.transactional(async () => {
     await takeTurn(ctx, "boot");
     await unlockVault(ctx);

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../kernel/audit.js";
-import { systemActor } from "../kernel/actor.js";
-import { Context, type Services } from "../kernel/context.js";
-import { newId } from "../kernel/ids.js";
+import { type Services, systemContext } from "../kernel/context.js";
 import { after, now } from "../kernel/queries.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { TokenSet } from "./provider-responses.js";
@@ -212,7 +210,7 @@ async function forgetRefreshToken(
   reason: string,
 ): Promise<void> {
   const { id, ownerId } = claimed;
-  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(services);
   await ctx.transactional(async () => {
     const { numUpdatedRows } = await updateVersion(ctx.db, claimed)
       .set({ ...noRefreshToken, refreshError: reason, updatedAt: now, refreshingUntil: null })

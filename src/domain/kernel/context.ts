@@ -7,7 +7,8 @@ import type { Passwords } from "../../infrastructure/passwords/passwords.js";
 import type { Vault } from "../../infrastructure/vault.js";
 import type { Config } from "../../runtime/config.js";
 import { type AuditEntry, auditRow, insertAuditEvents, recordFlushes } from "./audit.js";
-import { type Actor, idOf } from "./actor.js";
+import { type Actor, idOf, systemActor } from "./actor.js";
+import { newId } from "./ids.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { type Database, type Db, kyselyOf } from "../../infrastructure/database/database.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
@@ -41,6 +42,10 @@ export interface Callers {
   /** The hints that the rights of a caller may have changed. */
   hintsOf(actor: Actor): readonly Hint[];
 }
+
+/** Returns a context of the server itself, for work that no request causes. */
+export const systemContext = (services: Services): Context =>
+  new Context(services, systemActor, { id: newId() }, () => new AbortController());
 
 /** Writes what the verbs of a mutation collected. */
 type DeferredWrite<Item> = (ctx: Context, items: readonly Item[]) => Promise<unknown>;

@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { hasFeature } from "../entitlements/requirements.js";
-import { systemActor } from "../kernel/actor.js";
-import { Context, type Services } from "../kernel/context.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, minute, now } from "../kernel/queries.js";
@@ -160,8 +159,7 @@ export async function reconcilePrebuilds(services: Services): Promise<void> {
   for (const { id } of lacking) await attempt(services, id, prebuild);
 }
 
-const contextOf = (services: Services) =>
-  new Context(services, systemActor, { id: newId() }, () => new AbortController());
+const contextOf = (services: Services) => systemContext(services);
 
 /** Runs a step in a transaction. Its failure is logged, and does not prevent the others. */
 async function attempt(

@@ -1,6 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { systemActor } from "../kernel/actor.js";
-import { Context, type Services } from "../kernel/context.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { now } from "../kernel/queries.js";
@@ -57,7 +56,7 @@ export const jobReaper = {
 
 /** Ends an overdue job in a transaction of its own. Returns false if there is none. */
 async function endNext(services: Services, passed: string[]): Promise<boolean> {
-  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(services);
   let id: string | undefined;
   try {
     return await ctx.transactional(async () => {

@@ -1,7 +1,5 @@
 import { sql } from "kysely";
-import { systemActor } from "../kernel/actor.js";
-import { Context, type Services } from "../kernel/context.js";
-import { newId } from "../kernel/ids.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { notify } from "../notifications/notify.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import { derivedStatus, isLost, lostMachine, taskHint, tasksWithState, updateTaskStatus } from "./task-status.js";
@@ -32,7 +30,7 @@ export async function noticeLostMachines(services: Services): Promise<void> {
     const found = await unnoticed(services);
     let failures = 0;
     for (const { id } of found) {
-      const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+      const ctx = systemContext(services);
       try {
         await ctx.transactional(() => notice(ctx, id));
       } catch (error) {

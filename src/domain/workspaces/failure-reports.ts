@@ -1,8 +1,6 @@
 import { sql } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
-import { systemActor } from "../kernel/actor.js";
-import { Context, type Services } from "../kernel/context.js";
-import { newId } from "../kernel/ids.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { day, hour, takeTurn } from "../kernel/queries.js";
 import { type Notification, notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
@@ -94,7 +92,7 @@ export async function reportFailures(services: Services, now = new Date(database
   const end = weekOf(now);
   const start = new Date(end.getTime() - 7 * day).toISOString();
   const week = start.slice(0, 10);
-  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(services);
   await ctx.transactional(async () => {
     await takeTurn(ctx, "failure_reports");
     const found = await unreported(ctx, { start, end: end.toISOString(), week });

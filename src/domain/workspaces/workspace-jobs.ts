@@ -2,9 +2,7 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { hasFeature } from "../entitlements/requirements.js";
-import { systemActor } from "../kernel/actor.js";
-import { Context, type Services } from "../kernel/context.js";
-import { newId } from "../kernel/ids.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { after, minute, now } from "../kernel/queries.js";
 import { claimed } from "../kernel/queue.js";
 import { systemIdentity } from "../users/system-identities.js";
@@ -123,7 +121,7 @@ async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act)
 }
 
 async function inTransaction(services: Services, id: string, act: Act): Promise<void> {
-  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  const ctx = systemContext(services);
   await ctx.transactional(async () => {
     const initiatorId = await systemIdentity(ctx, "system");
     const locked = withTemplate(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null).forNoKeyUpdate("w");
