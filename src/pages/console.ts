@@ -9,7 +9,7 @@ import type { Http } from "../http/exchange.js";
 import type { Routes } from "../http/routes.js";
 import { programFile } from "../runtime/program-files.js";
 import { html } from "./html.js";
-import { bodyOf, icon, type Page, stylePath } from "./layout.js";
+import { bodyOf, icon, keptForGood, type Page, stylePath } from "./layout.js";
 import { type Outcome, type PageHandler, pageErrors, signedIn, visited } from "./visit.js";
 
 /** The list of files that the build writes. */
@@ -97,7 +97,7 @@ async function sendAsset(http: Http, file: string, names: ReadonlySet<string>): 
   const encoding = http.acceptsEncodings(...Object.keys(encodings)) || "identity";
   http.type = extname(file);
   http.vary("Accept-Encoding");
-  http.set({ "Cache-Control": "public, max-age=31536000, immutable", ETag: `"${file}.${encoding}"` });
+  http.set({ ...keptForGood, ETag: `"${file}.${encoding}"` });
   http.status = 200;
   if (http.fresh) {
     http.status = 304;

@@ -14,7 +14,7 @@ import { type StoredOperation, storedOperations } from "../graphql/engine/stored
 import type { Routes } from "../http/routes.js";
 import { version } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
-import { colors, fingerprint, icon, logo, pageFile } from "./layout.js";
+import { colors, fingerprint, icon, keptForGood, logo, pageFile } from "./layout.js";
 import { ownPath, pageErrors, type PageHandler, perform, type Visit, visited } from "./visit.js";
 
 const referencePath = "/docs";
@@ -184,6 +184,6 @@ async function sendAsset(http: Http, file: string): Promise<void> {
       load().then((text) => compress(text)),
     );
   http.type = extname(file);
-  http.set({ "Cache-Control": "public, max-age=31536000, immutable", "Content-Encoding": "gzip" });
+  http.set({ ...keptForGood, "Content-Encoding": "gzip" });
   http.body = (await compressed.get(file))!;
 }

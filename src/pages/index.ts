@@ -12,7 +12,7 @@ import { routeExplorer } from "./explorer.js";
 import { externalAuthPages } from "./external-auth/external-auth.js";
 import { overviewPage } from "./external-auth/overview.js";
 import { homePages } from "./home.js";
-import { style, stylePath } from "./layout.js";
+import { keptForGood, style, stylePath } from "./layout.js";
 import { objectPages } from "./objects.js";
 import { authorizationPages } from "./oauth2/authorization.js";
 import { devicePages } from "./oauth2/device-consent.js";
@@ -115,6 +115,6 @@ export function browserPages(services: Services, schema: GraphQLSchema) {
 
 function sendStyle(http: Http): void {
   http.type = "css";
-  http.set("Cache-Control", "public, max-age=31536000, immutable");
+  http.set(keptForGood);
   http.body = style;
 }
