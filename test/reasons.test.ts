@@ -1,10 +1,9 @@
 // Why tasks and builds fail: what their owners, their readers, and the administrators of their templates are told.
 // Looks inside: the jobs that notice overdue jobs and lost machines run minutes apart, which no test waits for.
 import { expect } from "chai";
-import { jobReaper } from "../src/domain/provisioners/overdue-jobs.js";
 import { lostMachines, noticeLostMachines } from "../src/domain/tasks/lost-machines.js";
-import { AgentProgram } from "./support/agent-api.js";
-import { prebuild, runSchedule } from "./support/background.js";
+import type { AgentProgram } from "./support/agent-api.js";
+import { prebuild, runJob, runSchedule } from "./support/background.js";
 import {
   boxOf,
   createBox,
@@ -16,7 +15,7 @@ import {
   stop,
   templateOf,
 } from "./support/builds.js";
-import { TaskStage } from "./support/tasks.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { endImport, makeTemplate } from "./support/templates.js";
 import { watch } from "./support/agents.js";
 import { eventually } from "./support/watchers.js";
@@ -31,14 +30,7 @@ describe("the reason of a failure", () => {
   /** The owner of tasks and workspaces, an administrator of templates, and another user. */
   let [ada, tina, eve]: Person[] = [];
 
-  before(async () => {
-    program = await AgentProgram.open();
-    stage = await TaskStage.open(the(), program);
-  });
-  after(async () => {
-    stage.close();
-    await program.close();
-  });
+  withTasks(the, (opened) => ({ stage, program } = opened));
   beforeEach(async () => {
     [ada, tina, eve] = await the().users("ada", "tina", "eve");
     await the().grant(tina!, "template-admin");
@@ -162,7 +154,7 @@ describe("the reason of a failure", () => {
           "update provisioner_jobs set created_at = now() - interval '31 minutes', worker_id = null, lease_hash = null, lease_expires_at = null where status = 'pending'",
         );
         if (change) await sql(change);
-        await jobReaper.run(the().app.services);
+        await runJob(the().app, "jobReaper");
         await sql("update provisioner_daemons set last_seen_at = now()");
         await expectReason(task.id, `The build of the workspace failed: ${waited}: ${why}`);
         expect((await inbox(ada!))[0]!.content).to.include(why);

@@ -1,8 +1,7 @@
 // Tasks that are deleted while a build of their workspace runs, and workspaces whose daemon is gone.
 import { expect } from "chai";
-import { AgentProgram } from "./support/agent-api.js";
 import { boxOf, createBox, remove, runningBox, stop, templateOf } from "./support/builds.js";
-import { TaskStage } from "./support/tasks.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { type Anything, type Person, world } from "./support/world.js";
 
@@ -11,18 +10,10 @@ const deleteTask = `mutation($input: DeleteTaskInput!) { deleteTask(input: $inpu
 
 describe("the deletion of a task during a build", () => {
   const the = world();
-  let program: AgentProgram;
   let stage: TaskStage;
   let ada: Person;
 
-  before(async () => {
-    program = await AgentProgram.open();
-    stage = await TaskStage.open(the(), program);
-  });
-  after(async () => {
-    stage.close();
-    await program.close();
-  });
+  withTasks(the, (opened) => ({ stage } = opened));
   beforeEach(async () => {
     ada = await the().user("ada");
   });
