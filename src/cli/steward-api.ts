@@ -17,7 +17,7 @@ const settings = {
 const timeout = 60_000;
 
 /** A fault of an input, as the server reports it. */
-export interface Fault {
+interface Fault {
   /** Its path, such as `input.document.resources[0].name`. */
   field: string;
   detail: string;

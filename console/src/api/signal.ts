@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 /** A value outside of the components, which follow it. */
-export interface Signal<Value> {
+interface Signal<Value> {
   readonly value: Value;
   set: (value: Value) => void;
   /** Calls `listener` after each change, until the returned function is called. */

@@ -103,7 +103,7 @@ function parsed(name: string, text: string): unknown {
   }
 }
 
-export interface FormProps {
+interface FormProps {
   fields: ReadonlyArray<FieldSpec | string>;
   /** The fields as the schema describes them. */
   input?: Input;

@@ -34,7 +34,7 @@ export function Time({ at, none = "never" }: { at?: string | null; none?: string
 /** One of a few colors for each name, dark enough for white letters. */
 const colorOf = (name: string) => [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 6, 0);
 
-export interface PersonData {
+interface PersonData {
   username: string;
   name: string;
 }

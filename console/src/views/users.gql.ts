@@ -41,14 +41,6 @@ export type ResetUserPasswordInput = {
   user: string;
 };
 
-export type RevokeApiKeyInput = {
-  id: string;
-};
-
-export type RevokeOAuth2GrantInput = {
-  id: string;
-};
-
 export type RoleName =
   | 'AUDITOR'
   | 'MEMBER'
@@ -193,20 +185,6 @@ export type ResetUserPasswordMutationVariables = Exact<{
 
 export type ResetUserPasswordMutation = { resetUserPassword: { user: { id: string } } };
 
-export type RevokeApiKeyMutationVariables = Exact<{
-  input: RevokeApiKeyInput;
-}>;
-
-
-export type RevokeApiKeyMutation = { revokeApiKey: { apiKey: { id: string } } };
-
-export type RevokeUserGrantMutationVariables = Exact<{
-  input: RevokeOAuth2GrantInput;
-}>;
-
-
-export type RevokeUserGrantMutation = { revokeOAuth2Grant: { oauth2Grant: { id: string } } };
-
 export const Users = operation<UsersQuery, UsersQueryVariables>("query Users($filter: UserFilter, $orderBy: UserOrder, $first: Int, $after: String, $last: Int, $before: String) { users( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id username name email status loginType isServiceAccount lastSeenAt createdAt roles { name } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const CreateUser = operation<CreateUserMutation, CreateUserMutationVariables>("mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { user { id } } }", {"email":{"type":"EmailAddress","hint":"Unique email address, case-insensitive.","isRequired":true},"isServiceAccount":{"type":"Boolean","hint":"Whether to create a service account. Cannot be changed later. Default: false."},"loginType":{"type":"LoginType","hint":"How the user signs in. Default: NONE for service accounts, otherwise PASSWORD.","options":["GITHUB","NONE","OIDC","PASSWORD"]},"name":{"type":"String","hint":"Real name, at most 128 characters. Default: empty."},"organizationIds":{"type":"UUID","hint":"IDs of the organizations to join, at least one. Default: the default organization.","isList":true},"password":{"type":"String","hint":"Password. Required if `loginType` is PASSWORD, which is the default, and rejected otherwise."},"username":{"type":"String","hint":"Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.","isRequired":true}});
 export const User = operation<UserQuery, UserQueryVariables>("query User($user: String!, $keys: Boolean!, $grants: Boolean!) { user(user: $user) { id username name email status loginType isServiceAccount createdAt lastSeenAt avatarUrl roles { name } organizations { id name displayName } groups(first: 50) { nodes { id name displayName } } workspaces(first: 50) { nodes { id name status } } } apiKeys(user: $user) @include(if: $keys) { id name kind createdAt lastUsedAt expiresAt ip isCurrent } oauth2Grants(user: $user, first: 50) @include(if: $grants) { nodes { id createdAt lastUsedAt app { id name } scopes } } }");
@@ -217,5 +195,3 @@ export const SuspendUser = operation<SuspendUserMutation, SuspendUserMutationVar
 export const ActivateUser = operation<ActivateUserMutation, ActivateUserMutationVariables>("mutation ActivateUser($input: ActivateUserInput!) { activateUser(input: $input) { user { id } } }", {"user":{"type":"String","hint":"The user: ID or username.","isRequired":true}});
 export const DeleteUser = operation<DeleteUserMutation, DeleteUserMutationVariables>("mutation DeleteUser($input: DeleteUserInput!) { deleteUser(input: $input) { user { id } } }", {"user":{"type":"String","hint":"The user: ID or username.","isRequired":true}});
 export const ResetUserPassword = operation<ResetUserPasswordMutation, ResetUserPasswordMutationVariables>("mutation ResetUserPassword($input: ResetUserPasswordInput!) { resetUserPassword(input: $input) { user { id } } }", {"password":{"type":"String","hint":"The new password; weak passwords are rejected.","isRequired":true},"user":{"type":"String","hint":"The user: ID, username, or `me`.","isRequired":true}});
-export const RevokeApiKey = operation<RevokeApiKeyMutation, RevokeApiKeyMutationVariables>("mutation RevokeApiKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }", {"id":{"type":"String","hint":"ID of the API key.","isRequired":true}});
-export const RevokeUserGrant = operation<RevokeUserGrantMutation, RevokeUserGrantMutationVariables>("mutation RevokeUserGrant($input: RevokeOAuth2GrantInput!) { revokeOAuth2Grant(input: $input) { oauth2Grant { id } } }", {"id":{"type":"UUID","hint":"ID of the grant.","isRequired":true}});

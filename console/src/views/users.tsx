@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
@@ -5,17 +6,17 @@ import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
-import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Share, Status, Time } from "../ui/parts";
+import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { amountOf, titleOf, wordsOf } from "../ui/text";
+import { RevokeGrant } from "./applications.gql";
+import { RevokeKey } from "./keys.gql";
 import { useOrganizationOptions } from "./organization-choice";
 import {
   ActivateUser,
   CreateUser,
   DeleteUser,
   ResetUserPassword,
-  RevokeApiKey,
-  RevokeUserGrant,
   type RoleName,
   SetUserRoles,
   SuspendUser,
@@ -125,11 +126,7 @@ export function UsersView() {
           {
             title: "Username",
             sort: "USERNAME",
-            show: (user) => (
-              <a href={`/users/${user.id}`}>
-                <Person user={user} />
-              </a>
-            ),
+            show: (user) => <PersonLink user={user} />,
           },
           { title: "Email", show: ({ email }) => email },
           {
@@ -264,36 +261,28 @@ export function UserView({ id }: { id: string }) {
         ]}
       />
       <div class="columns">
-        <Panel title="Workspaces">
-          {user.workspaces.nodes.length === 0 && <Empty>No workspaces.</Empty>}
-          <ul class="links">
-            {user.workspaces.nodes.map(({ id: workspace, name, status }) => (
-              <li key={workspace}>
-                <a href={`/workspaces/${workspace}`}>{name}</a> <Status name={status} />
-              </li>
-            ))}
-          </ul>
-        </Panel>
-        <Panel title="Organizations">
-          {user.organizations.length === 0 && <Empty>A member of none.</Empty>}
-          <ul class="links">
-            {user.organizations.map((each) => (
-              <li key={each.id}>
-                <a href={`/organizations/${each.id}`}>{titleOf(each)}</a>
-              </li>
-            ))}
-          </ul>
-        </Panel>
-        <Panel title="Groups">
-          {user.groups.nodes.length === 0 && <Empty>In no group.</Empty>}
-          <ul class="links">
-            {user.groups.nodes.map((group) => (
-              <li key={group.id}>
-                <a href={`/groups/${group.id}`}>{titleOf(group)}</a>
-              </li>
-            ))}
-          </ul>
-        </Panel>
+        <Links
+          title="Workspaces"
+          empty="No workspaces."
+          rows={user.workspaces.nodes}
+          show={({ id: workspace, name, status }) => (
+            <>
+              <a href={`/workspaces/${workspace}`}>{name}</a> <Status name={status} />
+            </>
+          )}
+        />
+        <Links
+          title="Organizations"
+          empty="A member of none."
+          rows={user.organizations}
+          show={(each) => <a href={`/organizations/${each.id}`}>{titleOf(each)}</a>}
+        />
+        <Links
+          title="Groups"
+          empty="In no group."
+          rows={user.groups.nodes}
+          show={(group) => <a href={`/groups/${group.id}`}>{titleOf(group)}</a>}
+        />
       </div>
       {data.apiKeys && (
         <Panel title="Sessions and keys">
@@ -318,7 +307,7 @@ export function UserView({ id }: { id: string }) {
                       on={key.name || wordsOf(key.kind)}
                       look="danger"
                       confirm="What uses it has to sign in again. This cannot be undone."
-                      run={RevokeApiKey}
+                      run={RevokeKey}
                       given={{ id: key.id }}
                     />
                   ),
@@ -347,7 +336,7 @@ export function UserView({ id }: { id: string }) {
                       on={grant.app.name}
                       look="danger"
                       confirm="The application loses its access immediately."
-                      run={RevokeUserGrant}
+                      run={RevokeGrant}
                       given={{ id: grant.id }}
                     />
                   ),
@@ -359,3 +348,21 @@ export function UserView({ id }: { id: string }) {
     </>
   );
 }
+
+interface LinksProps<Row> {
+  title: string;
+  empty: string;
+  rows: readonly Row[];
+  show: (row: Row) => ComponentChildren;
+}
+
+const Links = <Row extends { id: string }>({ title, empty, rows, show }: LinksProps<Row>) => (
+  <Panel title={title}>
+    {rows.length === 0 && <Empty>{empty}</Empty>}
+    <ul class="links">
+      {rows.map((row) => (
+        <li key={row.id}>{show(row)}</li>
+      ))}
+    </ul>
+  </Panel>
+);
