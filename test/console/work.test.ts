@@ -95,12 +95,19 @@ describe("the console shows work", () => {
   describe("workspaces", () => {
     it("are created with the parameters of their template, stopped, started, and deleted, without a reload", async () => {
       const { world, asOwner, button, dialog, enter, submit, heading, text, fill, row } = console();
-      await importedTemplate(world, "sized", echoDocument([], { parameters: [size] }));
+      const parameters = [
+        size,
+        { name: "debug", display_name: "Debug", type: "bool", default: true },
+        { name: "tools", display_name: "Tools", type: "list", default: ["git", "make"] },
+      ];
+      await importedTemplate(world, "sized", echoDocument([], { parameters }));
       await asOwner("/workspaces");
       await button("Create a workspace").click();
       await enter("Template", "sized");
       await dialog().getByRole("button", { name: "Next" }).click();
       await dialog().getByLabel("Size").waitFor();
+      expect(await dialog().getByLabel("Debug").isChecked()).to.equal(true);
+      expect(await dialog().getByLabel("Tools").inputValue()).to.equal("git\nmake");
       await enter("Size", "Large");
       await dialog().getByRole("button", { name: "Create" }).click();
       await dialog().locator("[aria-invalid]").waitFor();
@@ -108,6 +115,7 @@ describe("the console shows work", () => {
       await submit("Create");
       await heading("followed");
       await text("large");
+      await text('["git","make"]');
       await button("Stop").click();
       await button("Start").click();
       await button("Stop").waitFor();

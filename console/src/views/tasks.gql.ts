@@ -129,11 +129,6 @@ export type TaskConversationQueryVariables = Exact<{
 
 export type TaskConversationQuery = { task: { id: string, logs: { snapshot: boolean, snapshotAt: string | null, entries: Array<{ id: number, content: string, time: string, type: TaskLogType }> } } | null };
 
-export type TaskTemplatesQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type TaskTemplatesQuery = { templates: { nodes: Array<{ id: string, name: string, displayName: string, deprecationMessage: string, activeVersion: { id: string, hasAiTask: boolean } | null }> } };
-
 export type TaskChangedSubscriptionVariables = Exact<{
   id?: string | null | undefined;
   user?: string | null | undefined;
@@ -201,7 +196,6 @@ export type DeleteTaskMutation = { deleteTask: { task: { id: string } } };
 export const Tasks = operation<TasksQuery, TasksQueryVariables>("query Tasks($filter: TaskFilter, $orderBy: TaskOrder, $first: Int, $after: String, $last: Int, $before: String) { tasks( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { ...TaskRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } }");
 export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } } query Task($id: String!) { task(task: $id) { ...TaskRow initialPrompt updatedAt workspaceId workspaceName workspaceStatus currentState { state message timestamp uri } inputs { id content state createdAt deliveredAt lastError sender { id username name } } } }");
 export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($id: String!) { task(task: $id) { id logs { snapshot snapshotAt entries { id content time type } } } }");
-export const TaskTemplates = operation<TaskTemplatesQuery, TaskTemplatesQueryVariables>("query TaskTemplates { templates(first: 100) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask } } } }");
 export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("subscription TaskChanged($id: UUID, $user: String) { taskChanged(id: $id, user: $user) { id } }");
 export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { taskMessages(id: $id) { id content time type } }");
 export const CreateTask = operation<CreateTaskMutation, CreateTaskMutationVariables>("mutation CreateTask($input: CreateTaskInput!) { createTask(input: $input) { task { id } } }", {"displayName":{"type":"String","hint":"Name that people see. Default: first line of the prompt."},"input":{"type":"String","hint":"The prompt. Default: empty."},"name":{"type":"String","hint":"Name of the task and its workspace. Default: from the prompt."},"templateVersionId":{"type":"UUID","hint":"ID of a template version with an AI task.","isRequired":true},"templateVersionPresetId":{"type":"UUID","hint":"ID of a preset of the version. The zero UUID means none."},"user":{"type":"String","hint":"The owner: ID, username, or `me`. Default: `me`."}});

@@ -25,9 +25,9 @@ import {
   type TaskMessagesSubscription,
   Tasks,
   type TaskStatus,
-  TaskTemplates,
   UpdateTaskPrompt,
 } from "./tasks.gql";
+import { useUsableTemplates } from "./workspace-changes";
 
 const statuses: readonly TaskStatus[] = ["PENDING", "INITIALIZING", "ACTIVE", "PAUSED", "ERROR"];
 
@@ -39,10 +39,7 @@ export function TasksView() {
   const filter = { search: place.filter("q"), owner: place.filter("owner"), status: status && [status] };
   const tasks = useData(Tasks, { ...place.cursors, filter, orderBy: order });
   useLive(TaskChanged, "mine", { variables: () => ({ user: "me" }), onEvent: tasks.refresh, onRestart: tasks.refresh });
-  const templates =
-    useData(TaskTemplates, {}).data?.templates.nodes.filter(
-      ({ activeVersion, deprecationMessage }) => activeVersion?.hasAiTask && !deprecationMessage,
-    ) ?? [];
+  const templates = useUsableTemplates()?.filter(({ activeVersion }) => activeVersion!.hasAiTask) ?? [];
   const may = useAllowed({ create: { may: "task:create", ownerId: "me", anyOrg: true } });
   return (
     <>

@@ -6,34 +6,41 @@ import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
 import { type FieldSpec, Form } from "../ui/form";
 import { titleOf, wordsOf } from "../ui/text";
-import { CreateWorkspace, StartWorkspace, StopWorkspace, TemplateParameters, UsableTemplates } from "./workspaces.gql";
+import {
+  CreateWorkspace,
+  StartWorkspace,
+  StopWorkspace,
+  TemplateParameters,
+  type TemplateParametersQuery,
+  UsableTemplates,
+} from "./workspaces.gql";
 
-/** A parameter of a template document. */
-interface Parameter {
-  name: string;
-  display_name?: string;
-  description?: string;
-  type?: "string" | "number" | "bool" | "list";
-  default?: unknown;
-  options?: Array<{ name: string; value: unknown }>;
-}
+type Version = NonNullable<NonNullable<TemplateParametersQuery["template"]>["activeVersion"]>;
+type Parameter = Version["parameters"][number];
 
 /** The names of the fields of parameters begin with it: a workspace has a name of its own. */
 const prefix = "parameters.";
 
-const fieldOf = ({ name, display_name, description, type, default: given, options }: Parameter): FieldSpec => ({
-  name: prefix + name,
-  label: display_name || wordsOf(name),
-  hint: description,
-  kind: type === "bool" ? "check" : type === "number" ? "number" : type === "list" ? "area" : "text",
-  options: options?.length ? options.map((each) => [String(each.value), each.name] as const) : undefined,
-  isRequired: given === undefined || given === null,
-  ...(type !== "bool" && {
-    read: (text: string) => (type === "list" ? JSON.stringify(text.split("\n").filter(Boolean)) : text),
-  }),
-});
+const kinds = { STRING: "text", NUMBER: "number", BOOL: "check", LIST: "area" } as const;
 
-const textOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : value);
+function fieldOf({ name, displayName, description, type, defaultValue, options }: Parameter): FieldSpec {
+  return {
+    name: prefix + name,
+    label: displayName || wordsOf(name),
+    hint: description,
+    kind: type === "LIST" && options.length > 0 ? "choices" : kinds[type],
+    options: options.length > 0 ? options.map((each) => [each.value, each.name] as const) : undefined,
+    isRequired: defaultValue === null,
+    // Parameters are texts, whatever their type.
+    ...(type !== "BOOL" && { read: (text: string) => (type === "LIST" ? text.split("\n").filter(Boolean) : text) }),
+  };
+}
+
+/** The default of a parameter as its field has it. */
+function initialOf({ type, defaultValue }: Parameter): unknown {
+  if (type === "BOOL") return defaultValue === "true";
+  return type === "LIST" && defaultValue ? JSON.parse(defaultValue) : defaultValue;
+}
 
 /** A button that creates a workspace: first its template is chosen, then the parameters of that. */
 export function CreateButton({ onCreated }: { onCreated: (id: string) => void }) {
@@ -98,7 +105,7 @@ function OfTemplate({ id, onCreated, onCancel }: OfTemplateProps) {
   const { data } = useData(TemplateParameters, { id });
   if (!data) return <p class="faint">Loading the parameters…</p>;
   const version = data.template?.activeVersion;
-  const parameters = (version?.document?.parameters ?? []) as Parameter[];
+  const parameters = version?.parameters ?? [];
   const presets = version?.presets ?? [];
   return (
     <Form
@@ -121,7 +128,7 @@ function OfTemplate({ id, onCreated, onCancel }: OfTemplateProps) {
       onSubmit={async ({ name, presetId, ...filled }) => {
         const given = Object.entries(filled).map(([field, value]) => ({
           name: field.slice(prefix.length),
-          value: String(value),
+          value: Array.isArray(value) ? JSON.stringify(value) : String(value),
         }));
         const { createWorkspace } = await perform(CreateWorkspace, {
           input: {
@@ -132,7 +139,7 @@ function OfTemplate({ id, onCreated, onCancel }: OfTemplateProps) {
         });
         onCreated(createWorkspace.workspace.id);
       }}
-      defaults={Object.fromEntries(parameters.map((each) => [prefix + each.name, textOf(each.default)]))}
+      defaults={Object.fromEntries(parameters.map((each) => [prefix + each.name, initialOf(each)]))}
       onCancel={onCancel}
     />
   );

@@ -34,6 +34,12 @@ export type StopWorkspaceInput = {
   workspace: string;
 };
 
+export type TemplateParameterKind =
+  | 'BOOL'
+  | 'LIST'
+  | 'NUMBER'
+  | 'STRING';
+
 export type WorkspaceFilter = {
   dormant?: boolean | null | undefined;
   hasAgent?: AgentStatus | null | undefined;
@@ -88,9 +94,7 @@ export type WorkspacesQueryVariables = Exact<{
 
 export type WorkspacesQuery = { workspaces: { totalCount: number, nodes: Array<{ id: string, name: string, status: WorkspaceStatus, isPrebuild: boolean, dormantAt: string | null, deadline: string | null, lastUsedAt: string, owner: { id: string, username: string, name: string }, template: { id: string, name: string, displayName: string }, latestBuild: { id: string, dailyCost: number } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
 
-export type UsableTemplatesQueryVariables = Exact<{
-  search?: string | null | undefined;
-}>;
+export type UsableTemplatesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type UsableTemplatesQuery = { templates: { nodes: Array<{ id: string, name: string, displayName: string, deprecationMessage: string, activeVersion: { id: string, hasAiTask: boolean } | null }> } };
@@ -100,7 +104,7 @@ export type TemplateParametersQueryVariables = Exact<{
 }>;
 
 
-export type TemplateParametersQuery = { template: { id: string, activeVersion: { id: string, document: Record<string, unknown> | null, presets: Array<{ id: string, name: string, displayName: string, isDefault: boolean }> } | null } | null };
+export type TemplateParametersQuery = { template: { id: string, activeVersion: { id: string, parameters: Array<{ name: string, displayName: string, description: string, type: TemplateParameterKind, defaultValue: string | null, options: Array<{ name: string, value: string }> }>, presets: Array<{ id: string, name: string, displayName: string, isDefault: boolean }> } | null } | null };
 
 export type CreateWorkspaceMutationVariables = Exact<{
   input: CreateWorkspaceInput;
@@ -124,8 +128,8 @@ export type StopWorkspaceMutationVariables = Exact<{
 export type StopWorkspaceMutation = { stopWorkspace: { workspace: { id: string } } };
 
 export const Workspaces = operation<WorkspacesQuery, WorkspacesQueryVariables>("query Workspaces($filter: WorkspaceFilter, $orderBy: WorkspaceOrder, $first: Int, $after: String, $last: Int, $before: String) { workspaces( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name status isPrebuild dormantAt deadline lastUsedAt owner { id username name } template { id name displayName } latestBuild { id dailyCost } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
-export const UsableTemplates = operation<UsableTemplatesQuery, UsableTemplatesQueryVariables>("query UsableTemplates($search: String) { templates(first: 100, filter: {search: $search}) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask } } } }");
-export const TemplateParameters = operation<TemplateParametersQuery, TemplateParametersQueryVariables>("query TemplateParameters($id: UUID!) { template(id: $id) { id activeVersion { id document presets { id name displayName isDefault } } } }");
+export const UsableTemplates = operation<UsableTemplatesQuery, UsableTemplatesQueryVariables>("query UsableTemplates { templates(first: 100) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask } } } }");
+export const TemplateParameters = operation<TemplateParametersQuery, TemplateParametersQueryVariables>("query TemplateParameters($id: UUID!) { template(id: $id) { id activeVersion { id parameters { name displayName description type defaultValue options { name value } } presets { id name displayName isDefault } } } }");
 export const CreateWorkspace = operation<CreateWorkspaceMutation, CreateWorkspaceMutationVariables>("mutation CreateWorkspace($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }", {"name":{"type":"String","hint":"Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.","isRequired":true},"owner":{"type":"String","hint":"Owner: ID, username, or `me`, which is the default."},"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the preset, or are the default.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"templateId":{"type":"UUID","hint":"ID of the template, whose active version is used."},"templateVersionId":{"type":"UUID","hint":"ID of the template version, instead of `templateId`."},"ttlSeconds":{"type":"Int","hint":"Seconds that it runs after a start; 0 sets no limit. Default: as the template says."}});
 export const StartWorkspace = operation<StartWorkspaceMutation, StartWorkspaceMutationVariables>("mutation StartWorkspace($input: StartWorkspaceInput!) { startWorkspace(input: $input) { workspace { id } } }", {"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the previous build, the preset, or are the default.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"reason":{"type":"WorkspaceStartReason","hint":"The program that requests the start. Default: the user.","options":["CLI","DASHBOARD","JETBRAINS_CONNECTION","SSH_CONNECTION","VSCODE_CONNECTION"]},"templateVersionId":{"type":"UUID","hint":"ID of a version of its template. Default: that of the previous build."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
 export const StopWorkspace = operation<StopWorkspaceMutation, StopWorkspaceMutationVariables>("mutation StopWorkspace($input: StopWorkspaceInput!) { stopWorkspace(input: $input) { workspace { id } } }", {"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
