@@ -345,7 +345,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
     ).to.deep.equal(ids.slice(at, at + 3));
   }
 
-  it("respond 200 or 400 to ten thousand random texts", async () => {
+  it("respond 200 or 400 to two thousand random texts", async () => {
     const w = the();
     const before = serverLog.length;
     const keys = terms(w.owner).map(([text]) => text.split(":")[0]!);
@@ -358,7 +358,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
       return hostile.chance(0.9) ? `${key}:${quoted}` : quoted;
     };
     const statuses = new Map<number, number>();
-    let left = 10_000;
+    let left = 2_000;
     const work = async () => {
       while (left-- > 0) {
         const text = Array.from({ length: 1 + hostile.below(4) }, piece).join(hostile.one([" ", "  ", "\t", ","]));
@@ -372,7 +372,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
     };
     await Promise.all(Array.from({ length: 16 }, work));
     expect([...statuses.keys()]).to.have.members([200, 400]);
-    expect(Math.min(...statuses.values())).to.be.above(1_000);
+    expect(Math.min(...statuses.values())).to.be.above(200);
     expect(serverLog.slice(before)).to.deep.equal([]);
   });
 });
