@@ -1,13 +1,13 @@
 // Programs of Debian, unpacked from their packages without being installed: the same versions on every machine.
 // Looks inside: runs the programs as the account that runs the built-in Postgres.
-import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp } from "node:fs/promises";
+import { chmodSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { promisify } from "node:util";
+import { unpack } from "../../deploy/patroni/try/debian.mjs";
 import type { Account } from "../../src/infrastructure/embedded-postgres/account.js";
 
 type Release = "bookworm" | "trixie";
@@ -25,9 +25,6 @@ process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-const run = promisify(execFile);
-const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
-
 /** Unpacked packages. */
 export class Unpacked {
   private constructor(readonly directory: string) {}
@@ -38,9 +35,7 @@ export class Unpacked {
     try {
       // Other accounts run the programs.
       chmodSync(directory, 0o755);
-      await download(release, names, directory);
-      for (const file of readdirSync(directory).filter((name) => name.endsWith(".deb")))
-        await run("dpkg", ["-x", join(directory, file), directory]);
+      await unpack(release, names, directory);
       return new Unpacked(directory);
     } catch (error) {
       rmSync(directory, { recursive: true, force: true });
@@ -103,23 +98,6 @@ export class Program {
     this.child.kill("SIGKILL");
     await ended;
   }
-}
-
-/** Downloads packages from the mirror of Debian that this machine uses, with lists of packages apart from its own. */
-async function download(release: Release, names: readonly string[], directory: string): Promise<void> {
-  const targets = ["Created-By: Packages", "Origin: Debian", "Component: main"];
-  const { stdout } = await run("apt-get", ["indextargets", "--format", "$(REPO_URI)", ...targets]);
-  const [mirror] = stdout.split("\n");
-  if (!mirror) throw new Error("This machine has no mirror of Debian.");
-  const sources = join(directory, "sources.list");
-  writeFileSync(sources, `deb ${existsSync(keyring) ? `[signed-by=${keyring}] ` : ""}${mirror} ${release} main\n`);
-  const folders = { "Dir::State::lists": join(directory, "lists"), "Dir::Cache": join(directory, "cache") };
-  for (const folder of Object.values(folders)) await mkdir(folder);
-  const options = Object.entries({ ...folders, "Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "/dev/null" });
-  const apart = options.flatMap(([name, value]) => ["-o", `${name}=${value}`]);
-  // An unreachable mirror is a warning otherwise.
-  await run("apt-get", [...apart, "-o", "APT::Update::Error-Mode=any", "update"], { cwd: directory });
-  await run("apt-get", [...apart, "download", ...names], { cwd: directory });
 }
 
 /** In `before` of a `describe`: unpacks packages, or skips the tests, saying why. */
