@@ -116,8 +116,8 @@ class LazyConnection implements DatabaseConnection {
   #client: Promise<Connected> | undefined;
   /** The statement that begins the transaction. */
   #begin: string | undefined;
-  /** The ID of the transaction, by which its outcome can be asked; a rejection means that nothing was stored. */
-  #transactionId: Promise<string> | undefined;
+  /** What identifies the transaction, so that its outcome can be asked; a rejection means that nothing was stored. */
+  #transaction: Promise<TransactionIdentity> | undefined;
 
   constructor(private readonly options: DialectOptions) {}
 
@@ -148,6 +148,7 @@ class LazyConnection implements DatabaseConnection {
         const statement = { name, text, values: parameters as unknown[] };
         const isAlone = this.#begin === undefined && client.perTransaction !== undefined;
         const result = await (isAlone ? inTransaction(client, statement) : client.query<object>(statement));
+        this.#throwIfUnconfirmed(client);
         observer.succeeded();
         return result;
       } catch (error) {
@@ -167,10 +168,10 @@ class LazyConnection implements DatabaseConnection {
     if (!this.#begin) return (await reads.connect()) as Connected;
     const client = (await transactions.connect()) as Connected;
     // Sent together with the first statement, which fails if this does.
-    const begin = `${this.#begin}; ${client.perTransaction ?? ""} select pg_current_xact_id()::text as id`;
-    const begun = client.query(begin) as unknown as Promise<Array<PgResult<{ id: string }>>>;
-    this.#transactionId = begun.then((results) => results.at(-1)!.rows[0]!.id);
-    this.#transactionId.catch(() => {});
+    const begin = `${this.#begin}; ${client.perTransaction ?? ""} select pg_current_xact_id()::text as id, ${serverRun} as "serverRun"`;
+    const begun = client.query(begin) as unknown as Promise<Array<PgResult<TransactionIdentity>>>;
+    this.#transaction = begun.then((results) => results.at(-1)!.rows[0]!);
+    this.#transaction.catch(() => {});
     return client;
   }
 
@@ -185,18 +186,35 @@ class LazyConnection implements DatabaseConnection {
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       this.options.observer.failed(error);
+      // This server would say that it is committed, but another one may take over without it.
+      if (client.wasUnconfirmed()) {
+        this.release(error as Error);
+        throw new UnknownOutcome(error);
+      }
       await this.#findOutcome(error);
     }
-    this.release();
+    try {
+      this.#throwIfUnconfirmed(client);
+    } finally {
+      this.release();
+    }
+  }
+
+  /** Throws if the server has committed without the standby that it has to wait for. */
+  #throwIfUnconfirmed(client: Connected): void {
+    if (!client.wasUnconfirmed()) return;
+    const cause = unconfirmed();
+    this.options.observer.failed(cause);
+    throw new UnknownOutcome(cause);
   }
 
   /** Returns if the transaction was committed, throws otherwise. */
   async #findOutcome(lost: unknown): Promise<void> {
     // Without an ID, not even the first statement has a response, and so the commit did not reach a living server.
-    const id = await this.#transactionId?.catch(() => undefined);
+    const transaction = await this.#transaction?.catch(() => undefined);
     this.release(lost as Error);
-    if (id === undefined) throw lost;
-    const outcome = await outcomeOf(this.options.transactions, id);
+    if (transaction === undefined) throw lost;
+    const outcome = await outcomeOf(this.options.transactions, transaction);
     if (outcome === "committed") return;
     throw outcome === "aborted" ? lost : new UnknownOutcome(lost);
   }
@@ -235,7 +253,7 @@ async function inTransaction(client: Connected, statement: QueryConfig): Promise
 }
 
 /** A connection of the pools, whose `Client` is `SessionClient`. */
-type Connected = PoolClient & Pick<SessionClient, "perTransaction" | "keepsStatements">;
+type Connected = PoolClient & Pick<SessionClient, "perTransaction" | "keepsStatements" | "wasUnconfirmed">;
 
 async function giveBack(client: Promise<PoolClient> | undefined, error?: Error): Promise<void> {
   try {
@@ -245,23 +263,36 @@ async function giveBack(client: Promise<PoolClient> | undefined, error?: Error):
   }
 }
 
+/** The SQLSTATE says that the outcome of a transaction is not known. */
+const unconfirmed = () =>
+  Object.assign(new Error("A commit was not confirmed by a standby."), { code: "08007" as const });
+
+interface TransactionIdentity {
+  readonly id: string;
+  /** The run of the server that gave the ID. */
+  readonly serverRun: string;
+}
+
+/** An expression that differs between all servers, and between two runs of the same server. */
+const serverRun = "pg_postmaster_start_time()::text";
+
 /** Milliseconds for which the outcome of a transaction is asked, and between two attempts. */
 const askedFor = 5_000;
 const askedEvery = 100;
 
 /**
  * Asks what became of a transaction whose connection was lost. Undefined if no server responds in time, or if the
- * transaction is still running, as one is that waits for a standby.
+ * transaction is still running, as one is that waits for a standby. A server that took over, or was started again, may
+ * give the ID of a transaction that it has never seen to another one: only its word that nothing was committed counts.
  */
-async function outcomeOf(pool: Pool, id: string): Promise<"committed" | "aborted" | undefined> {
+async function outcomeOf(pool: Pool, { id, serverRun: run }: TransactionIdentity): Promise<Outcome | undefined> {
   const deadline = performance.now() + askedFor;
   while (performance.now() < deadline) {
     try {
-      const { rows } = await pool.query<{ status: string | null }>("select pg_xact_status($1::text::xid8) as status", [
-        id,
-      ]);
-      const status = rows[0]!.status;
-      if (status === "committed" || status === "aborted") return status;
+      const { rows } = await pool.query<{ status: string | null; isSame: boolean }>(selectOutcome, [id, run]);
+      const { status, isSame } = rows[0]!;
+      if (status === "committed") return isSame ? status : undefined;
+      if (status === "aborted") return status;
       if (status === null) return undefined; // so old that Postgres no longer knows
     } catch (error) {
       // A server that has not seen the transaction took over from one that had not passed it on.
@@ -273,6 +304,9 @@ async function outcomeOf(pool: Pool, id: string): Promise<"committed" | "aborted
   return undefined;
 }
 
+type Outcome = "committed" | "aborted";
+
+const selectOutcome = `select pg_xact_status($1::text::xid8) as status, ${serverRun} = $2 as "isSame"`;
 const invalidParameter = "22023";
 
 /** Maximum number of statements that are prepared, each about 50 kB per connection. Further ones are planned per use. */

@@ -134,6 +134,9 @@ const sharesSessions =
   "Migrations, backups, and the messages of other replicas need a session: set STEWARD_DATABASE_DIRECT_URL to a URL of the " +
   "same database that leads past the pooler, or let the pooler pool sessions.";
 
+/** The function of Postgres in which a commit waits for a standby, and which gives up with a warning. */
+const waitsForStandby = "SyncRepWaitForLSN";
+
 /**
  * A connection whose server is one that the URL names and that accepts writes, and whose session has its settings. They
  * are made by statements: poolers reject startup options.
@@ -141,10 +144,14 @@ const sharesSessions =
 export class SessionClient extends Client {
   readonly #config: SessionConfig;
   #pooling: Pooling | undefined;
+  #wasUnconfirmed = false;
 
   constructor(config: SessionConfig) {
     super(config);
     this.#config = config;
+    this.on("notice", ({ routine }) => {
+      if (routine === waitsForStandby) this.#wasUnconfirmed = true;
+    });
     // Statements in progress fail with the error. Without a listener, it would end the process.
     this.on("error", () => {});
   }
@@ -157,6 +164,16 @@ export class SessionClient extends Client {
   /** Whether statements stay prepared under their names. */
   get keepsStatements(): boolean {
     return this.#pooling?.keepsStatements === true;
+  }
+
+  /**
+   * Whether the server has committed, since this was last asked, without the confirmation of a synchronous standby: it has
+   * stopped waiting because it stops, or because someone canceled the statement, and says so by a warning only.
+   */
+  wasUnconfirmed(): boolean {
+    const was = this.#wasUnconfirmed;
+    this.#wasUnconfirmed = false;
+    return was;
   }
 
   override connect(): Promise<Client>;
