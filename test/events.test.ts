@@ -17,8 +17,8 @@ import { PostgresChannel } from "../src/infrastructure/events/postgres-channel.j
 import { PostgresEvents } from "../src/infrastructure/events/postgres-events.js";
 import { Wakeups } from "../src/domain/kernel/watching.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
-import { type Unpacked, unpackOrSkip } from "./support/debian.js";
-import { NatsServer, natsPackages } from "./support/nats.js";
+import { type Unpacked, unpackOrSkip } from "../tools/debian.js";
+import { NatsServer, natsPackages } from "../tools/nats.js";
 import { eventually } from "./support/watchers.js";
 
 const log = pino({ level: "silent" });

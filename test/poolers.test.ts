@@ -7,7 +7,7 @@ import { StartRefused } from "../src/domain/kernel/errors.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { loggedFromInfo, ownerPassword, startServer, systemContext } from "./support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
-import { type Packages, type Unpacked, unpackOrSkip } from "./support/debian.js";
+import { type Packages, type Unpacked, unpackOrSkip } from "../tools/debian.js";
 import { deliver } from "./support/inbox.js";
 import { newPgBouncer, oldPgBouncer, PgBouncer, type PgBouncerOptions } from "./support/pgbouncer.js";
 import { command } from "./support/process.js";

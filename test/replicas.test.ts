@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
-import { type Unpacked, unpackOrSkip } from "./support/debian.js";
+import { type Unpacked, unpackOrSkip } from "../tools/debian.js";
 import { deliver } from "./support/inbox.js";
 import { metric } from "./support/metrics.js";
-import { NatsServer, natsPackages } from "./support/nats.js";
+import { NatsServer, natsPackages } from "../tools/nats.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { chooseAccount } from "../../src/infrastructure/embedded-postgres/account.js";
 import { freePort } from "./ports.js";
-import type { Packages, Program, Unpacked } from "./debian.js";
+import type { Packages, Program, Unpacked } from "../../tools/debian.js";
 
 /** PgBouncer 1.18, which keeps no prepared statements in transaction mode. */
 export const oldPgBouncer: Packages = {

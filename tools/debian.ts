@@ -1,5 +1,4 @@
 // Programs of Debian, unpacked from their packages without being installed: the same versions on every machine.
-// Looks inside: runs the programs as the account that runs the built-in Postgres.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, readdirSync, rmSync } from "node:fs";
@@ -7,8 +6,8 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { unpack } from "../../deploy/patroni/try/debian.mjs";
-import type { Account } from "../../src/infrastructure/embedded-postgres/account.js";
+import { unpack } from "../deploy/patroni/try/debian.mjs";
+import type { Account } from "../src/infrastructure/embedded-postgres/account.js";
 
 type Release = "bookworm" | "trixie";
 type Running = ChildProcessByStdio<null, Readable, Readable>;
@@ -91,6 +90,10 @@ export class Unpacked {
 export class Program {
   constructor(private readonly child: Running) {}
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   /** Ends it as a crash would. */
   async kill(): Promise<void> {
     if (this.child.exitCode !== null) return;
@@ -101,7 +104,7 @@ export class Program {
 }
 
 /** In `before` of a `describe`: unpacks packages, or skips the tests, saying why. */
-export async function unpackOrSkip(test: Mocha.Context, packages: Packages): Promise<Unpacked> {
+export async function unpackOrSkip(test: { skip(): never }, packages: Packages): Promise<Unpacked> {
   try {
     return await Unpacked.from(packages);
   } catch (error) {

@@ -1,5 +1,5 @@
 // A NATS server, started from the packages of Debian.
-import { freePort } from "./ports.js";
+import { freePort } from "../src/runtime/ports.js";
 import type { Packages, Program, Unpacked } from "./debian.js";
 
 export const natsPackages: Packages = { release: "bookworm", names: ["nats-server", "libc6"] };
@@ -21,6 +21,11 @@ export class NatsServer {
 
   get url(): string {
     return `nats://127.0.0.1:${this.port}`;
+  }
+
+  /** Its process, while it runs. */
+  get pid(): number {
+    return this.#running!.pid;
   }
 
   async start(): Promise<void> {
