@@ -57,7 +57,7 @@ const digits = (value: number) => (value < 10 ? value.toFixed(2) : value.toFixed
 const columns: Array<[title: string, cell: (row: Row) => string | undefined]> = [
   ["Bench", (row) => row.bench],
   ["What", (row) => row.what],
-  ["Per second", (row) => row.perSecond?.toFixed(0)],
+  ["Per second", ({ perSecond }) => perSecond?.toFixed(perSecond < 10 ? 1 : 0)],
   ["Cost", (row) => row.cost],
   ["Ratio", (row) => row.ratio],
   ["Goal", (row) => row.goal],

@@ -2,6 +2,7 @@ import type { Bench } from "../run.js";
 import { bootBench } from "./boot.js";
 import { connectionLogsBench } from "./connection-logs.js";
 import { customNotificationBench } from "./custom-notification.js";
+import { eventsBench } from "./events.js";
 import { fanOutBench } from "./fan-out.js";
 import { growthBench } from "./growth.js";
 import { listsBench } from "./lists.js";
@@ -32,6 +33,7 @@ export const benches: Bench[] = [
   notificationQueueBench,
   hangingReceiverBench,
   notificationLatencyBench,
+  eventsBench,
   watcherMemoryBench,
   bootBench,
   loginBench,
