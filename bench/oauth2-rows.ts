@@ -13,7 +13,7 @@ export async function withOAuth2<Result>(databaseUrl: string, use: () => Promise
     withClient(databaseUrl, async (connection) => {
       for (const statement of statements) await connection.query(statement);
     });
-  await run(insertIntoSteward, peers.createTables, insertIntoOidcProvider, insertIntoOAuth2Server, "vacuum analyze");
+  await run(insertOAuth2(grants), peers.createTables, insertIntoOidcProvider, insertIntoOAuth2Server, "vacuum analyze");
   try {
     return await use();
   } finally {
@@ -53,11 +53,12 @@ const grantTypes = ["authorization_code", "refresh_token", "client_credentials"]
 const redirectUri = "https://app.example.com/callback";
 
 /** The rows of a series of tokens: `n`, `id`, `secret`, `user_id` and `grant_id`. */
-const rowsOf = (series: string) => `(
+const rowsOf = (series: string, count = grants) => `(
   select n, id, ${sqlSecret("id")} as secret, ${sqlId("1", "n + 1")} as user_id, ${sqlId("d", "n")} as grant_id
-  from (select n, ${sqlPublicId(series, "n")} as id from generate_series(0, ${grants - 1}) n) numbered) tokens`;
+  from (select n, ${sqlPublicId(series, "n")} as id from generate_series(0, ${count - 1}) n) numbered) tokens`;
 
-const insertIntoSteward = `
+/** Inserts the application, and a grant with tokens of each of the first users behind the owner. */
+export const insertOAuth2 = (count: number) => `
   insert into users (id, created_at, updated_at, email, username, login_type, is_service_account)
   values ('${serviceAccount}', now(), now(), 'bench-service@example.com', 'bench-service', 'none', true);
 
@@ -72,16 +73,16 @@ const insertIntoSteward = `
 
   insert into oauth2_grants (id, user_id, client_id, scopes, audiences, created_at, last_used_at, expires_at)
   select grant_id, user_id, '${client.id}', ${list(scopes)}, '{}', now(), now(), now() + interval '365 days'
-  from ${rowsOf("a")};
+  from ${rowsOf("a", count)};
 
   insert into oauth2_refresh_tokens (id, secret_hash, grant_id, created_at, expires_at)
   select id, ${sqlHash("secret")}, grant_id, now(), now() + interval '${refreshTtl} s'
-  from ${rowsOf("r")};
+  from ${rowsOf("r", count)};
 
   insert into api_keys (id, secret_hash, user_id, kind, scopes, grant_id, created_at, last_used_at, expires_at)
   select id, ${sqlHash("secret")}, user_id, 'oauth', ${list(scopes)}, grant_id, now(), now() + interval '1 hour',
     now() + interval '1 day'
-  from ${rowsOf("a")}`;
+  from ${rowsOf("a", count)}`;
 
 const removeFromSteward = `
   delete from oauth2_clients where id = '${client.id}';

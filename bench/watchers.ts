@@ -10,6 +10,8 @@ export class Watchers implements Disposable {
   constructor(
     private readonly url: URL,
     private readonly path: string,
+    /** Called with the text of each frame. */
+    private readonly onText?: (text: string) => void,
   ) {}
 
   /** Opens a watcher for each token, a few at a time so that no backlog overflows. */
@@ -50,7 +52,10 @@ export class Watchers implements Disposable {
 
   #listen(socket: Socket, first: Buffer): void {
     const reader = new FrameReader({
-      text: () => this.#count(),
+      text: (payload) => {
+        this.#count();
+        this.onText?.(payload.toString());
+      },
       ping: (payload) => socket.write(pong(payload)),
     });
     reader.push(first);
@@ -89,7 +94,7 @@ const opcodes = { text: 1, ping: 9 };
 class FrameReader {
   #pending: Buffer = Buffer.alloc(0);
 
-  constructor(private readonly on: { text(): void; ping(payload: Buffer): void }) {}
+  constructor(private readonly on: Readonly<Record<"text" | "ping", (payload: Buffer) => void>>) {}
 
   push(chunk: Buffer): void {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
@@ -101,8 +106,9 @@ class FrameReader {
 
   #take(frame: Buffer): void {
     const opcode = frame[0]! & 0xf;
-    if (opcode === opcodes.text) this.on.text();
-    else if (opcode === opcodes.ping) this.on.ping(frame.subarray(2));
+    const payload = frame.subarray((frame[1]! & 0x7f) === 126 ? 4 : 2);
+    if (opcode === opcodes.text) this.on.text(payload);
+    else if (opcode === opcodes.ping) this.on.ping(payload);
   }
 
   /** The size of the first frame with its head; undefined while it is incomplete. */

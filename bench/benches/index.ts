@@ -17,6 +17,7 @@ import { provisionerJobsBench } from "./provisioner-jobs.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
 import { requestLogBench } from "./request-log.js";
+import { scaleBench } from "./scale.js";
 import { scimBench } from "./scim.js";
 import { updateGroupBench } from "./update-group.js";
 import { watcherMemoryBench } from "./watcher-memory.js";
@@ -45,4 +46,5 @@ export const benches: Bench[] = [
   scimBench,
   provisionerJobsBench,
   growthBench,
+  scaleBench,
 ];

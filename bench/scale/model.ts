@@ -1,0 +1,75 @@
+// Rates of a deployment of 2,000 users in its busiest hour, when everyone signs in and starts a workspace. They are
+// assumptions, one line each: change them to those of a deployment, and measure again.
+
+export const users = 2_000;
+
+/** Users with an open dashboard, which watches their inbox. */
+export const dashboards = 1_000;
+
+export const daemons = 50;
+
+/** Operations per second of each kind, and how they follow from what users do. */
+export const mix = {
+  "read over GraphQL": { perSecond: 133, because: "1,000 dashboards, 4 queries each in 30 s" },
+  "read over REST": { perSecond: 130, because: "1,300 editors, command lines and scripts, 1 request each in 10 s" },
+  "read by access token": { perSecond: 25, because: "750 OAuth2 applications and MCP clients, 1 request each in 30 s" },
+  login: { perSecond: 2.2, because: "2,000 logins with a password in 15 minutes" },
+  "token refresh": { perSecond: 1.7, because: "3 grants of each user, refreshed every hour" },
+  "client credentials": { perSecond: 1.7, because: "6,000 pipelines an hour, 1 token each" },
+  notification: { perSecond: 1.7, because: "3 notifications an hour to each user" },
+  build: { perSecond: 1.1, because: "2,000 workspaces started in 30 minutes" },
+  task: { perSecond: 0.2, because: "200 users, 4 tasks an hour each" },
+  "SCIM operation": { perSecond: 1.7, because: "a lookup and a change of each user in 40 minutes" },
+  "agent report": { perSecond: 233, because: "2,000 agents: a heartbeat in 10 s, memory and disk in 60 s" },
+} satisfies Record<string, Rate>;
+
+interface Rate {
+  perSecond: number;
+  because: string;
+}
+
+export type KindName = keyof typeof mix;
+
+export const kindNames = Object.keys(mix) as KindName[];
+
+/** Kinds that are requests of people, programs and directories, as other products count them. Agents report beside them. */
+export const isRequest = (name: KindName): boolean => name !== "agent report";
+
+/** Milliseconds that 99 of 100 requests of each kind may take at most, with no error among all of them. */
+export const p99Limit = 500;
+
+/** A published figure: operations per second of one vCPU. */
+export interface Published {
+  who: string;
+  what: string;
+  perSecondAndCpu: number;
+  from: string;
+}
+
+/** Figures that peers publish for those who size a deployment. */
+export const published = {
+  coder: {
+    who: "Coder, validated architecture for 2,000 users (coder.com/docs)",
+    what: "API requests",
+    perSecondAndCpu: 300 / 16,
+    from: "300/s on 2 × 4 vCPU and a database of 8 vCPU",
+  },
+  login: {
+    who: "Keycloak, concepts for sizing CPU and memory (keycloak.org)",
+    what: "logins with a password",
+    perSecondAndCpu: 15,
+    from: "15/s of a vCPU, the database apart",
+  },
+  "client credentials": {
+    who: "Keycloak, concepts for sizing CPU and memory (keycloak.org)",
+    what: "client credentials",
+    perSecondAndCpu: 120,
+    from: "120/s of a vCPU, the database apart",
+  },
+  "token refresh": {
+    who: "Keycloak, concepts for sizing CPU and memory (keycloak.org)",
+    what: "token refreshes",
+    perSecondAndCpu: 120,
+    from: "120/s of a vCPU, the database apart",
+  },
+} satisfies Record<string, Published>;
