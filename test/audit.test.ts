@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { onEveryConnection, readsOf } from "./support/reads.js";
 import { type Client, type Person, type World, world } from "./support/world.js";
+import { firstMonthId } from "./support/ids.js";
 
 const auditEvents = `query($filter: AuditEventFilter, $first: Int, $after: String) {
   auditEvents(filter: $filter, first: $first, after: $after) {
@@ -193,7 +194,7 @@ describe("an audit log of many events", () => {
     const client = await w.unlimited();
     await client.query(
       `insert into audit_events (id, time, actor_id, actor_kind, action, resource_type, resource_id, organization_id, diff, request_id)
-       select gen_random_uuid(), now() - make_interval(mins => n), case when rare then $1::uuid else md5((n % 500)::text)::uuid end, 'user',
+       select ${firstMonthId}, now() - make_interval(mins => n), case when rare then $1::uuid else md5((n % 500)::text)::uuid end, 'user',
          case when rare then 'deny' else (array['login', 'logout', 'update'])[n % 3 + 1] end,
          case when rare then 'template' else (array['session', 'workspace'])[n % 2 + 1] end, md5((n / 5)::text)::uuid,
          case when n > 50000 and n % 10 = 0 then $2::uuid when n > 50000 and n % 10 = 1 then $3::uuid end, '{}', 'made'

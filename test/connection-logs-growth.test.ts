@@ -1,6 +1,6 @@
 // Pages of the connection log take few rows, however many there are.
 import { expect } from "chai";
-import { newId } from "./support/ids.js";
+import { firstMonthId, newId } from "./support/ids.js";
 import { logPath } from "./support/connections.js";
 import { type Person, world } from "./support/world.js";
 
@@ -30,7 +30,7 @@ describe(`a connection log of ${rows} rows`, () => {
     await client.query(
       `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
          type, connect_time, reporter, connection_id, disconnect_time, slug_or_port, event_id, user_id)
-       select gen_random_uuid(), case when rare then $1::uuid else $2 end,
+       select ${firstMonthId}, case when rare then $1::uuid else $2 end,
          case when rare then $3::uuid else md5((n % 500)::text)::uuid end, 'box', case when rare then $4::uuid else $5 end,
          'main', case when n % 2 = 0 then 'ssh' when rare then 'port_forwarding' else 'workspace_app' end,
          now() - make_interval(secs => n), gen_random_uuid(),

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { runJob } from "./support/background.js";
-import { newId } from "./support/ids.js";
+import { firstMonthId, newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { connect, disconnect, logged, minutesAgo, refused, reported, visit } from "./support/connections.js";
 import { trusting, Vendor } from "./support/licensing.js";
@@ -509,7 +509,7 @@ describe("old connections", () => {
       pool.query(
         `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
            type, connect_time, reporter, connection_id)
-         select gen_random_uuid(), $1, $2, 'box', $3, 'main', 'ssh', now() - $4::interval, $2, gen_random_uuid()
+         select ${firstMonthId}, $1, $2, 'box', $3, 'main', 'ssh', now() - $4::interval, $2, gen_random_uuid()
          from generate_series(1, $5)`,
         [w.defaultOrganization, workspace.id, w.owner.id, age, count],
       );

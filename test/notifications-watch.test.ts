@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { expect } from "chai";
 import { Client } from "pg";
 import { WebSocket } from "ws";
-import { newId } from "./support/ids.js";
+import { firstMonthId, newId } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { type App, startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
@@ -164,7 +164,7 @@ describe("the live inbox", () => {
       `with mine as (update inbox_cursors set last_seq = last_seq + 1 where user_id = $1 returning last_seq, epoch)
        insert into inbox_notifications
          (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at, read_at, epoch)
-       select gen_random_uuid(), $1, last_seq, gen_random_uuid(), '{}', 'live', '', '', '[]', now(), now(), epoch from mine`,
+       select ${firstMonthId}, $1, last_seq, gen_random_uuid(), '{}', 'live', '', '', '[]', now(), now(), epoch from mine`,
       [ada!.id],
     );
     await deliver(w.app, ada!.id, ["end"]);

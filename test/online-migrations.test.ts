@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
-import { newId } from "./support/ids.js";
+import { firstMonthId, newId } from "./support/ids.js";
 import { connect, report } from "./support/connections.js";
 import { spawnStart } from "./support/process.js";
 import { eventually } from "./support/watchers.js";
@@ -24,14 +24,14 @@ describe("a migration beside a busy server", function () {
     ({ agent } = await the().workspace(ada));
     await query(
       `insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
-       select gen_random_uuid(), $1, -n, gen_random_uuid(), '{}', 'Title ' || n, repeat('content ', 20), '', '[]', now()
+       select ${firstMonthId}, $1, -n, gen_random_uuid(), '{}', 'Title ' || n, repeat('content ', 20), '', '[]', now()
        from generate_series(1, $2::int) n`,
       [ada.id, rows],
     );
     await query(
       `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
          type, connect_time, reporter)
-       select gen_random_uuid(), $1, gen_random_uuid(), 'box', $2, 'main', 'ssh', now() - make_interval(secs => n),
+       select ${firstMonthId}, $1, gen_random_uuid(), 'box', $2, 'main', 'ssh', now() - make_interval(secs => n),
          gen_random_uuid() from generate_series(1, $3::int) n`,
       [the().defaultOrganization, ada.id, rows],
     );

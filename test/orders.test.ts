@@ -1,6 +1,6 @@
 // Lists in each order that they offer.
 import { expect } from "chai";
-import { newId } from "./support/ids.js";
+import { firstMonthId, newId } from "./support/ids.js";
 import { onEveryConnection, readsOf } from "./support/reads.js";
 import { type Client, GraphqlFailure, type Person, world } from "./support/world.js";
 
@@ -62,13 +62,13 @@ describe("the order of a list", () => {
       select '${made.group}', organization_id, user_id from organization_members
       where organization_id = '${w.defaultOrganization}';
       insert into audit_events (id, time, actor_kind, action, resource_type, organization_id, diff, request_id)
-      select gen_random_uuid(), timestamptz '2026-03-01T00:00:00Z' + make_interval(days => n % 3), 'system', 'update',
+      select ${firstMonthId}, timestamptz '2026-03-01T00:00:00Z' + make_interval(days => n % 3), 'system', 'update',
         case n % 2 when 0 then 'license' else 'group' end,
         case when n % 3 > 0 then uuid '${w.defaultOrganization}' end, '{}', 'made'
       from generate_series(1, 17) n;
       insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type,
         slug_or_port, connect_time, reporter)
-      select gen_random_uuid(), o.id, gen_random_uuid(), 'box', '${reader.id}', 'main',
+      select ${firstMonthId}, o.id, gen_random_uuid(), 'box', '${reader.id}', 'main',
         case n % 2 when 0 then 'workspace_app' else 'port_forwarding' end, 'chat',
         timestamptz '2026-03-01T00:00:00Z' + make_interval(days => n % 3), gen_random_uuid()
       from organizations o, generate_series(1, 9) n`);
@@ -399,14 +399,14 @@ describe("a list of many rows", () => {
     );
     await pool.query(
       `insert into audit_events (id, time, actor_kind, action, resource_type, organization_id, diff, request_id)
-      select gen_random_uuid(), now() - make_interval(mins => n), 'system', 'update', 'group', $1, '{}', 'made'
+      select ${firstMonthId}, now() - make_interval(mins => n), 'system', 'update', 'group', $1, '{}', 'made'
       from generate_series(1, ${rows}) n`,
       [w.defaultOrganization],
     );
     await pool.query(
       `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type,
         slug_or_port, connect_time, reporter)
-      select gen_random_uuid(), $1, gen_random_uuid(), 'box', $2, 'main', 'workspace_app', 'chat',
+      select ${firstMonthId}, $1, gen_random_uuid(), 'box', $2, 'main', 'workspace_app', 'chat',
         now() - make_interval(mins => n), gen_random_uuid()
       from generate_series(1, ${rows}) n`,
       [w.defaultOrganization, reader.id],

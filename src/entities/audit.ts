@@ -1,22 +1,22 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
-/** Audit log. Append-only: only the retention job deletes rows. */
+/** Audit log, partitioned by month (`domain/kernel/months.ts`). Append-only: only the retention job deletes rows. */
 export const AuditEventSchema = defineEntity({
   name: "AuditEvent",
-  tableName: "audit_events",
+  tableName: "audit_log",
   indexes: [
-    { name: "audit_events_time_index", properties: ["time", "id"] },
-    { name: "audit_events_organization_index", properties: ["organizationId", "time", "id"] },
-    { name: "audit_events_resource_index", properties: ["resourceId", "time", "id"] },
-    { name: "audit_events_resource_type_index", properties: ["resourceType", "time", "id"] },
+    { name: "audit_log_time_index", properties: ["time", "id"] },
+    { name: "audit_log_organization_index", properties: ["organizationId", "time", "id"] },
+    { name: "audit_log_resource_index", properties: ["resourceId", "time", "id"] },
+    { name: "audit_log_resource_type_index", properties: ["resourceType", "time", "id"] },
     {
-      name: "audit_events_organization_type_index",
+      name: "audit_log_organization_type_index",
       properties: ["organizationId", "resourceType", "time", "id"],
     },
-    { name: "audit_events_organization_action_index", properties: ["organizationId", "action", "time", "id"] },
-    { name: "audit_events_actor_index", properties: ["actorId", "time", "id"] },
-    { name: "audit_events_action_index", properties: ["action", "time", "id"] },
+    { name: "audit_log_organization_action_index", properties: ["organizationId", "action", "time", "id"] },
+    { name: "audit_log_actor_index", properties: ["actorId", "time", "id"] },
+    { name: "audit_log_action_index", properties: ["action", "time", "id"] },
   ],
   properties: {
     id: p.uuid().primary(),

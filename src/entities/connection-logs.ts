@@ -3,31 +3,21 @@ import { moment } from "./base.js";
 
 /** Columns of the list order. Each filter of the log has an index in this order. */
 const byTime = (name: string, columns = "", condition = "") => ({
-  name: `connection_logs_${name}_index`,
-  expression: `create index connection_logs_${name}_index on connection_logs (${columns}connect_time, id)${condition}`,
+  name: `connection_log_${name}_index`,
+  expression: `create index connection_log_${name}_index on connection_log (${columns}connect_time, id)${condition}`,
 });
 
 const ongoing = " where disconnect_time is null and connection_id is not null";
 
 /**
  * Connections to workspaces. Names are copied at the time of the connection, since rows outlive the objects they refer
- * to. Sessions have a `connection_id`; visits do not.
+ * to. Sessions have a `connection_id`; visits do not. Partitioned by month (`domain/kernel/months.ts`): within a partition,
+ * sessions are unique by connection, workspace, and agent, and visits by reporter and event. `recording.ts` sees to the
+ * rest.
  */
 export const ConnectionLogSchema = defineEntity({
   name: "ConnectionLog",
-  tableName: "connection_logs",
-  uniques: [
-    {
-      name: "connection_logs_session_unique",
-      expression:
-        "create unique index connection_logs_session_unique on connection_logs (connection_id, workspace_id, agent_name) where connection_id is not null",
-    },
-    {
-      name: "connection_logs_event_unique",
-      expression:
-        "create unique index connection_logs_event_unique on connection_logs (reporter, event_id) where event_id is not null",
-    },
-  ],
+  tableName: "connection_log",
   indexes: [
     byTime("time"),
     byTime("organization", "organization_id, "),

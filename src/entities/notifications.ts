@@ -33,26 +33,27 @@ export const InboxEpochSchema = defineEntity({
 export class InboxEpoch extends InboxEpochSchema.class {}
 InboxEpochSchema.setClass(InboxEpoch);
 
+/**
+ * Partitioned by month (`domain/kernel/months.ts`). Users and `seq` are unique: the lock of the cursor's row sees to it,
+ * and in each partition an index.
+ */
 export const InboxNotificationSchema = defineEntity({
   name: "InboxNotification",
-  tableName: "inbox_notifications",
-  uniques: [{ name: "inbox_notifications_seq_unique", properties: ["user", "seq"] }],
+  tableName: "inbox",
   indexes: [
     {
-      name: "inbox_notifications_page_index",
-      expression:
-        "create index inbox_notifications_page_index on inbox_notifications (user_id, created_at desc, id desc)",
+      name: "inbox_page_index",
+      expression: "create index inbox_page_index on inbox (user_id, created_at desc, id desc)",
     },
     {
-      name: "inbox_notifications_unread_index",
+      name: "inbox_unread_index",
       expression:
-        "create index inbox_notifications_unread_index on inbox_notifications (user_id, epoch, created_at desc, id desc) where read_at is null",
+        "create index inbox_unread_index on inbox (user_id, epoch, created_at desc, id desc) where read_at is null",
     },
     {
       // One index on two columns, without the extension that would allow a uuid in a GIN index beside an array.
-      name: "inbox_notifications_targets_index",
-      expression:
-        "create index inbox_notifications_targets_index on inbox_notifications using gin ((targets || user_id)) with (fastupdate = off)",
+      name: "inbox_targets_index",
+      expression: "create index inbox_targets_index on inbox using gin ((targets || user_id)) with (fastupdate = off)",
     },
   ],
   properties: {

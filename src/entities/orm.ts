@@ -16,6 +16,14 @@ export const createOrm = (dialect: Dialect, database: string): MikroORM =>
     schemaGenerator: {
       ignoreTriggers: true,
       ignoreRoutines: true,
-      skipTables: ["migrations", "unfinished_migrations"],
+      // Partitions follow their parent.
+      skipTables: [
+        "migrations",
+        "unfinished_migrations",
+        "audit_events",
+        "connection_logs",
+        "inbox_notifications",
+        /^(audit_log|connection_log|inbox)_(default|\d{4}_\d\d)$/,
+      ],
     },
   });

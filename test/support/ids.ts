@@ -10,3 +10,6 @@ const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 /** Returns random characters of an alphabet. Default: `[0-9A-Za-z]`. */
 export const randomText = (length: number, alphabet = alphanumerics): string =>
   Array.from(randomBytes(length), (byte) => alphabet[byte % alphabet.length]).join("");
+
+/** SQL that makes an id of a row in the first partition of a table that has one for each month. */
+export const firstMonthId = "overlay(gen_random_uuid()::text placing '00' from 1 for 2)::uuid";

@@ -2,7 +2,7 @@
 import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
 import { type App, systemContext } from "./app.js";
-import { newId } from "./ids.js";
+import { firstMonthId, newId } from "./ids.js";
 
 /** The ids of two templates, which are the same in all deployments: the test notification, and those that users write. */
 export const testTemplateId = "c425f63e-716a-4bf4-ae24-78348f706c3f";
@@ -41,7 +41,7 @@ export async function fill({ services: { database } }: App, userId: string, coun
   await database.pool.query(
     `with cursor as (insert into inbox_cursors (user_id, last_seq, unread_count) values ($1, $2::int, $2::int))
      insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
-     select gen_random_uuid(), $1, n, gen_random_uuid(), '{}', 'n' || n, '', '', '[]', now() from generate_series(1, $2::int) n`,
+     select ${firstMonthId}, $1, n, gen_random_uuid(), '{}', 'n' || n, '', '', '[]', now() from generate_series(1, $2::int) n`,
     [userId, count],
   );
 }

@@ -4,7 +4,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { defineList, idNamed, inOrganizations, time } from "../kernel/lists.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { purge } from "../kernel/queries.js";
+import { purgeMonths } from "../kernel/months.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
@@ -14,7 +14,7 @@ import type { AuditAction } from "../kernel/audit.js";
 function readableEvents(ctx: Context) {
   const { everywhere, organizations } = permitted(ctx.actor, "audit_log:read");
   return ctx.db
-    .selectFrom("auditEvents as e")
+    .selectFrom("auditLog as e")
     .select([
       "e.id",
       "e.time",
@@ -93,7 +93,7 @@ export async function listAuditEvents(
 }
 
 /** Deletes events after `STEWARD_AUDIT_RETENTION`; never if it is 0. */
-export const auditPurge = purge("audit_events", {
+export const auditPurge = purgeMonths("audit_log", {
   by: "time",
   keptFor: ({ auditRetention }) => auditRetention || Infinity,
 });

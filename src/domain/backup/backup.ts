@@ -11,7 +11,7 @@ import type { Services } from "../kernel/context.js";
 import { type BackupRecord, BackupRefused, writeBackup } from "../../infrastructure/backup-file.js";
 import { type EncryptionKey, textOfKeys } from "../../infrastructure/vault.js";
 import { closeNow, interruptible } from "./connection.js";
-import { type BackupContents, copied, quoted, readContents, tableNames } from "./contents.js";
+import { type BackupContents, copiedRows, quoted, readContents, tableNames } from "./contents.js";
 
 export interface BackUp {
   /** The file to write, which must not exist. */
@@ -105,7 +105,7 @@ async function* recordsOf(
   let done = 0;
   for (const table of contents.tables) {
     yield { table: table.name };
-    const copy = client.query(copyTo(`copy ${copied(table)} to stdout`));
+    const copy = client.query(copyTo(`copy ${copiedRows(table)} to stdout`));
     let read = 0;
     for await (const chunk of copy as AsyncIterable<Buffer>) {
       yield chunk;

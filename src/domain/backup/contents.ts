@@ -23,11 +23,15 @@ export const tableNames = (orm: MikroORM): string[] =>
 /** Lists names in SQL. */
 export const quoted = (names: readonly string[]): string => names.map((name) => escapeIdentifier(name)).join(", ");
 
-/** The table and columns of a COPY statement. */
+/** The table and columns of a COPY statement that writes them. */
 export const copied = ({ name, columns }: TableContent): string => `${escapeIdentifier(name)} (${quoted(columns)})`;
 
+/** What a COPY statement reads, partitions included. */
+export const copiedRows = ({ name, columns }: TableContent): string =>
+  `(select ${quoted(columns)} from ${escapeIdentifier(name)})`;
+
 const readTables = `
-  select c.relname as name, pg_table_size(c.oid)::float8 as bytes,
+  select c.relname as name, coalesce((select sum(pg_table_size(relid)) from pg_partition_tree(c.oid)), pg_table_size(c.oid))::float8 as bytes,
          array_agg(a.attname::text order by a.attnum) as columns
   from unnest($1::text[]) as wanted (name)
   join pg_class c on c.oid = to_regclass(quote_ident(wanted.name))

@@ -18,9 +18,10 @@ const readForeignKeys = `
   where contype = 'f' and conrelid in (select to_regclass(quote_ident(name)) from unnest($1::text[]) as wanted (name))
   order by conrelid, conname`;
 
-/** Indexes that belong to a constraint, such as a primary key, stay. */
+/** Indexes that belong to a constraint, such as a primary key, stay. Those of partitions go and come with their parents'. */
 const readIndexes = `
-  select format('drop index %s', indexrelid::regclass) as drop, pg_get_indexdef(indexrelid) as create
+  select format('drop index %s', indexrelid::regclass) as drop,
+    regexp_replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') as create
   from pg_index i
   where indrelid in (select to_regclass(quote_ident(name)) from unnest($1::text[]) as wanted (name))
     and not exists (select from pg_constraint c where c.conindid = i.indexrelid and c.contype in ('p', 'u', 'x'))

@@ -2,7 +2,8 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser, type UserActor } from "../kernel/actor.js";
-import { anyOf, purge } from "../kernel/queries.js";
+import { purgeMonths } from "../kernel/months.js";
+import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedColumn, isUuid } from "../kernel/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
@@ -31,7 +32,7 @@ export const webTypes: readonly ConnectionType[] = ["workspace_app", "port_forwa
 function readableConnections(ctx: Context) {
   const { everywhere, organizations } = permitted(ctx.actor, "connection_log:read");
   return ctx.db
-    .selectFrom("connectionLogs as l")
+    .selectFrom("connectionLog as l")
     .select([
       "l.id",
       "l.type",
@@ -206,7 +207,7 @@ async function organizationsNamed({ db }: Context, references: References): Prom
 }
 
 /** Deletes connections that are older than `STEWARD_CONNECTION_LOG_RETENTION`; 0 keeps them. */
-export const connectionLogPurge = purge("connection_logs", {
+export const connectionLogPurge = purgeMonths("connection_log", {
   by: "connect_time",
   keptFor: ({ connectionLogRetention }) => connectionLogRetention || Infinity,
 });

@@ -1,10 +1,10 @@
-import type { Insertable } from "kysely";
+import { type Insertable, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
 import { databaseTime } from "../../runtime/clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";
-import { anyOf } from "../kernel/queries.js";
+import { anyOf, jsonOf } from "../kernel/queries.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -40,83 +40,77 @@ export async function recordConnections(
     const ofKind: Rows = rows[event.kind];
     ofKind.set(key, merged(ofKind.get(key), row));
   }
+  if (ids.size > 0) await takeTurn(ctx, own ?? reporter.id);
   const recorded =
-    (await insertConnects(ctx, rows.connect)) +
-    (await insertDisconnects(ctx, rows.disconnect)) +
-    (await insertVisits(ctx, rows.web));
+    (await recordConnects(ctx, rows.connect)) +
+    (await recordDisconnects(ctx, rows.disconnect)) +
+    (await recordVisits(ctx, rows.web));
   return { recorded, skipped: events.length - recorded };
 }
 
 const keyOf = ({ connectionId, eventId, workspaceId, agentName }: Row) =>
   [connectionId, eventId, workspaceId, agentName].join();
 
-/** Begins an insert of rows. The order prevents deadlocks between concurrent reports of the same events. */
-function inserting({ db }: Context, rows: Rows) {
+/** Rows as a table expression `r`, in an order that prevents deadlocks between concurrent reports of the same events. */
+function rowsOf(rows: Rows) {
   const ordered = [...rows.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  return db.insertInto("connectionLogs").values(ordered).returning("id");
+  return sql`jsonb_populate_recordset(null::connection_log, ${jsonOf(ordered)}::jsonb) r`;
 }
 
-const session = ["connectionId", "workspaceId", "agentName"] as const;
+/** Waits for other reports of the agents of a workspace, or of a proxy. */
+const takeTurn = ({ db }: Context, id: string) =>
+  sql`select pg_advisory_xact_lock(hashtext('steward.connections'), hashtext(${id}))`.execute(db);
+
+const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,
+  reporter, event_id, connection_id, is_connect_reported, disconnect_time, disconnect_reason, exit_code, slug_or_port,
+  status_code, user_id, user_agent`;
+
+// The unique indexes are those of each month. Since reports take turns, an event is in one month only: an insert finds what
+// is in any month. Servers of earlier releases do not take turns; they know one month, and conflict with its index.
+
+/** Inserts the rows that no month has, by a condition that compares a stored row `l` with a row `r`. */
+const insertNew = ({ db }: Context, rows: Rows, isSame: RawBuilder<SqlBool>) =>
+  sql`
+    insert into connection_log (${sql.raw(columns)}) select ${sql.raw(columns)} from ${rowsOf(rows)}
+    where not exists (select from connection_log l where ${isSame})
+    on conflict do nothing`
+    .execute(db)
+    .then(({ numAffectedRows }) => Number(numAffectedRows));
+
+const isSameSession = sql<SqlBool>`
+  l.connection_id = r.connection_id and l.workspace_id = r.workspace_id and l.agent_name = r.agent_name`;
+const isSameVisit = sql<SqlBool>`l.reporter = r.reporter and l.event_id = r.event_id`;
+
+/** Changes the stored sessions of rows. Those that were just inserted are as the rows already. */
+const updateSessions = ({ db }: Context, rows: Rows, changes: RawBuilder<unknown>, isChanged: RawBuilder<SqlBool>) =>
+  sql`update connection_log l set ${changes} from ${rowsOf(rows)} where ${isSameSession} and (${isChanged})`
+    .execute(db)
+    .then(({ numAffectedRows }) => Number(numAffectedRows));
 
 // Each returns the number of rows that were inserted or changed.
 
-async function insertConnects(ctx: Context, rows: Rows): Promise<number> {
+async function recordConnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
-  const changed = await inserting(ctx, rows)
-    .onConflict((conflict) =>
-      conflict
-        .columns(session)
-        .where("connectionId", "is not", null)
-        .doUpdateSet((eb) => ({
-          connectTime: eb.ref("excluded.connectTime"),
-          type: eb.ref("excluded.type"),
-          ip: eb.fn.coalesce("excluded.ip", "connectionLogs.ip"),
-          isConnectReported: true,
-        }))
-        .where((eb) =>
-          eb.or([
-            eb("connectionLogs.isConnectReported", "=", false),
-            eb("excluded.connectTime", "<", eb.ref("connectionLogs.connectTime")),
-          ]),
-        ),
-    )
-    .execute();
-  return changed.length;
+  const changes = sql`connect_time = r.connect_time, type = r.type, ip = coalesce(r.ip, l.ip), is_connect_reported = true`;
+  const isChanged = sql<SqlBool>`not l.is_connect_reported or r.connect_time < l.connect_time`;
+  return (await insertNew(ctx, rows, isSameSession)) + (await updateSessions(ctx, rows, changes, isChanged));
 }
 
-async function insertDisconnects(ctx: Context, rows: Rows): Promise<number> {
+async function recordDisconnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
-  const details = ["disconnectTime", "disconnectReason", "exitCode"] as const;
-  const changed = await inserting(ctx, rows)
-    .onConflict((conflict) =>
-      conflict
-        .columns(session)
-        .where("connectionId", "is not", null)
-        .doUpdateSet(({ fn }) => ({
-          disconnectTime: fn.coalesce("connectionLogs.disconnectTime", "excluded.disconnectTime"),
-          disconnectReason: fn.coalesce("connectionLogs.disconnectReason", "excluded.disconnectReason"),
-          exitCode: fn.coalesce("connectionLogs.exitCode", "excluded.exitCode"),
-          ip: fn.coalesce("connectionLogs.ip", "excluded.ip"),
-        }))
-        .where((eb) =>
-          eb.or(
-            details.map((detail) =>
-              eb.and([eb(`connectionLogs.${detail}`, "is", null), eb(`excluded.${detail}`, "is not", null)]),
-            ),
-          ),
-        ),
-    )
-    .execute();
-  return changed.length;
+  const changes = sql`
+    disconnect_time = coalesce(l.disconnect_time, r.disconnect_time),
+    disconnect_reason = coalesce(l.disconnect_reason, r.disconnect_reason),
+    exit_code = coalesce(l.exit_code, r.exit_code), ip = coalesce(l.ip, r.ip)`;
+  const isChanged = sql<SqlBool>`
+    l.disconnect_time is null and r.disconnect_time is not null
+    or l.disconnect_reason is null and r.disconnect_reason is not null
+    or l.exit_code is null and r.exit_code is not null`;
+  return (await insertNew(ctx, rows, isSameSession)) + (await updateSessions(ctx, rows, changes, isChanged));
 }
 
-async function insertVisits(ctx: Context, rows: Rows): Promise<number> {
-  if (rows.size === 0) return 0;
-  const added = await inserting(ctx, rows)
-    .onConflict((conflict) => conflict.columns(["reporter", "eventId"]).where("eventId", "is not", null).doNothing())
-    .execute();
-  return added.length;
-}
+const recordVisits = async (ctx: Context, rows: Rows): Promise<number> =>
+  rows.size === 0 ? 0 : insertNew(ctx, rows, isSameVisit);
 
 /** Workspaces, with the name of the agent that reports; null for a proxy. */
 const workspacesById = ({ db }: Context, ids: readonly string[], reporter: string) =>
@@ -160,7 +154,7 @@ async function workspacesOf(
 }
 
 /** A row to insert. Unknown values are absent. */
-type Row = Insertable<Schema["connectionLogs"]> & { connectTime: string };
+type Row = Insertable<Schema["connectionLog"]> & { connectTime: string };
 type Rows = Map<string, Row>;
 
 /** Characters of reported texts that are stored. */

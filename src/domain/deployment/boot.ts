@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { ConfigError } from "../../runtime/config.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
+import { makeMonths } from "../kernel/months.js";
 import { now, numberOf, takeTurn } from "../kernel/queries.js";
 import { migrations } from "../../entities/migrations/index.js";
 import type { Database } from "../../infrastructure/database/database.js";
@@ -33,6 +34,7 @@ export const firstBoot = (services: BootServices, signal?: AbortSignal): Promise
 
 async function boot(services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> {
   await migrateOn(services, signal);
+  await makeMonths({ db: services.database.db, log: services.log });
   // Hints are discarded: no subscriber exists before the boot ends.
   const ctx = systemContext(services as Services);
   return ctx.transactional(async () => {

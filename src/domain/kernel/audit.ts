@@ -75,15 +75,15 @@ export const sidesOf = (before: object, changes: object): Diff =>
 const columns = `id, time, actor_id, actor_kind, api_key_id, action, resource_type, resource_id, resource_label,
   organization_id, diff, request_id, ip, user_agent`;
 
-/** An event by the columns of `audit_events`, except the time. */
+/** An event by the columns of `audit_log`, except the time. */
 type AuditRow = Readonly<Record<string, unknown>>;
 
 /** Inserts audit events, in one statement for any number of them. */
 export const insertAuditEvents = ({ db }: { db: Db }, events: readonly AuditRow[]): Promise<unknown> =>
   sql`
-    insert into audit_events (${sql.raw(columns)})
+    insert into audit_log (${sql.raw(columns)})
     select ${sql.raw(columns.replace("time", "now()"))}
-    from json_populate_recordset(null::audit_events, ${JSON.stringify(events)})`.execute(db);
+    from json_populate_recordset(null::audit_log, ${JSON.stringify(events)})`.execute(db);
 
 /** Returns the row of an audit event, for the transaction of the action. */
 export function auditRow(ctx: { actor: Actor; request: RequestDetails }, entry: AuditEntry): AuditRow {

@@ -44,7 +44,8 @@ export function insertAll<Table extends keyof Schema>(
     .expression(sql`select ${selected} from json_populate_recordset(null::${sql.table(table)}, ${jsonOf(rows)})`);
 }
 
-const jsonOf = (rows: readonly object[]): string =>
+/** Rows as `json_populate_recordset` reads them. */
+export const jsonOf = (rows: readonly object[]): string =>
   JSON.stringify(
     rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [columnOf(name), stored(value)]))),
   );
@@ -98,10 +99,10 @@ export interface PurgeOptions {
 }
 
 /** A background job that deletes rows. */
-export interface Purge {
+export interface Purge<Needed = { config: Config; database: Pick<Database, "db"> }> {
   name: string;
   every: number;
-  run(services: { config: Config; database: Pick<Database, "db"> }): Promise<void>;
+  run(services: Needed): Promise<void>;
 }
 
 /**

@@ -1,9 +1,10 @@
 import { type Expression, type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Config } from "../../runtime/config.js";
-import type { Database, Db } from "../../infrastructure/database/database.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
+import { dropMonths } from "../kernel/months.js";
 import { anyOf, hour, now } from "../kernel/queries.js";
 import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
@@ -12,7 +13,7 @@ import { isUuid } from "../kernel/text.js";
 /** The notifications in the inbox of a user. */
 export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
   db
-    .selectFrom("inboxNotifications as item")
+    .selectFrom("inbox as item")
     .where("item.userId", "=", userId)
     .select([
       "item.id",
@@ -99,10 +100,10 @@ export async function countUnread(ctx: Context): Promise<number> {
 
 const inbox = defineList(ownNotifications, {
   id: { column: "item.id", of: ({ id }) => id },
-  // inbox_notifications_page_index, inbox_notifications_unread_index
+  // inbox_page_index, inbox_unread_index
   orders: { arrival: { createdAt: time<InboxNotification>("item.createdAt") } },
   filters: {
-    // inbox_notifications_targets_index
+    // inbox_targets_index
     targets: (eb, ids: readonly string[], ctx) =>
       eb.and([
         hasTargets(ids),
@@ -151,7 +152,7 @@ export async function markInboxNotification(
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
   const { numUpdatedRows } = await ctx.db
-    .updateTable("inboxNotifications as item")
+    .updateTable("inbox as item")
     .set({ readAt: isRead ? now : null, epoch })
     .where("item.id", "=", id)
     .where("item.userId", "=", userId)
@@ -204,8 +205,12 @@ const lowestId = "00000000-0000-0000-0000-000000000000";
 export const inboxPurge = {
   name: "purge inboxes",
   every: hour,
-  async run({ config, database }: { config: Config; database: Pick<Database, "db"> }): Promise<void> {
+  async run(services: Parameters<typeof dropMonths>[0]): Promise<void> {
+    const { config, database } = services;
     for (let last: string | null = lowestId; last !== null;) last = await purgeAfter(database.db, last, config);
+    // The count of unread notifications includes those that a month still has.
+    const longest = Math.max(config.inboxUnreadRetention, config.inboxReadRetention);
+    await dropMonths(services, "inbox", longest, true);
   },
 };
 
@@ -230,7 +235,7 @@ async function purgeAfter(db: Db, userId: string, config: Config): Promise<strin
         .innerJoinLateral(
           (eb) =>
             eb
-              .selectFrom("inboxNotifications as item")
+              .selectFrom("inbox as item")
               .whereRef("item.userId", "=", "mine.userId")
               .select(["item.id", "item.createdAt", isUnreadItem.as("isUnread")])
               .select(
@@ -250,9 +255,7 @@ async function purgeAfter(db: Db, userId: string, config: Config): Promise<strin
         )
         .select(["mine.userId", "item.id", "item.isUnread"]),
     )
-    .with("deleted", (qb) =>
-      qb.deleteFrom("inboxNotifications as item").using("outdated").whereRef("item.id", "=", "outdated.id"),
-    )
+    .with("deleted", (qb) => qb.deleteFrom("inbox as item").using("outdated").whereRef("item.id", "=", "outdated.id"))
     .with("counted", (qb) =>
       qb
         .updateTable("inboxCursors as counter")

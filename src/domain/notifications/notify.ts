@@ -89,7 +89,7 @@ async function send(ctx: Context, notifications: readonly Notification[]) {
 export const dispatchHint = { topic: "notifications", id: "dispatch" } as const;
 
 /** A notification that arrives in an inbox. */
-type Arrival = Omit<Insertable<Schema["inboxNotifications"]>, "seq" | "epoch" | "readAt">;
+type Arrival = Omit<Insertable<Schema["inbox"]>, "seq" | "epoch" | "readAt">;
 
 /**
  * Adds notifications to inboxes. The row of the cursor is the lock of an inbox. Inboxes are locked in the order of
@@ -122,7 +122,7 @@ async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Prom
   const rows = advanced.flatMap(({ userId, lastSeq, epoch }) =>
     byUser.get(userId)!.map((arrival, index, { length }) => ({ ...arrival, seq: lastSeq - length + index + 1, epoch })),
   );
-  await insertAll(db, "inboxNotifications", rows).execute();
+  await insertAll(db, "inbox", rows).execute();
 }
 
 /** Maximum number of recipients of an event. */

@@ -150,7 +150,7 @@ const cursorOf = ({ db }: Context, userId: string) =>
 async function seqOf({ db }: Context, userId: string, id: string | null, seq: number | null) {
   if (id === null && seq === null) return undefined;
   const found = await db
-    .selectFrom("inboxNotifications")
+    .selectFrom("inbox")
     .select("seq")
     .where("userId", "=", userId)
     .where((eb) => (id === null ? eb("seq", "=", seq) : eb("id", "=", id)))

@@ -47,6 +47,7 @@ const optional = "(?:if (?:not )?exists )?";
 const locking: ReadonlyArray<readonly [RegExp, LockMode]> = [
   // A constraint is validated without a lock that writes wait for.
   [new RegExp(`^(?:alter|drop) table ${optional}${name}(?!\\w| validate constraint)`), "access exclusive"],
+  [new RegExp(`^lock table ${name} in access exclusive mode`), "access exclusive"],
   [new RegExp(`^drop trigger ${optional}\\S+ on ${name}`), "access exclusive"],
   [new RegExp(`^create (?:or replace )?(?:constraint )?trigger .*? on ${name}`), "share row exclusive"],
   [new RegExp(`^(?:update|delete from|insert into) ${name}`), "share row exclusive"],
@@ -73,3 +74,13 @@ function read(sql: string): Statement {
 
 /** The statement that creates an index without locking its table against writes. */
 export const concurrently = ({ sql }: Index): string => sql.replace(/^create (unique )?index/i, "$& concurrently");
+
+/** The same index of a partition of its table. */
+export function indexOfPartition(index: Index, partition: string, nr: number): Index {
+  const own = `${index.name.slice(0, 50)}_${nr}`;
+  const sql = index.sql.replace(
+    /^(create (?:unique )?index ).*? on (?:only )?"?\w+"?/is,
+    `$1"${own}" on "${partition}"`,
+  );
+  return { ...index, name: own, table: partition, sql };
+}

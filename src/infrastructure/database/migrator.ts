@@ -7,6 +7,7 @@ import { Reporter } from "./migration-report.js";
 import {
   concurrently,
   type Index,
+  indexOfPartition,
   type LockMode,
   type MigrationSql,
   type Statement,
@@ -210,6 +211,13 @@ export class Migrator {
       [index.name],
     );
     if (rows[0]?.isValid) return;
+    const partitions = await partitionsOf(client, index.table);
+    if (partitions.length > 0) {
+      for (const { name, nr } of partitions) await this.#build(client, indexOfPartition(index, name, nr));
+      // Takes the indexes of the partitions, and builds none.
+      await this.#givingWay(client, () => client.query(index.sql));
+      return;
+    }
     this.#reporter.begin(`Building the index ${index.name} of the table ${index.table}`);
     const { onWait } = this.#reporter;
     await watchLocks(this.options.pools[1], client, { givesWay: false, onWait }, async () => {
@@ -234,6 +242,16 @@ export class Migrator {
   }
 }
 
+/** The partitions of a table, each with a number that stays the same. */
+const partitionsOf = async (client: PoolClient, table: string): Promise<Array<{ name: string; nr: number }>> =>
+  (
+    await client.query<{ name: string; nr: number }>(
+      `select relname as name, inhrelid::int8 as nr from pg_inherits join pg_class on oid = inhrelid
+       where inhparent = to_regclass($1) order by inhrelid`,
+      [table],
+    )
+  ).rows;
+
 /** Sizes of the tables that statements name, and of those of the indexes that they drop, by name. */
 async function existingTables(client: PoolClient, statements: Statement[]): Promise<Map<string, number>> {
   const named = statements.flatMap(({ locks, index }) => [
@@ -241,7 +259,9 @@ async function existingTables(client: PoolClient, statements: Statement[]): Prom
     ...(index ? [index.table] : []),
   ]);
   const { rows } = await client.query<{ name: string; bytes: number }>(
-    `select relname as name, pg_table_size(c.oid)::float8 as bytes from pg_class c
+    `select relname as name,
+       coalesce((select sum(pg_table_size(relid)) from pg_partition_tree(c.oid)), pg_table_size(c.oid))::float8 as bytes
+     from pg_class c
      where c.oid = any(select to_regclass(name) from unnest($1::text[]) as named (name))`,
     [named],
   );

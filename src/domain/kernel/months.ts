@@ -1,0 +1,157 @@
+// Tables with a partition for each month: the months of UUIDv7 ids, which begin with their time. A whole month is dropped
+// at once when its retention has ended. Rows for which there is no month go to a default partition, so that no write fails.
+import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
+import type { Logger } from "pino";
+import type { Config } from "../../runtime/config.js";
+import type { Database, Db } from "../../infrastructure/database/database.js";
+import { day, hour, type Purge } from "./queries.js";
+
+/** The partitioned tables. The first partition of each is the table of earlier releases, with what it had. */
+const partitioned = ["audit_log", "connection_log", "inbox"] as const;
+type Partitioned = (typeof partitioned)[number];
+
+interface Services {
+  config: Config;
+  database: Pick<Database, "db" | "withoutTimeouts">;
+  log: Pick<Logger, "info" | "warn">;
+}
+
+/** Months that exist ahead, beside the current one. */
+const ahead = 3;
+
+/** Makes the months of all tables ahead of time, and warns of rows and times that have no month. */
+export const monthsJob = {
+  name: "make months",
+  every: hour,
+  async run({ database, log }: Services): Promise<void> {
+    if ((await missingMonths(database.db)).length > 0)
+      await database.withoutTimeouts(({ db }) => makeMonths({ db, log }));
+    await warnOfRows({ db: database.db, log });
+  },
+};
+
+/** A month of a table, such as `2027-03-01`. */
+interface Month {
+  table: Partitioned;
+  month: string;
+  /** Whether it begins in more than a week. */
+  isLater: boolean;
+}
+
+/** The ranges of the partitions of table `t`: whose ids are below `until`. The default partition has none. */
+const partitions = (table: string) => sql`
+  select c.relname as name, substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \\(''([0-9a-f-]{36})''\\)')::uuid as until
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = ${sql.raw(table)}::regclass`;
+
+/** The current month and the next ones that tables lack. Partitions leave no gaps, but for months that could not be made. */
+async function missingMonths(db: Db): Promise<Month[]> {
+  const { rows } = await sql<Month>`
+    select t.name as table, to_char(month, 'YYYY-MM-DD') as month, month > now() at time zone 'UTC' + interval '7 days' as "isLater"
+    from unnest(${partitioned}::text[]) as t (name),
+      generate_series(date_trunc('month', now() at time zone 'UTC'),
+        date_trunc('month', now() at time zone 'UTC') + make_interval(months => ${sql.lit(ahead)}), interval '1 month') month
+    where to_regclass(t.name || to_char(month, '_YYYY_MM')) is null
+      and first_id_of(month at time zone 'UTC') >= coalesce(
+        (select until from (${partitions("t.name")}) p where until is not null order by until limit 1),
+        '00000000-0000-0000-0000-000000000000')
+    order by month, t.name`.execute(db);
+  return rows;
+}
+
+/** Milliseconds to wait for a lock, meanwhile others wait too; attempts; and milliseconds between them. */
+const lockTimeout = 250;
+const attempts = 20;
+const pause = 500;
+
+/** SQLSTATE of a month whose rows are in the default partition already. */
+const checkViolation = "23514";
+
+/** Makes the months that tables lack, on a connection of the owner of the tables. Warns of those that are missed soon. */
+export async function makeMonths({ db, log }: { db: Db; log: Pick<Logger, "info" | "warn"> }): Promise<void> {
+  for (const { table, month, isLater } of await missingMonths(db)) {
+    const made = sql`select create_month(${table}, ${month}::date)`;
+    const reason = await whenUnlocked(db, (transaction) => made.execute(transaction));
+    if (reason === undefined) log.info({ table, month }, "A partition of the database was made for a month.");
+    else if (!isLater)
+      log.warn(
+        { table, month, reason },
+        `The table ${table} has no partition for a month that begins within a week. Its rows go to ${table}_default.`,
+      );
+  }
+}
+
+/** Runs a change of partitions in a transaction that waits for locks for moments only. Returns why it failed, if so. */
+async function whenUnlocked(db: Db, change: (db: Db) => Promise<unknown>): Promise<string | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await db.transaction().execute(async (transaction) => {
+        await sql`set local lock_timeout to ${sql.lit(lockTimeout)}`.execute(transaction);
+        await sql`select pg_advisory_xact_lock(hashtext('steward.months'))`.execute(transaction);
+        await change(transaction);
+      });
+      return undefined;
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string };
+      if (code === checkViolation) return message;
+      if (code !== "55P03" && code !== "40P01") throw error;
+      if (attempt === attempts) return message;
+    }
+    await delay(pause * (0.5 + Math.random()));
+  }
+}
+
+/** Warns if rows had no month of their own. They work as others, and are deleted one by one. */
+async function warnOfRows({ db, log }: { db: Db; log: Pick<Logger, "warn"> }): Promise<void> {
+  for (const table of partitioned) {
+    const other = sql.table(`${table}_default`);
+    const { rows } = await sql<{ hasRows: boolean }>`select exists (select from ${other}) as "hasRows"`.execute(db);
+    if (rows[0]!.hasRows)
+      log.warn({ table }, `The table ${table}_default has rows, for which there was no partition of a month.`);
+  }
+}
+
+/**
+ * Drops the months of a table that ended some time ago, which must be empty if `isEmpty`. A day is left for clocks that
+ * differ, and for transactions that take their time.
+ */
+export async function dropMonths(services: Services, table: Partitioned, age: number, isEmpty = false): Promise<void> {
+  const { database, log } = services;
+  const { rows } = await sql<{ name: string }>`
+    select name from (${partitions(`'${table}'`)}) p
+    where until <= first_id_of(now() - make_interval(secs => ${(age + day) / 1000})) order by until`.execute(
+    database.db,
+  );
+  for (const { name } of rows) {
+    const month = sql.table(name);
+    if (isEmpty && (await sql`select from ${month} limit 1`.execute(database.db)).rows.length > 0) continue;
+    const reason = await database.withoutTimeouts(({ db }) =>
+      whenUnlocked(db, (transaction) => sql`drop table if exists ${month}`.execute(transaction)),
+    );
+    if (reason === undefined) log.info({ table, partition: name }, "A month was dropped after its retention.");
+  }
+}
+
+/**
+ * Declares a job that drops the months of a table after their retention, and deletes older rows of the month that it has
+ * not left yet, in batches of 1000. Replicas may run it concurrently.
+ */
+export function purgeMonths(
+  table: Partitioned,
+  { by, keptFor }: { by: string; keptFor: (config: Config) => number },
+): Purge<Services> {
+  const deleteOldest = (age: number) => sql`
+    delete from ${sql.table(table)} where id = any(array(
+      select t.id from ${sql.table(table)} t where ${sql.ref(by)} <= now() - make_interval(secs => ${age / 1000})
+      order by ${sql.ref(by)} limit 1000 for update of t skip locked))`;
+  return {
+    name: `purge ${table}`,
+    every: hour,
+    async run(services) {
+      const age = keptFor(services.config);
+      if (age === Infinity) return;
+      await dropMonths(services, table, age);
+      while ((await deleteOldest(age).execute(services.database.db)).numAffectedRows! > 0n);
+    },
+  };
+}
