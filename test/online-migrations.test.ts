@@ -1,10 +1,14 @@
 // Migrations that run while servers of an earlier release are busy: no request of theirs fails or waits for long.
+// Looks inside: makes the database of an earlier release.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
 import { firstMonthId, newId } from "./support/ids.js";
 import { connect, report } from "./support/connections.js";
+import { migrateOffline } from "../src/infrastructure/database/migrations.js";
+import { openDatabase } from "../src/infrastructure/database/database.js";
+import { createDatabase } from "./support/cluster.js";
 import { spawnStart } from "./support/process.js";
 import { eventually } from "./support/watchers.js";
 import { type Person, world } from "./support/world.js";
@@ -123,19 +127,21 @@ describe("a migration beside a busy server", function () {
 
   async function expectMigrated(): Promise<void> {
     const [found] = await query(
-      `select (select count(*)::int from inbox_notifications where folded_title is distinct from lower(title)) as missing,
-         (select indisvalid from pg_index where indexrelid = 'inbox_notifications_folded_index'::regclass) as "isValid",
+      `select (select count(*)::int from inbox where folded_title is distinct from lower(title)) as missing,
+         (select indisvalid from pg_index where indexrelid = 'inbox_folded_index'::regclass) as "isValid",
+         (select count(*)::int from pg_inherits where inhparent = 'inbox'::regclass) -
+           (select count(*)::int from pg_inherits where inhparent = 'inbox_folded_index'::regclass) as lacking,
          (select count(*)::int from unfinished_migrations) as unfinished,
          (select count(*)::int from migrations where name = '9999-folded-titles') as executed`,
     );
-    expect(found).to.deep.equal({ missing: 0, isValid: true, unfinished: 0, executed: 1 });
+    expect(found).to.deep.equal({ missing: 0, isValid: true, lacking: 0, unfinished: 0, executed: 1 });
   }
 
   afterEach(() =>
     query(`
-      drop trigger if exists fold_title on inbox_notifications;
+      drop trigger if exists fold_title on inbox;
       drop function if exists fold_title;
-      alter table inbox_notifications drop column if exists folded_title;
+      alter table inbox drop column if exists folded_title;
       alter table users drop column if exists folded_count, drop column if exists slow;
       delete from migrations where name ~ '^9999-';
       drop table if exists unfinished_migrations;`),
@@ -205,17 +211,122 @@ describe("a migration beside a busy server", function () {
     await reader.end();
     await expectMigrated();
   });
+});
 
-  it("is that of replicas that start concurrently, and replaces indexes of a large table", async () => {
-    const before = await indexes();
-    await query(
-      `${before.map(({ name, definition }) => `drop index ${name}; ${definition.replace("connect_time, id", "connect_time desc, id desc")};`).join("")}
-       delete from migrations where name in ('0032-connection-log-order', '0030-last-seen-days');
-       alter table users drop column last_seen_on;`,
-    );
-    expect(await indexes(), "as the earlier release had them").not.to.deep.equal(before);
-    const failures = await busy(async () => {
-      const settings = { STEWARD_DATABASE_URL: the().database.url, STEWARD_BUILTIN_DAEMON: "false" };
+/** Statements of servers of the release before there were months, with their values. */
+const earlier = {
+  audit: `insert into audit_events (id, time, actor_kind, action, resource_type, diff, request_id)
+    select id, now(), actor_kind, action, resource_type, diff, request_id
+    from json_populate_recordset(null::audit_events, $1)`,
+  auditPage: "select * from audit_events where resource_type = $1 order by time desc, id desc limit 25",
+  auditPurge: `delete from audit_events where ctid = any(array(
+    select t.ctid from audit_events t where time <= now() - interval '10 years' order by time limit 1000
+    for update of t skip locked))`,
+  connect: `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
+      type, connect_time, reporter, connection_id, is_connect_reported)
+    values ($1, $2, $2, 'box', $2, 'main', 'ssh', now(), $2, $3, true)
+    on conflict (connection_id, workspace_id, agent_name) where connection_id is not null
+    do update set connect_time = excluded.connect_time, is_connect_reported = true`,
+  disconnect: `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
+      type, connect_time, reporter, connection_id, disconnect_time)
+    values ($1, $2, $2, 'box', $2, 'main', 'ssh', now(), $2, $3, now())
+    on conflict (connection_id, workspace_id, agent_name) where connection_id is not null
+    do update set disconnect_time = excluded.disconnect_time`,
+  visit: `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
+      type, connect_time, reporter, event_id)
+    values ($1, $2, $2, 'box', $2, 'main', 'workspace_app', now(), $2, $3)
+    on conflict (reporter, event_id) where event_id is not null do nothing`,
+  arrive: `insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
+    values ($1, $2, $3, $1, '{}', 'title', '', '', '[]', now())`,
+  inboxPage: "select * from inbox_notifications where user_id = $1 order by created_at desc, id desc limit 25",
+  markRead: "update inbox_notifications set read_at = now() where user_id = $1 and seq = $2",
+};
+
+describe("the migrations to months, of replicas that start concurrently", function () {
+  this.timeout(180_000);
+  const user = newId();
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let sql: Postgres;
+
+  before(async () => {
+    database = await createDatabase();
+    const opened = openDatabase({ url: database.url, pool: 2, statementTimeout: 0 });
+    await migrateOffline(opened, "0031-scim-emails");
+    await opened.close();
+    sql = new Postgres({ connectionString: database.url });
+    await sql.connect();
+    await sql.query(`
+      insert into users (id, created_at, updated_at, email, username, login_type)
+      values ('${user}', now(), now(), 'ada@example.com', 'ada', 'none');
+      insert into audit_events (id, time, actor_kind, action, resource_type, diff, request_id)
+      select ${firstMonthId}, now() - make_interval(mins => n), 'user', 'update', 'group', '{}', 'request'
+      from generate_series(1, ${rows}) n;
+      insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
+      select ${firstMonthId}, '${user}', -n, gen_random_uuid(), '{}', 'Title ' || n, repeat('content ', 20), '', '[]', now()
+      from generate_series(1, ${rows}) n;
+      insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type,
+        connect_time, reporter)
+      select ${firstMonthId}, gen_random_uuid(), gen_random_uuid(), 'box', gen_random_uuid(), 'main', 'ssh',
+        now() - make_interval(secs => n), gen_random_uuid() from generate_series(1, ${rows}) n;
+      -- As if an id did not begin with the time of its row.
+      insert into audit_events (id, time, actor_kind, action, resource_type, diff, request_id)
+      values ('f0000000-0000-4000-8000-000000000000', '2025-03-04T05:06:07.089Z', 'user', 'update', 'group', '{}', 'random');`);
+  });
+  after(async () => {
+    await sql?.end();
+    await database?.drop();
+  });
+
+  const select = async (text: string) => (await sql.query<Record<string, unknown>>(text)).rows;
+  /** The files of the tables, and those of the indexes that the migrations do not replace. */
+  const files = () =>
+    select(`select relname, relfilenode::int8 from pg_class where relname ~ '^(audit_events|inbox_notifications)'
+        and relname !~ '_seq_unique$' or relname in ('connection_logs', 'connection_logs_pkey') order by relname`);
+
+  it("copy no row and build no index again, and those of earlier releases notice nothing", async () => {
+    const before = await files();
+    const failures: string[] = [];
+    let slowest = 0;
+    let written = 0;
+    const over = new AbortController();
+    const serve = async (
+      each: (run: (name: keyof typeof earlier, values?: unknown[]) => Promise<number | null>) => unknown,
+    ) => {
+      const client = new Postgres({ connectionString: database.url });
+      await client.connect();
+      while (!over.signal.aborted) {
+        const since = performance.now();
+        const run = async (name: keyof typeof earlier, values: unknown[] = []) =>
+          (await client.query({ name, text: earlier[name], values })).rowCount;
+        await Promise.resolve(each(run)).catch((error: Error) => failures.push(error.message));
+        slowest = Math.max(slowest, performance.now() - since);
+        written++;
+      }
+      await client.end();
+    };
+    const event = { actor_kind: "user", action: "create", resource_type: "task", diff: {}, request_id: "earlier" };
+    let seq = 0;
+    const serving = [
+      serve((run) => run("audit", [JSON.stringify([{ ...event, id: newId() }])])),
+      serve(async (run) => {
+        await run("auditPage", ["task"]);
+        expect(await run("auditPurge")).to.equal(0);
+      }),
+      serve(async (run) => {
+        const [workspace, connection] = [newId(), newId()];
+        await run("connect", [newId(), workspace, connection]);
+        expect(await run("disconnect", [newId(), workspace, connection])).to.equal(1);
+        await run("visit", [newId(), workspace, connection]);
+        expect(await run("visit", [newId(), workspace, connection]), "a repeated visit").to.equal(0);
+      }),
+      serve(async (run) => {
+        await run("arrive", [newId(), user, ++seq]);
+        await run("markRead", [user, seq]);
+        await run("inboxPage", [user]);
+      }),
+    ];
+    try {
+      const settings = { STEWARD_DATABASE_URL: database.url, STEWARD_BUILTIN_DAEMON: "false" };
       const replicas = await Promise.all([spawnStart(settings), spawnStart(settings)]);
       try {
         for (const { url, output } of replicas) {
@@ -224,20 +335,48 @@ describe("a migration beside a busy server", function () {
             throw new Error(output(), { cause: error });
           });
         }
+        const until = written + 200;
+        await eventually(() => written >= until || failures.length > 0, "earlier servers go on", 30_000);
       } finally {
         for (const { child } of replicas) child.kill("SIGTERM");
         await Promise.all(replicas.map(({ ended }) => ended));
       }
-    });
-    expect(failures).to.deep.equal([]);
-    expect(await indexes()).to.deep.equal(before);
-    expect(await query("select from pg_index where not indisvalid")).to.deep.equal([]);
+    } finally {
+      over.abort();
+      await Promise.all(serving);
+    }
+    expect(failures.slice(0, 3)).to.deep.equal([]);
+    expect(slowest, "milliseconds of the slowest").to.be.below(1_500);
+    expect(await files()).to.deep.equal(before);
+    expect(await select("select from pg_index where not indisvalid")).to.deep.equal([]);
   });
 
-  const indexes = () =>
-    query<{ name: string; definition: string }>(
-      `select indexname as name, indexdef as definition from pg_indexes
-       where tablename = 'connection_logs' and indexname ~ '_(time|organization|type|organization_type|workspace|owner|user|ongoing|organization_ongoing)_index$'
-       order by indexname`,
-    );
+  it("leave the earlier tables as first partitions, which have all rows", async () => {
+    for (const [parent, first] of Object.entries(partitioned)) {
+      const [counts] = await select(
+        `select (select count(*)::int from ${parent}) as "all", (select count(*)::int from ${first}) as first`,
+      );
+      expect(counts!.all).to.be.above(rows).and.to.equal(counts!.first);
+      const indexes = await select(
+        `select relname from pg_index join pg_class on oid = indexrelid where indrelid = '${first}'::regclass and not relispartition`,
+      );
+      expect(indexes.map(({ relname }) => relname).toSorted(), "indexes beside those of the parent").to.deep.equal(
+        own[first],
+      );
+      const [plain] = await select(`select count(*)::int as n from pg_constraint where conname = '${first}_months'`);
+      expect(plain).to.deep.equal({ n: 0 });
+    }
+  });
+
+  it("give an id of its time to a row whose id was none", async () => {
+    const [row] = await select("select id from audit_log where request_id = 'random'");
+    expect(row!.id).to.match(/^01955f8c-0671-7/);
+  });
+
+  const partitioned = { audit_log: "audit_events", connection_log: "connection_logs", inbox: "inbox_notifications" };
+  const own: Record<string, string[]> = {
+    audit_events: [],
+    connection_logs: ["connection_logs_event_unique", "connection_logs_session_unique"],
+    inbox_notifications: ["inbox_notifications_seq_unique"],
+  };
 });

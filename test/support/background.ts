@@ -1,8 +1,11 @@
 // Background jobs that the server repeats by itself, run when a test asks for it.
 // Looks inside: the server runs them minutes or hours apart, which no test waits for.
 import { messagePurge } from "../../src/domain/applications/applications.js";
+import { auditPurge } from "../../src/domain/audit/audit-log.js";
 import { connectionLogPurge } from "../../src/domain/connection-logs/connection-logs.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
+import { monthsJob } from "../../src/domain/kernel/months.js";
+import { inboxPurge } from "../../src/domain/notifications/inbox.js";
 import { idempotencyKeyPurge } from "../../src/domain/notifications/idempotency-keys.js";
 import { unusedClientPurge } from "../../src/domain/oauth2/clients.js";
 import { deviceCodePurge } from "../../src/domain/oauth2/device-codes.js";
@@ -23,16 +26,19 @@ import { rotateEncryption } from "../../src/domain/encryption/rotation.js";
 import type { App } from "./app.js";
 
 const jobs = {
+  auditPurge,
   codePurge,
   connectionLogPurge,
   conversionPurge,
   deviceCodePurge,
   grantPurge,
   idempotencyKeyPurge,
+  inboxPurge,
   jobReaper,
   keyPurge,
   loginAddressPurge,
   messagePurge,
+  monthsJob,
   rateCounterPurge,
   refreshTokenPurge,
   replicaPurge,

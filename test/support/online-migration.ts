@@ -1,4 +1,5 @@
-// A process of its own that runs a migration like those of new releases: a column, an index, and the values of the rows;
+// A process of its own that runs a migration like those of new releases: a column, an index, and the values of the rows of
+// a table with partitions;
 // the validation of a constraint; or a transaction that holds its locks for seconds.
 // Looks inside: runs migrations that no release has.
 import "reflect-metadata";
@@ -11,21 +12,21 @@ const columns = {
   name: "9999-folded-titles",
   sql: [
     `
-      alter table inbox_notifications add column folded_title text;
-      create index inbox_notifications_folded_index on inbox_notifications (folded_title);
+      alter table inbox add column folded_title text;
+      create index inbox_folded_index on inbox (folded_title);
       create function fold_title() returns trigger language plpgsql as $$
       begin
         new.folded_title := lower(new.title); -- "; begins no statement
         return new;
       end $$;
-      create trigger fold_title before insert or update on inbox_notifications
+      create trigger fold_title before insert or update on inbox
         for each row execute function fold_title();
       alter table users add column folded_count int not null default 0;
     `,
   ],
   backfills: [
-    `update inbox_notifications set folded_title = lower(title)
-     where id in (select id from inbox_notifications where folded_title is null order by id limit 2000)`,
+    `update inbox set folded_title = lower(title)
+     where id in (select id from inbox where folded_title is null order by id limit 2000)`,
   ],
 };
 const validation = {

@@ -1,0 +1,225 @@
+// Tables with a partition for each month: months are made ahead, no write fails without one, and old ones are dropped.
+import { expect } from "chai";
+import { Client } from "pg";
+import { loggedFromInfo } from "./support/app.js";
+import { runJob } from "./support/background.js";
+import { connect, disconnect, logged, reported, visit } from "./support/connections.js";
+import { newId } from "./support/ids.js";
+import { age, firstPartitions, idAt, month, months, type Partitioned } from "./support/months.js";
+import { makeProxy } from "./support/proxies.js";
+import { type World, world } from "./support/world.js";
+
+const day = 86_400_000;
+const all = Object.keys(firstPartitions) as Partitioned[];
+const names = (...offsets: number[]) => offsets.map((offset) => month(offset).name);
+const lines = (text: string) => loggedFromInfo.filter(({ msg }) => msg?.includes(text));
+
+async function query<Row extends object>({ app }: World, text: string, values: unknown[] = []): Promise<Row[]> {
+  return (await app.services.database.pool.query<Row>(text, values)).rows;
+}
+
+/** Runs a job with other settings. */
+const runWith = ({ app: { services } }: World, job: Parameters<typeof runJob>[1], config: object) =>
+  runJob({ services: { ...services, config: { ...services.config, ...config } } }, job);
+
+describe("months of a table", () => {
+  const the = world();
+
+  it("are made ahead when a server starts, beyond the first partition, which has two", async () => {
+    for (const table of all) expect(await months(the(), table), table).to.deep.equal(names(2, 3));
+  });
+
+  it("are made by a job that several servers may run at the same time", async () => {
+    for (const table of all) await age(the(), table, 0, [0]);
+    await Promise.all([1, 2, 3, 4].map(() => runJob(the().app, "monthsJob")));
+    for (const table of all) expect(await months(the(), table), table).to.deep.equal(names(0, 1, 2, 3));
+    await runJob(the().app, "monthsJob");
+    expect(await months(the(), "inbox")).to.deep.equal(names(0, 1, 2, 3));
+  });
+
+  it("have the indexes, the foreign key, and the settings of the first partition", async () => {
+    const definitions = (table: string) =>
+      query<{ definition: string }>(
+        the(),
+        `select regexp_replace(pg_get_indexdef(indexrelid), '(INDEX) \\S+ ON \\S+', '\\1') as definition
+         from pg_index where indrelid = $1::regclass
+         union all select pg_get_constraintdef(oid) from pg_constraint where conrelid = $1::regclass
+         union all select attname || attoptions::text from pg_attribute where attrelid = $1::regclass and attoptions is not null
+         order by 1`,
+        [table],
+      );
+    for (const table of all) {
+      const first = await definitions(firstPartitions[table]);
+      expect(first.length).to.be.above(5);
+      // The first partition of inboxes has a unique constraint instead of an index.
+      const own = first.filter(({ definition }) => !definition.startsWith("UNIQUE"));
+      expect(await definitions(`${table}_${month(1).name}`), table).to.deep.equal(own);
+      expect(await definitions(`${table}_default`), table).to.deep.equal(own);
+    }
+  });
+});
+
+describe("a table without a partition for this month", () => {
+  const the = world();
+
+  it("takes rows all the same, and the server warns of it until the next month", async () => {
+    const w = the();
+    for (const table of all) await age(w, table, -1, [-1]);
+    const [ada] = await w.users("ada");
+    const { id: workspace, agent } = await w.workspace(ada!);
+    await w.as(ada!).post("/api/v2/notifications/custom", { content: { title: "Hello", message: "World" } });
+    const connection = newId();
+    expect(await reported(w, agent, connect(connection))).to.deep.equal({ recorded: 1, skipped: 0 });
+    expect(await reported(w, agent, disconnect(connection))).to.deep.equal({ recorded: 1, skipped: 0 });
+    expect(await reported(w, agent, connect(connection), disconnect(connection))).to.deep.equal({
+      recorded: 0,
+      skipped: 2,
+    });
+    for (const table of all) expect((await query(w, `select from ${table}_default`)).length, table).to.be.above(0);
+    expect((await logged(w, `workspace_id:${workspace}`)).connection_logs).to.have.length(1);
+    const { inboxNotifications } = await w.as(ada!).graphql("{ inboxNotifications { totalCount } }");
+    expect(inboxNotifications.totalCount).to.equal(1);
+
+    const [missing, rows] = [
+      "has no partition for a month that begins within a week",
+      "has rows, for which there was no",
+    ];
+    const before = [lines(missing).length, lines(rows).length];
+    await runJob(w.app, "monthsJob");
+    expect([lines(missing).length - before[0]!, lines(rows).length - before[1]!]).to.deep.equal([3, 3]);
+    expect(lines(missing).at(-1)).to.include({ level: 40, month: month(0).date });
+    for (const table of all) expect(await months(w, table), table).to.deep.equal(names(-1, 1, 2, 3));
+  });
+});
+
+describe("sessions and visits across months", () => {
+  const the = world();
+
+  it("are one row each, whatever month has it", async () => {
+    const w = the();
+    await age(w, "connection_log", -2, [-2, -1, 0]);
+    const ada = (await w.users("ada"))[0]!;
+    const { id: workspace, agent } = await w.workspace(ada);
+    const [connection, another] = [newId(), newId()];
+    await reported(w, agent, connect(connection), connect(another));
+    const proxy = await makeProxy(w, "eu");
+    const seen = visit(workspace);
+    await reported(w, proxy, seen);
+    // As if it had been reported in the month before the last.
+    await query(w, `update connection_log set id = ${idAt(`'${month(-2).date}'::timestamptz + interval '1 day'`)}`);
+    expect((await query(w, `select from connection_log_${month(-2).name}`)).length).to.equal(3);
+
+    const ends = [disconnect(connection), connect(connection), disconnect(connection)];
+    const recorded = await Promise.all(ends.map((each) => reported(w, agent, each)));
+    expect(recorded.reduce((sum, each) => sum + each.recorded, 0)).to.equal(1);
+    expect(await reported(w, agent, connect(another, { time: connect(another).time }))).to.deep.equal({
+      recorded: 0,
+      skipped: 1,
+    });
+    expect(await reported(w, proxy, seen)).to.deep.equal({ recorded: 0, skipped: 1 });
+    expect((await logged(w, `workspace_id:${workspace}`)).connection_logs).to.have.length(3);
+    expect((await logged(w, `connection_id:${connection}`)).connection_logs[0].ssh_info.disconnect_time).to.be.a(
+      "string",
+    );
+  });
+});
+
+describe("the retention of months", () => {
+  const the = world();
+  const past = [-6, -5, -4, -3, -2, -1, 0];
+  /** Age in days of the 10th day of the month four months ago. */
+  const cutoff = () => Date.now() - Date.parse(`${month(-4).date.slice(0, 8)}10T00:00:00Z`);
+  const days = (offset: number) =>
+    `generate_series('${month(offset).date}'::timestamptz, '${month(offset + 1).date}'::timestamptz - interval '1 day', interval '1 day')`;
+
+  before(async () => {
+    for (const table of all) await age(the(), table, -6, past);
+  });
+
+  it("drops those that ended before it, and deletes from the one in which it ends", async () => {
+    const w = the();
+    for (const offset of past.slice(0, -1)) {
+      await query(
+        w,
+        `insert into audit_log (id, time, actor_kind, action, resource_type, diff, request_id)
+        select ${idAt("at")}, at, 'user', 'update', 'aged', '{}', 'request' from ${days(offset)} at`,
+      );
+      await query(
+        w,
+        `insert into connection_log (id, organization_id, workspace_id, workspace_name, workspace_owner_id,
+          agent_name, type, connect_time, reporter)
+        select ${idAt("at")}, '${w.defaultOrganization}', '${newId()}', 'box', '${w.owner.id}', 'main', 'ssh', at, '${newId()}' from ${days(offset)} at`,
+      );
+    }
+    await runWith(w, "auditPurge", { auditRetention: 0 });
+    expect(await months(w, "audit_log")).to.include.members(names(...past));
+    const events = () =>
+      query<{ first: Date }>(
+        w,
+        "select time as first from audit_log where resource_type = 'aged' order by time limit 1",
+      );
+
+    // Both replicas find the same months.
+    await Promise.all([1, 2].map(() => runWith(w, "auditPurge", { auditRetention: cutoff() })));
+    expect((await months(w, "audit_log"))[0]).to.equal(month(-4).name);
+    expect((await events())[0]!.first).to.deep.equal(`${month(-4).date.slice(0, 8)}11T00:00:00.000Z`);
+    expect(await query(w, "select to_regclass('audit_events') as first")).to.deep.equal([{ first: null }]);
+    expect(lines("was dropped after its retention").map(({ partition }) => partition)).to.include.members([
+      "audit_events",
+      `audit_log_${month(-6).name}`,
+      `audit_log_${month(-5).name}`,
+    ]);
+    const { auditEvents } = await w
+      .as(w.owner)
+      .graphql(`{ auditEvents(filter: { resourceType: "aged" }) { totalCount } }`);
+    expect(auditEvents.totalCount).to.be.within(20 + 3 * 28, 21 + 3 * 31);
+
+    await runWith(w, "connectionLogPurge", { connectionLogRetention: cutoff() });
+    expect((await months(w, "connection_log"))[0]).to.equal(month(-4).name);
+    expect((await logged(w)).connection_logs.at(-1).connect_time).to.contain(
+      `${month(-4).date.slice(0, 8)}11T00:00:00`,
+    );
+  });
+
+  it("keeps the number of unread notifications of an inbox right", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    for (const offset of past.slice(0, -1))
+      await query(
+        w,
+        `insert into inbox (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
+         select ${idAt("at")}, $1, extract(epoch from at), gen_random_uuid(), '{}', '', '', '', '[]', at from ${days(offset)} at`,
+        [ada!.id],
+      );
+    await query(
+      w,
+      "insert into inbox_cursors (user_id, last_seq, unread_count) select $1, 1, count(*) from inbox where user_id = $1",
+      [ada!.id],
+    );
+    await runWith(w, "inboxPurge", { inboxReadRetention: day, inboxUnreadRetention: cutoff(), inboxMax: 1_000 });
+    expect((await months(w, "inbox"))[0]).to.equal(month(-4).name);
+    const { inboxNotifications } = await w.as(ada!).graphql("{ inboxNotifications { totalCount unreadCount } }");
+    expect(inboxNotifications.unreadCount).to.equal(inboxNotifications.totalCount).and.to.be.above(100);
+  });
+
+  it("lets others pass while it waits for those who read the table", async () => {
+    const w = the();
+    const reader = new Client({ connectionString: w.database.url });
+    await reader.connect();
+    await reader.query("begin; select count(*) from audit_log");
+    const oldest = (await months(w, "audit_log"))[0];
+    const purged = runWith(w, "auditPurge", { auditRetention: 62 * day });
+    const waiting = `select from pg_locks where not granted and relation = 'audit_log'::regclass`;
+    while ((await query(w, waiting)).length === 0);
+    for (let n = 0; n < 20; n++) {
+      const since = performance.now();
+      expect(await w.as(w.owner).graphql("{ auditEvents(first: 1) { nodes { id } } }")).to.have.property("auditEvents");
+      expect(performance.now() - since, "milliseconds of a read").to.be.below(1_000);
+    }
+    expect(await months(w, "audit_log")).to.include(oldest);
+    await reader.query("commit");
+    await reader.end();
+    await purged;
+    expect(await months(w, "audit_log")).to.not.include(oldest);
+  });
+});
