@@ -16,7 +16,9 @@ import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { type App, encryptionKeys, readConfig, startServer } from "./support/app.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { newId } from "./support/ids.js";
 import { deliver } from "./support/inbox.js";
+import { idAt } from "./support/months.js";
 import { spawnCommand } from "./support/process.js";
 import { enter, startWorkspaces } from "./support/stage.js";
 import type { AgentProgram } from "./support/agent-api.js";
@@ -146,6 +148,13 @@ describe("a backup", function () {
 
     await backUpUnderLoad();
     await w.app.close();
+    // In the month after the first partition's, and in none.
+    for (const time of ["date_trunc('month', now(), 'UTC') + interval '2 months'", "now() + interval '2 years'"])
+      await sql(
+        w.database.url,
+        `insert into audit_log (id, time, actor_kind, action, resource_type, diff, request_id)
+         values (${idAt(time)}, now(), 'user', 'update', 'later', '{}', 'later')`,
+      );
     await backUpTo(at("final"), w.database.url);
     original = await fingerprints(w.database.url);
     schema = await schemaOf(w.database.url);
@@ -309,16 +318,22 @@ describe("a backup", function () {
     await onDatabase(source, async ({ database: { orm, pool } }) => {
       await migrateOffline({ orm, pool }, migration);
       const client = await pool.connect();
-      const contents = await readContents(client, tableNames(orm));
+      // The tables that have become partitions of others.
+      const former = ["audit_events", "connection_logs", "inbox_notifications"];
+      const contents = await readContents(client, [...tableNames(orm), ...former]);
       client.release();
+      const rowOf: Record<string, string> = {
+        encryption_keys: "early\t\\\\x00\t2026-01-01 00:00:00Z\n",
+        audit_events: `${newId()}\t2026-01-01 00:00:00Z\t\\N\tuser\t\\N\tupdate\tgroup\t\\N\tearly\t\\N\t{}\tearly\t\\N\t\\N\n`,
+      };
       async function* records(): AsyncIterable<BackupRecord> {
         yield contents;
         yield {};
         for (const { name } of contents.tables) {
           yield { table: name };
-          const isUsed = name === "encryption_keys";
-          if (isUsed) yield Buffer.from("early\t\\\\x00\t2026-01-01 00:00:00Z\n");
-          yield { rows: isUsed ? 1 : 0 };
+          const row = rowOf[name];
+          if (row) yield Buffer.from(row);
+          yield { rows: row ? 1 : 0 };
         }
       }
       const header = { version: "0.0.9", migration, createdAt: new Date().toISOString(), hasKeys: false };
@@ -328,6 +343,7 @@ describe("a backup", function () {
     expect(await sql(target, "select name from migrations order by id desc limit 1")).to.not.deep.equal([
       { name: migration },
     ]);
+    expect(await sql(target, "select resource_label as label from audit_log")).to.deep.equal([{ label: "early" }]);
     expect(await sql(target, "select id from encryption_keys")).to.deep.equal([{ id: "early" }]);
     expect(await sql(target, "select count(*)::int as n from notification_transports")).to.deep.equal([{ n: 2 }]);
   });

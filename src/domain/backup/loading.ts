@@ -38,6 +38,7 @@ export async function unbind(
   const { rows: foreignKeys } = await client.query<Part>(readForeignKeys, [names]);
   for (const { drop } of foreignKeys) await client.query(drop);
   const { rows: indexes } = await client.query<Part>(readIndexes, [names]);
+  const parts = await readIndexParts(client, names);
   for (const { drop } of indexes) await client.query(drop);
   await setTriggers(client, names, "disable");
 
@@ -47,10 +48,41 @@ export async function unbind(
       await client.query(create);
       onProgress(n + 1, created.length);
     }
+    await renameIndexParts(client, names, parts);
     await setTriggers(client, names, "enable");
     // Without statistics, the first plans of the server would be those of empty tables.
     await client.query(`analyze ${quoted(names)}`);
   };
+}
+
+interface IndexPart {
+  key: string;
+  name: string;
+}
+
+/** The names of the indexes of partitions, by the index of the parent that they are part of. */
+async function readIndexParts(client: PoolClient, names: string[]): Promise<IndexPart[]> {
+  const { rows } = await client.query<IndexPart>(
+    `select inhparent::regclass || ' ' || own.indrelid::regclass as key, relname as name
+     from pg_inherits join pg_index own on own.indexrelid = inhrelid join pg_class on pg_class.oid = inhrelid
+     join pg_index whole on whole.indexrelid = inhparent
+     where whole.indrelid in (select to_regclass(quote_ident(name)) from unnest($1::text[]) as wanted (name))`,
+    [names],
+  );
+  return rows;
+}
+
+/** Gives the indexes of partitions, which were created with those of their parents, the names that they had. */
+async function renameIndexParts(client: PoolClient, names: string[], before: readonly IndexPart[]): Promise<void> {
+  const formerNames = new Map(before.map(({ key, name }) => [key, name]));
+  const renamed = (await readIndexParts(client, names)).flatMap(({ key, name }, nr) => {
+    const former = formerNames.get(key);
+    return former === undefined || former === name ? [] : { name, between: `restored_index_${nr}`, former };
+  });
+  const rename = (from: string, to: string) =>
+    client.query(`alter index ${escapeIdentifier(from)} rename to ${escapeIdentifier(to)}`);
+  for (const { name, between } of renamed) await rename(name, between);
+  for (const { between, former } of renamed) await rename(between, former);
 }
 
 async function setTriggers(client: PoolClient, names: string[], change: "enable" | "disable"): Promise<void> {

@@ -21,6 +21,7 @@ export class Months extends Migration {
     this.addSql(`
       alter table connection_logs rename constraint connection_logs_type_check to connection_log_type_check;
       alter table connection_log add constraint connection_log_type_check check (type in ('ssh', 'vscode', 'jetbrains', 'reconnecting_pty', 'workspace_app', 'port_forwarding'));
+      alter table inbox_notifications rename constraint inbox_notifications_user_id_foreign to inbox_user_id_foreign;
       alter table inbox add constraint inbox_user_id_foreign foreign key (user_id) references users (id) on delete cascade;
     `);
     for (const [table, parent] of Object.entries(parents)) {
@@ -41,6 +42,9 @@ export class Months extends Migration {
       alter table inbox_default alter column epoch set (n_distinct = -0.1);
     `);
     this.addSql(createMonth);
+    this.addSql(`
+      select create_month(parent, (date_trunc('month', now() at time zone 'UTC') + make_interval(months => n))::date)
+      from unnest('{audit_log, connection_log, inbox}'::text[]) as parents (parent), generate_series(2, 3) n`);
   }
 }
 
