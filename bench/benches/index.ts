@@ -9,6 +9,7 @@ import { listsBench } from "./lists.js";
 import { loginBench } from "./login.js";
 import { loginFloodBench } from "./login-flood.js";
 import { loginTimingBench } from "./login-timing.js";
+import { monthsBench } from "./months.js";
 import { notificationLatencyBench } from "./notification-latency.js";
 import { hangingReceiverBench, notificationQueueBench } from "./notification-queue.js";
 import { oauth2Bench } from "./oauth2.js";
@@ -43,6 +44,7 @@ export const benches: Bench[] = [
   oauth2Bench,
   oauth2GrowthBench,
   connectionLogsBench,
+  monthsBench,
   scimBench,
   provisionerJobsBench,
   growthBench,

@@ -26,7 +26,7 @@ export const quoted = (names: readonly string[]): string => names.map((name) => 
 /** The table and columns of a COPY statement that writes them. */
 export const copied = ({ name, columns }: TableContent): string => `${escapeIdentifier(name)} (${quoted(columns)})`;
 
-/** What a COPY statement reads, partitions included. */
+/** The rows that a COPY statement reads, those of partitions included. */
 export const copiedRows = ({ name, columns }: TableContent): string =>
   `(select ${quoted(columns)} from ${escapeIdentifier(name)})`;
 

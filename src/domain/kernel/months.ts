@@ -1,5 +1,5 @@
 // Tables with a partition for each month: the months of UUIDv7 ids, which begin with their time. A whole month is dropped
-// at once when its retention has ended. Rows for which there is no month go to a default partition, so that no write fails.
+// as one when its retention has ended. Rows for which there is no month go to a default partition, so that no write fails.
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Logger } from "pino";
