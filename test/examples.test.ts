@@ -1,10 +1,12 @@
 // The example programs, run as they are.
 // Looks inside: the command of the example is rendered as the provisioner does, without a workspace.
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { expect } from "chai";
-import { Client as DemoClient, Failure } from "../examples/demo/client.js";
-import { emailOf, people, tasks, workspaces } from "../examples/demo/company.js";
+import { Client as DemoClient, type Data, Failure } from "../examples/demo/client.js";
+import { conversations, emailOf, people, tasks, workspaces } from "../examples/demo/company.js";
 import { fillServer } from "../examples/demo/fill.js";
 import { renderResources, valuesOf } from "../src/provisioner/render.js";
 import { type Program, spawnProgram } from "./support/process.js";
@@ -121,6 +123,179 @@ describe("the example agentapi-echo", () => {
     const [{ agents }] = renderResources(assignment, values) as unknown as [{ agents: Array<{ command: string[] }> }];
     const words = ["--host", "127.0.0.1", "--port", "20001", "--model", "large"];
     expect(agents[0]!.command).to.deep.equal(["node", "/chat.mjs", ...words]);
+  });
+});
+
+/** Runs the demonstration with three days of history, and waits until it has printed how to sign in. */
+class DemoRun {
+  /** The longest time without output, in milliseconds. */
+  longestSilence = 0;
+
+  /** Resolves when it has printed how to sign in; rejects if it ends before. */
+  readonly #ready: Promise<void>;
+
+  private constructor(readonly program: Program) {
+    let last = Date.now();
+    this.#ready = new Promise((resolve, reject) => {
+      const hear = () => {
+        this.longestSilence = Math.max(this.longestSilence, Date.now() - last);
+        last = Date.now();
+        if (program.output().includes("End: Ctrl-C")) resolve();
+      };
+      for (const stream of [program.child.stdout!, program.child.stderr!]) stream.on("data", hear);
+      void program.ended.then(() => reject(new Error(`The demonstration ended: ${program.output()}`)));
+    });
+  }
+
+  static async start(directory: string, port: number, ...words: string[]): Promise<DemoRun> {
+    const settings = { STEWARD_DEMO_DIR: directory, STEWARD_DEMO_PORT: String(port), STEWARD_DEMO_DAYS: "3" };
+    // Those of other servers have no effect.
+    const others = {
+      STEWARD_PORT: "1",
+      STEWARD_DATABASE_URL: "postgres://127.0.0.1:9/none",
+      STEWARD_DATA_DIR: "/none",
+    };
+    const run = new DemoRun(spawnProgram("dist/demo.mjs", words, { ...others, ...settings }));
+    await run.#ready;
+    return run;
+  }
+
+  find = (pattern: RegExp): string => pattern.exec(this.program.output())![1]!;
+  url = () => this.find(/is at (http:\/\/localhost:\d+)/);
+  door = () => this.find(/(http:\/\/localhost:\d+\/open\/\S+)/);
+  passwordOf = (username: string) => this.find(new RegExp(`${username}@larkspur\\.example +(\\S+)`));
+
+  /** Signs in as one of the printed accounts. */
+  async as(username: string): Promise<DemoClient> {
+    const client = new DemoClient(this.url());
+    const input = { email: emailOf({ username }), password: this.passwordOf(username) };
+    return client.as((await client.mutate("login", input, "sessionToken")).sessionToken as string);
+  }
+
+  async stop(): Promise<void> {
+    this.program.child.kill("SIGTERM");
+    expect(await this.program.ended).to.equal(0);
+  }
+}
+
+describe("npm run demo", function () {
+  this.timeout(180_000);
+  let directory: string;
+  let port: number;
+  let run: DemoRun | undefined;
+  before(async () => {
+    directory = join(await mkdtemp(join(tmpdir(), "steward-demo-")), "demo-data");
+    await chmod(dirname(directory), 0o755);
+    port = await freePort("127.0.0.1");
+  });
+  afterEach(async () => {
+    await run?.stop();
+    run = undefined;
+  });
+  after(() => rm(dirname(directory), { recursive: true, maxRetries: 5 }));
+
+  it("fills a server of its own with all areas and a history, and is never silent for more than 3 seconds", async () => {
+    run = await DemoRun.start(directory, port);
+    expect(run.url()).to.equal(`http://localhost:${port}`);
+    expect(run.longestSilence).to.be.below(3_000);
+    const owner = await run.as("olivia");
+    const seen = await owner.run(`{
+      users { totalCount nodes { createdAt } } groups { totalCount } organizations { id } licenses { id }
+      entitlements { hasLicense errors warnings }
+      workspaces { nodes { createdAt status latestBuild { resources { agents { status } } } } }
+      templates { totalCount } tasks { nodes { id name status } }
+      provisionerKeys(organization: "default") { name } provisionerDaemons(organization: "default") { name status }
+      workspaceProxies { name status { status } } oauth2Apps { totalCount } oauth2Grants { nodes { id } }
+      scimKeys { totalCount } scim: auditEvents(filter: { resourceType: "user" }) { nodes { actorKind } }
+      externalAuthLinks { providerId } userSecrets { name } inboxNotifications { totalCount }
+      failed: notificationMessages(filter: { state: PERMANENT_FAILURE }) { totalCount }
+      logins: auditEvents(filter: { action: LOGIN }) { nodes { time } }
+      connectionLogs { nodes { connectTime } } appearance { applicationName } quietHours { userSet }
+      aiSpend(user: "liam") { spentMicros }
+    }`);
+    for (const [field, value] of Object.entries<Data>(seen)) {
+      const list = value.nodes ?? value;
+      expect(value.totalCount ?? list.length ?? 1, field).to.be.greaterThan(0);
+    }
+    expect(seen.entitlements).to.deep.equal({ hasLicense: true, errors: [], warnings: [] });
+    const daysOf = (times: string[]) => new Set(times.map((time) => time.slice(0, 10))).size;
+    expect(daysOf(seen.logins.nodes.map(({ time }: Data) => time))).to.be.at.least(3);
+    const oldest = Math.min(...seen.users.nodes.map(({ createdAt }: Data) => Date.parse(createdAt as string)));
+    expect(Date.now() - oldest).to.be.greaterThan(2 * 86_400_000);
+    expect(seen.scim.nodes.map(({ actorKind }: Data) => actorKind)).to.include("scim_key");
+    const agents = seen.workspaces.nodes.flatMap(({ latestBuild }: Data) =>
+      latestBuild.resources.flatMap(({ agents: some }: Data) => some.map(({ status }: Data) => status)),
+    );
+    expect(agents).to.include("CONNECTED").and.not.include("DISCONNECTED");
+    expect(seen.provisionerDaemons.find(({ name }: Data) => name === "rack-3").status).not.to.equal("OFFLINE");
+    const lisbon = `{ workspaceProxies { name status { status } } }`;
+    const proxies = (await owner.run(lisbon)).workspaceProxies;
+    expect(proxies.find(({ name }: Data) => name === "lisbon").status.status).not.to.equal("UNREGISTERED");
+  });
+
+  it("shows the same company again, whose tasks remember what was said, and lets the owner's browser in once", async () => {
+    run = await DemoRun.start(directory, port);
+    expect(run.program.output()).to.contain("as you left it");
+    const liam = await run.as("liam");
+    const logs = (id: string) => liam.run(`{ task(task: "${id}") { logs { entries { content } } } }`);
+    const { tasks: found } = await liam.run(
+      `{ tasks(filter: { status: [ACTIVE, INITIALIZING] }) { nodes { id name } } }`,
+    );
+    const id = found.nodes.find(({ name }: Data) => name === "flaky-upload").id as string;
+    const before = (await logs(id)).task.logs.entries.length as number;
+    expect(before).to.equal(1 + conversations["flaky-upload"]!.length);
+    const door = run.door();
+    const opened = await fetch(door, { redirect: "manual" });
+    expect([opened.status, opened.headers.get("location")]).to.deep.equal([303, run.url()]);
+    const cookie = opened.headers
+      .getSetCookie()
+      .map((each) => each.split(";")[0])
+      .join("; ");
+    const page = await fetch(run.url(), { headers: { cookie }, redirect: "manual" });
+    expect(page.status).to.equal(200);
+    expect((await fetch(door, { redirect: "manual" })).status).to.equal(404);
+
+    const second = spawnProgram("dist/demo.mjs", [], { STEWARD_DEMO_DIR: directory });
+    expect([await second.ended, second.stderr()]).to.deep.equal([
+      1,
+      `The demonstration is running already, at ${run.url()} (process ${run.program.child.pid}).\n`,
+    ]);
+  });
+
+  it("prints accounts that see what it says", async () => {
+    run = await DemoRun.start(directory, port);
+    const [amara, liam] = [await run.as("amara"), await run.as("liam")];
+    const readUsers = `{ users { totalCount } }`;
+    expect((await amara.run(readUsers)).users.totalCount).to.be.greaterThan(people.length);
+    for (const [client, query] of [
+      [amara, "{ auditEvents { totalCount } }"],
+      [liam, "{ auditEvents { totalCount } }"],
+      [liam, "{ licenses { id } }"],
+    ] as const)
+      expect(await client.run(query).catch((error: unknown) => error))
+        .to.be.instanceOf(Failure)
+        .with.property("code", "FORBIDDEN");
+    const { workspaces: own } = await liam.run(`{ workspaces { nodes { owner { username } } } }`);
+    expect(own.nodes.every(({ owner }: Data) => owner.username === "liam")).to.equal(true);
+  });
+
+  it("starts from scratch with --fresh", async () => {
+    const before = await readFile(join(directory, "demo.json"), "utf8");
+    run = await DemoRun.start(directory, port, "--fresh");
+    expect(run.program.output()).not.to.contain("as you left it");
+    expect(await readFile(join(directory, "demo.json"), "utf8")).not.to.equal(before);
+  });
+
+  it("leaves other directories and wrong options as they are", async () => {
+    await writeFile(join(dirname(directory), "precious"), "");
+    const other = spawnProgram("dist/demo.mjs", ["--fresh"], { STEWARD_DEMO_DIR: dirname(directory) });
+    expect(await other.ended).to.equal(1);
+    expect(other.stderr()).to.contain("has other files");
+    expect(await readFile(join(dirname(directory), "precious"), "utf8")).to.equal("");
+    const misused = spawnProgram("dist/demo.mjs", ["--fersh"], {});
+    expect([await misused.ended, misused.stderr()]).to.satisfy(
+      ([status, text]: [number, string]) => status === 2 && text.includes("--help"),
+    );
   });
 });
 

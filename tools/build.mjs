@@ -14,6 +14,8 @@ const result = join(project, "dist");
 const programs = ["main", "cli/main", "provisioner/main", "infrastructure/passwords/estimator-worker"];
 /** The agent, which the server delivers to machines as a single file without packages. */
 const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
+/** The demonstration, a client of the public interface. */
+const demo = { folder: "examples/demo", main: "main.ts", file: "demo.mjs" };
 /** Packages that are not bundled: native code, with worker threads, in UMD form, and unused optional dependencies. */
 const unbundled = ["argon2", "jsonc-parser", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
 /** File in dist with the fingerprint of the sources it was built from. */
@@ -74,6 +76,13 @@ async function bundle(folder) {
   });
   const single = await rolldown({ input: join(source, `${agent.source}.ts`), platform: "node", cwd: project });
   await single.write({ file: join(folder, agent.file), format: "esm", codeSplitting: false });
+  const shown = await rolldown({
+    input: join(project, demo.folder, demo.main),
+    external: unbundled,
+    platform: "node",
+    cwd: project,
+  });
+  await shown.write({ file: join(folder, demo.file), format: "esm", codeSplitting: false });
 }
 
 /**
@@ -99,13 +108,20 @@ const escaped = (character) =>
 function fingerprint() {
   const hash = createHash("sha256");
   const settings = ["tsconfig.json", "package-lock.json", "tools/build.mjs", "tools/build-console.mjs"];
-  const inputs = [...settings, ...filesOfSource().map((path) => join("src", path)), ...filesOfConsole()];
+  const inputs = [
+    ...settings,
+    ...filesOfSource().map((path) => join("src", path)),
+    ...filesOfDemo(),
+    ...filesOfConsole(),
+  ];
   for (const path of inputs) {
     const { mtimeMs, size } = statSync(join(project, path));
     hash.update(`${path} ${mtimeMs} ${size}\n`);
   }
   return hash.digest("hex");
 }
+
+const filesOfDemo = () => readdirSync(join(project, demo.folder)).map((path) => join(demo.folder, path));
 
 function filesOfSource() {
   const entries = readdirSync(source, { recursive: true });

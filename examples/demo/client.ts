@@ -21,11 +21,16 @@ interface ReportedError {
 export class Client {
   constructor(
     readonly url: string,
-    private readonly token?: string,
+    readonly token?: string,
+    /** The header of the token, if it is not that of users and agents. */
+    private readonly header?: "Service-Proxy-Token",
   ) {}
 
   /** The same server, for another caller. */
   as = (token: string): Client => new Client(this.url, token);
+
+  /** The same server, for a workspace proxy. */
+  asProxy = (token: string): Client => new Client(this.url, token, "Service-Proxy-Token");
 
   /** Runs an operation. Throws a `Failure` with its first error. */
   run = (query: string, variables: object = {}): Promise<Data> => this.#run(query, variables);
@@ -52,7 +57,7 @@ export class Client {
   #post(body: object): Promise<Response> {
     const headers = {
       "Content-Type": "application/json",
-      ...(this.token && { Authorization: `Bearer ${this.token}` }),
+      ...(this.token && (this.header ? { [this.header]: this.token } : { Authorization: `Bearer ${this.token}` })),
     };
     return fetch(`${this.url}/graphql`, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => {
       throw new Failure(`No server at ${this.url}. Start one with: npm start`, "UNREACHABLE");

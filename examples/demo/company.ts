@@ -25,6 +25,18 @@ export const people: DemoPerson[] = [
   { username: "liam", name: "Liam Byrne" },
 ];
 
+/** People who join in the course of the month before today. */
+export const newcomers: DemoPerson[] = [
+  { username: "malik", name: "Malik Johnson" },
+  { username: "nadia", name: "Nadia Petrova", isInLab: true },
+  { username: "oscar", name: "Oscar Méndez" },
+  { username: "priya", name: "Priya Raman" },
+  { username: "quentin", name: "Quentin Dubois" },
+  { username: "rosa", name: "Rosa Almeida", isInLab: true },
+  { username: "sven", name: "Sven Aalto" },
+  { username: "tomoko", name: "Tomoko Hayashi" },
+];
+
 export const emailOf = ({ username }: Pick<DemoPerson, "username">): string => `${username}@larkspur.example`;
 
 export const lab = {
@@ -83,6 +95,9 @@ const size = {
   ],
 };
 
+/** Where the program of a task is, unless the template has another value. Nothing listens there. */
+const nowhere = "http://127.0.0.1:9";
+
 /** The built-in daemon of the type `echo` builds their workspaces; the demonstration speaks for the agents. */
 export const templates = {
   service: {
@@ -104,13 +119,29 @@ export const templates = {
     name: "assistant",
     displayName: "Coding assistant",
     description: "Gives an AI agent a task in a repository.",
-    document: document("container", 5, [{ slug: "chat", display_name: "Chat", url: "http://127.0.0.1:9" }], {
+    document: document("container", 5, [{ slug: "chat", display_name: "Chat", url: "${var.chat}/${task.id}" }], {
+      variables: [{ name: "chat", description: "Where the programs of tasks are.", default: nowhere }],
       ai_task: { agent: "main", app: "chat" },
     }),
   },
 };
 
-export type TemplateKey = keyof typeof templates;
+/** Built by the demonstration's own daemon, which only a server of its own has. */
+export const boards = {
+  organization: "default",
+  name: "board-farm",
+  displayName: "Board farm",
+  description: "A real board of rack 3 with a serial console. There are eight of them.",
+  document: {
+    ...document("board", 6, [{ slug: "console", display_name: "Serial console" }], {
+      parameters: [{ ...size, name: "board", display_name: "Board" }],
+      tags: { rack: "3" },
+    }),
+    provisioner: "board-farm",
+  },
+};
+
+export type TemplateKey = keyof typeof templates | "boards";
 
 export interface DemoWorkspace {
   owner: string;
@@ -126,6 +157,12 @@ export const workspaces: DemoWorkspace[] = [
   { owner: "farid", name: "bootloader", template: "firmware", isStopped: true },
   { owner: "ines", name: "fleet-api", template: "service" },
   { owner: "liam", name: "telemetry", template: "service" },
+];
+
+/** Workspaces of the board farm, whose builds fail now and then. */
+export const boardWorkspaces: DemoWorkspace[] = [
+  { owner: "farid", name: "drive-test", template: "boards" },
+  { owner: "dmitri", name: "bench-2", template: "boards", isStopped: true },
 ];
 
 export interface DemoTask {
@@ -201,3 +238,36 @@ export const messages = [
   { title: "Maintenance on Sunday", message: "Workspaces stop at **06:00 UTC** and can be started again at 06:30." },
   { title: "Firmware 4.2 is out", message: "The signed image is in the release folder." },
 ];
+
+/** What the people of a month ask of the coding assistant: a name, and the prompt. */
+export const pastTasks = [
+  ["log-levels", "Log levels by module", "Let each module have a log level of its own."],
+  ["retry-upload", "Retry uploads", "Uploads of telemetry give up at the first error. Retry them with growing pauses."],
+  ["imu-units", "Units of the IMU", "Use SI units in the driver of the IMU, and convert at its edges."],
+  ["ci-cache", "Cache the toolchain", "The pipeline downloads the toolchain each time. Cache it by its version."],
+  ["dead-code", "Remove dead code", "Remove the code for the boards of 2017, which nobody has any more."],
+  ["map-tiles", "Serve map tiles", "Serve the tiles of the site map from the fleet API."],
+  ["fuzz-parser", "Fuzz the parser", "Fuzz the parser of commands for an hour, and fix what it finds."],
+  ["docs-links", "Broken links", "Check all links of the documentation, and repair those that are broken."],
+] as const;
+
+/** What the program of a task has said, by its name. */
+export const conversations: Record<string, string[]> = {
+  "flaky-upload": [
+    "I ran the test 200 times: it fails 5 times, always when the restart takes longer than two seconds.",
+    "Please look at the retry timer first.",
+    "Reproduced: the retry timer is not cleared when the connection closes, and fires into the next test.",
+  ],
+  pagination: ["The list is paged by a cursor now, and so is its client. I opened a pull request with 3 commits."],
+  "crc-table": ["The table can be computed at build time. Which polynomial does the old boot loader use?"],
+  "translate-manual": ["Chapters 1 to 4 of 9 are translated. Part numbers and commands are as they were."],
+};
+
+/** The accounts that the demonstration prints, with what each can see. */
+export const accounts = [
+  { username: "olivia", sees: "the owner: everything, in both organizations" },
+  { username: "amara", sees: "user administrator: people, groups, and organizations; no templates, no logs" },
+  { username: "liam", sees: "member: the templates and the own workspaces, tasks, secrets, and inbox" },
+];
+
+export const ownerName = "olivia";

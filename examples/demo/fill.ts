@@ -3,6 +3,120 @@ import { type Client, type Data, Failure } from "./client.js";
 import * as company from "./company.js";
 import { startAgent, visit } from "./agents.js";
 
+/** Tells what is done, and how many of it are ready. */
+export type Report = (what: string, done: number, total: number) => void;
+
+/** Operations at a time. */
+const parallel = 6;
+
+/** A company in the making: its owner, and what has been created so far. */
+export class Company {
+  /** The password of all people. */
+  readonly password = randomBytes(15).toString("base64url");
+  /** IDs of users by their username. */
+  readonly ids = new Map<string, string>();
+  /** Sessions by username. */
+  readonly sessions = new Map<string, Client>();
+  readonly templates = new Map<string, { template: string; version: string }>();
+  /** IDs of organizations by name. */
+  readonly organizations = new Map<string, string>();
+  /** IDs of workspaces by their owner and name. */
+  readonly workspaces = new Map<string, string>();
+  /** The secret of the provisioner key. */
+  provisionerKey = "";
+
+  constructor(
+    readonly owner: Client,
+    readonly report: Report,
+  ) {}
+
+  /** Does work for each item, several at a time, in their order. */
+  async each<Item, Result>(what: string, items: readonly Item[], work: (item: Item) => Promise<Result>) {
+    let done = 0;
+    this.report(what, 0, items.length);
+    return together(items, async (item) => {
+      const result = await work(item);
+      this.report(what, ++done, items.length);
+      return result;
+    });
+  }
+
+  /** Returns the session of a person, who signs in if there is none yet. */
+  async session(username: string): Promise<Client> {
+    const known = this.sessions.get(username);
+    if (known) return known;
+    const input = { email: company.emailOf({ username }), password: this.password };
+    const { sessionToken } = await this.owner.mutate("login", input, "sessionToken");
+    const session = this.owner.as(sessionToken as string);
+    this.sessions.set(username, session);
+    return session;
+  }
+
+  async addPerson(person: company.DemoPerson): Promise<void> {
+    const { username, name, isInLab, roles } = person;
+    const organizationIds = ["default", ...(isInLab ? [company.lab.name] : [])].map((key) =>
+      this.organizations.get(key),
+    );
+    const input = { username, name, email: company.emailOf(person), password: this.password, organizationIds };
+    const { user } = await this.owner.mutate("createUser", input, "user { id }");
+    if (roles) await this.owner.mutate("setUserRoles", { user: user.id, roles });
+    this.ids.set(username, user.id as string);
+  }
+
+  /** Creates a template, and waits until a daemon has imported it. */
+  async addTemplate(key: string, input: object): Promise<void> {
+    const { template, templateVersion } = await this.owner.mutate(
+      "createTemplate",
+      input,
+      "template { id } templateVersion { id }",
+    );
+    await until(this.owner, `{ templateVersion(id: "${templateVersion.id}") { job { status error } } }`, imported);
+    this.templates.set(key, { template: template.id as string, version: templateVersion.id as string });
+  }
+
+  /** Creates a workspace, and waits until it is built. */
+  async addWorkspace({ owner, name, template }: company.DemoWorkspace): Promise<string> {
+    const person = await this.session(owner);
+    const input = { name, templateId: this.templates.get(template)!.template };
+    const { workspace } = await person.mutate("createWorkspace", input, "workspace { id }");
+    const id = workspace.id as string;
+    this.workspaces.set(`${owner}/${name}`, id);
+    await built(person, id);
+    return id;
+  }
+
+  /** Starts or stops a workspace, and waits until it is built. Returns its status, which may be FAILED. */
+  async turn(owner: string, id: string, mutation: "startWorkspace" | "stopWorkspace"): Promise<string> {
+    const person = await this.session(owner);
+    await person.mutate(mutation, { workspace: id });
+    const { workspace } = await built(person, id);
+    return workspace.status as string;
+  }
+
+  /** Creates a task, and speaks for its program. Returns its ID and its agent. */
+  async addTask({ owner, report, isPaused, ...input }: company.DemoTask): Promise<{ id: string; agent: Client }> {
+    const person = await this.session(owner);
+    const templateVersionId = this.templates.get("assistant")!.version;
+    const { task } = await person.mutate("createTask", { ...input, templateVersionId }, "task { id workspaceId }");
+    await built(person, task.workspaceId);
+    const agent = await startAgent(person, task.workspaceId, "chat");
+    if (report) await agent.mutate("reportAppStatus", { appSlug: "chat", ...report });
+    if (isPaused) await person.mutate("pauseTask", { task: task.id });
+    return { id: task.id as string, agent };
+  }
+}
+
+/** Does work for each item, several at a time. */
+export async function together<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>) {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!);
+  };
+  await Promise.all(Array.from({ length: parallel }, worker));
+  return results;
+}
+
 export interface Demo {
   /** A person who has a workspace and a task. */
   username: string;
@@ -10,111 +124,78 @@ export interface Demo {
   password: string;
 }
 
-/** Tells what is done, and how many of it are ready. */
-export type Report = (what: string, done: number, total: number) => void;
-
-/** Operations at a time. */
-const parallel = 6;
-
 /** Adds the company to a server. Throws a `Failure` if names of it are in use, or if the caller is not an owner. */
 export async function fillServer(owner: Client, report: Report): Promise<Demo> {
+  const made = new Company(owner, report);
+  await found(made);
+  await made.each("Workspaces", company.workspaces, async (workspace) => {
+    const id = await made.addWorkspace(workspace);
+    if (workspace.isStopped) await made.turn(workspace.owner, id, "stopWorkspace");
+    else await visit(await startAgent(await made.session(workspace.owner), id));
+  });
+  await furnish(made);
+  const busy = company.workspaces.find((workspace) => company.tasks.some((task) => task.owner === workspace.owner))!;
+  return { username: busy.owner, password: made.password };
+}
+
+/** Creates organizations, people, groups, and templates, whose tasks have their program at a URL. */
+export async function found(made: Company, chat?: string): Promise<void> {
+  const { owner } = made;
   await requireNames(owner);
-  const password = randomBytes(15).toString("base64url");
-
-  /** Does work for each item, several at a time, in their order. */
-  async function each<Item, Result>(what: string, items: Item[], work: (item: Item) => Promise<Result>) {
-    const results: Result[] = [];
-    let next = 0;
-    let done = 0;
-    report(what, 0, items.length);
-    const worker = async () => {
-      for (let at = next++; at < items.length; at = next++) {
-        results[at] = await work(items[at]!);
-        report(what, ++done, items.length);
-      }
-    };
-    await Promise.all(Array.from({ length: parallel }, worker));
-    return results;
-  }
-
-  const organizations = await each("Organizations", [company.lab], async (input) => {
+  const { organization: main } = await owner.run(`{ organization(organization: "default") { id } }`);
+  made.organizations.set("default", main.id as string);
+  await made.each("Organizations", [company.lab], async (input) => {
     const { organization } = await owner.mutate("createOrganization", input, "organization { id }");
-    return organization.id as string;
+    made.organizations.set(input.name, organization.id as string);
   });
-  const main = (await owner.run(`{ organization(organization: "default") { id } }`)).organization.id as string;
-
-  const made = await each("People", company.people, async (person) => {
-    const { username, name, isInLab } = person;
-    const organizationIds = isInLab ? [main, ...organizations] : [main];
-    const input = { username, name, email: company.emailOf(person), password, organizationIds };
-    const { user } = await owner.mutate("createUser", input, "user { id }");
-    if (person.roles) await owner.mutate("setUserRoles", { user: user.id, roles: person.roles });
-    return [username, user.id as string] as const;
-  });
-  const ids = new Map(made);
-
-  await each("Groups", company.groups, async ({ group: input, members, budget }) => {
+  await made.each("People", company.people, (person) => made.addPerson(person));
+  await made.each("Groups", company.groups, async ({ group: input, members, budget }) => {
     const { group } = await owner.mutate("createGroup", input, "group { id }");
-    await owner.mutate("updateGroup", { group: group.id, addUsers: members.map((name) => ids.get(name)) });
+    await owner.mutate("updateGroup", { group: group.id, addUsers: members.map((name) => made.ids.get(name)) });
     if (budget) await owner.mutate("setGroupAiBudget", { group: group.id, spendLimitMicros: budget });
   });
+  made.provisionerKey = (await owner.mutate("createProvisionerKey", company.provisionerKey, "key")).key as string;
+  await made.each("Templates", Object.entries(company.templates), ([key, input]) =>
+    made.addTemplate(key, {
+      ...input,
+      ...(chat && key === "assistant" && { variables: [{ name: "chat", value: chat }] }),
+    }),
+  );
+}
 
-  const versions = await each("Templates", Object.entries(company.templates), async ([key, input]) => {
-    const { template, templateVersion } = await owner.mutate(
-      "createTemplate",
-      input,
-      "template { id } templateVersion { id }",
-    );
-    await until(owner, `{ templateVersion(id: "${templateVersion.id}") { job { status error } } }`, imported);
-    return [key, { template: template.id as string, version: templateVersion.id as string }] as const;
-  });
-  const templates = new Map<string, { template: string; version: string }>(versions);
+/** A task with the agent that speaks for it. */
+export interface MadeTask {
+  task: company.DemoTask;
+  id: string;
+  agent: Client;
+}
 
-  const names = [...new Set([...company.workspaces, ...company.tasks].map(({ owner: name }) => name))];
-  const sessions = await each("Sessions", names, async (username) => {
-    const input = { email: company.emailOf({ username }), password };
-    const { sessionToken } = await owner.mutate("login", input, "sessionToken");
-    return [username, owner.as(sessionToken as string)] as const;
-  });
-  const people = new Map(sessions);
-
-  await each("Workspaces", company.workspaces, async ({ owner: name, name: workspace, template, isStopped }) => {
-    const person = people.get(name)!;
-    const input = { name: workspace, templateId: templates.get(template)!.template };
-    const { workspace: created } = await person.mutate("createWorkspace", input, "workspace { id }");
-    await built(person, created.id, "RUNNING");
-    if (!isStopped) return visit(await startAgent(person, created.id));
-    await person.mutate("stopWorkspace", { workspace: created.id });
-    await built(person, created.id, "STOPPED");
-  });
-
-  const tasks = await each("Tasks", company.tasks, async ({ owner: name, report: state, isPaused, ...input }) => {
-    const person = people.get(name)!;
-    const templateVersionId = templates.get("assistant")!.version;
-    const { task } = await person.mutate("createTask", { ...input, templateVersionId }, "task { id workspaceId }");
-    await built(person, task.workspaceId, "RUNNING");
-    const agent = await startAgent(person, task.workspaceId, "chat");
-    if (state) await agent.mutate("reportAppStatus", { appSlug: "chat", ...state });
-    if (isPaused) await person.mutate("pauseTask", { task: task.id });
-    return { taskId: task.id as string, userId: ids.get(name)! };
-  });
-  const spent = tasks.map((task, at) => ({ id: randomUUID(), ...task, amountMicros: (at + 1) * 3_410_000 }));
+/** Creates what the company works with today. Returns its tasks. */
+export async function furnish(made: Company): Promise<MadeTask[]> {
+  const { owner } = made;
+  const tasks = await made.each("Tasks", company.tasks, async (task) => ({ task, ...(await made.addTask(task)) }));
+  const spent = tasks.map(({ id, task }, at) => ({
+    id: randomUUID(),
+    taskId: id,
+    userId: made.ids.get(task.owner),
+    amountMicros: (at + 1) * 3_410_000,
+  }));
   await owner.mutate("recordAiUsage", { organization: "default", entries: spent });
 
-  await each("Applications", company.apps, async (input) => {
+  const users = [...new Set([...company.workspaces, ...company.tasks].map(({ owner: name }) => name))].slice(0, 2);
+  await made.each("Applications", company.apps, async (input) => {
     const { oauth2App } = await owner.mutate("createOAuth2App", input, "oauth2App { id clientId }");
     const { clientSecretFull } = await owner.mutate("createOAuth2AppSecret", { app: oauth2App.id }, "clientSecretFull");
     const app = { ...input, clientId: oauth2App.clientId as string, secret: clientSecretFull as string };
-    for (const person of [owner, ...[...people.values()].slice(0, 2)]) await allow(person, app);
+    for (const person of [owner, ...(await Promise.all(users.map((name) => made.session(name))))])
+      await allow(person, app);
   });
-  await each("Secrets", company.secrets, (input) =>
+  await made.each("Secrets", company.secrets, (input) =>
     owner.mutate("createUserSecret", { ...input, value: randomBytes(24).toString("base64") }),
   );
-  await owner.mutate("createProvisionerKey", company.provisionerKey);
   // One after the other: the inbox shows them in this order.
   for (const content of company.messages) await owner.mutate("sendCustomNotification", { content });
-  const busy = company.workspaces.find((workspace) => company.tasks.some((task) => task.owner === workspace.owner))!;
-  return { username: busy.owner, password };
+  return tasks;
 }
 
 /** Throws unless the names of all that is created are free, as they are unless the server has been filled before. */
@@ -136,8 +217,8 @@ async function requireNames(owner: Client): Promise<void> {
     ),
     ...company.secrets.map(({ name }) => named("secret", name, `userSecret(name: "${name}") { id }`)),
   ];
-  const found = await owner.find(`{ ${lookups.map(([, field], at) => `f${at}: ${field}`).join("\n")} }`);
-  const taken = lookups.filter((_, at) => found[`f${at}`]).map(([what]) => what);
+  const existing = await owner.find(`{ ${lookups.map(([, field], at) => `f${at}: ${field}`).join("\n")} }`);
+  const taken = lookups.filter((_, at) => existing[`f${at}`]).map(([what]) => what);
   if (keys.some(({ name }: Data) => name === company.provisionerKey.name))
     taken.push(`provisioner key ${company.provisionerKey.name}`);
   if (taken.length === 0) return;
@@ -169,11 +250,10 @@ function imported({ templateVersion }: Data): boolean {
   return status === "SUCCEEDED";
 }
 
-const built = (person: Client, id: string, status: string): Promise<Data> =>
-  until(person, `{ workspace(id: "${id}") { status latestBuild { job { error } } } }`, ({ workspace }) => {
-    if (workspace.status === "FAILED") throw new Failure(workspace.latestBuild.job.error, "BAD_USER_INPUT");
-    return workspace.status === status;
-  });
+const built = (person: Client, id: string): Promise<Data> =>
+  until(person, `{ workspace(id: "${id}") { status } }`, ({ workspace }) =>
+    ["RUNNING", "STOPPED", "FAILED"].includes(workspace.status as string),
+  );
 
 interface App {
   clientId: string;
