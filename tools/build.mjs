@@ -16,20 +16,37 @@ const programs = ["main", "cli/main", "provisioner/main", "infrastructure/passwo
 const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
 /** The demonstration, a client of the public interface. */
 const demo = { folder: "examples/demo", main: "main.ts", file: "demo.mjs" };
-/** Packages that are not bundled: native code, with worker threads, in UMD form, and unused optional dependencies. */
-const unbundled = ["argon2", "jsonc-parser", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
+/**
+ * Packages that are not bundled: native code, with worker threads, and unused optional dependencies. A production
+ * installation has those of package.json that are here, the built-in Postgres, and Node.js.
+ */
+const unbundled = ["argon2", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
+/** Files of packages that the server sends to browsers, by the module beside which they are. */
+const explorerFiles = {
+  "@graphql-yoga/render-graphiql": ["graphiql.js"],
+  "swagger-ui-dist/package.json": ["swagger-ui.css", "swagger-ui-bundle.js"],
+};
+/** Its Node entry point is in UMD form, which cannot be bundled. */
+const alias = { "jsonc-parser": join(project, "node_modules/jsonc-parser/lib/esm/main.js") };
 /** File in dist with the fingerprint of the sources it was built from. */
 const stamp = ".sources";
 
 /** Whether dist is up to date with the sources. */
 export function isBuilt() {
   const path = join(result, stamp);
+  // A production installation may have no sources.
+  if (!existsSync(source)) return existsSync(path);
   return existsSync(path) && readFileSync(path, "utf8") === fingerprint();
 }
 
 /** Builds dist. If compilation fails, prints the compiler's messages and exits with status 1. */
 export async function build() {
   console.error("Compiling…");
+  const began = Date.now();
+  const progress = setInterval(
+    () => console.error(`  still compiling, ${Math.round((Date.now() - began) / 1_000)} s`),
+    2_000,
+  );
   const made = fingerprint();
   const unfinished = `${result}.${process.pid}`;
   try {
@@ -37,13 +54,18 @@ export async function build() {
     console.error("Compiling the console…");
     await buildConsole(join(unfinished, "console"));
   } catch (error) {
+    clearInterval(progress);
     rmSync(unfinished, { recursive: true, force: true });
     console.error(`${error.message}\nCompilation failed.`);
     process.exit(1);
   }
+  clearInterval(progress);
   for (const path of filesOfSource()) {
     if (!path.endsWith(".ts")) cpSync(join(source, path), join(unfinished, path));
   }
+  for (const [module, files] of Object.entries(explorerFiles))
+    for (const file of files)
+      cpSync(fileURLToPath(new URL(file, import.meta.resolve(module))), join(unfinished, "explorer", file));
   writeFileSync(join(unfinished, stamp), made);
   rmSync(result, { recursive: true, force: true });
   renameSync(unfinished, result);
@@ -58,6 +80,7 @@ async function bundle(folder) {
     input: Object.fromEntries(programFiles),
     external: unbundled,
     platform: "node",
+    resolve: { alias },
     tsconfig: join(project, "tsconfig.json"),
     cwd: project,
     // Without its checks for development, graphql-js takes two thirds of the time.

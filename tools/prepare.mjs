@@ -1,19 +1,144 @@
-// Prepares a clone to run: installs the packages in package-lock.json and compiles the sources, unless both are up to
-// date. Runs before the npm scripts, on Node 20 and newer, without any package installed. `--bench` also installs the
-// packages of the benchmarks, and `--tools` the client tools that the tests run.
+// Prepares a clone to run: installs packages of package-lock.json and compiles the sources, unless both are up to date. Runs
+// before the npm scripts, on Node 20 and newer, without any package installed. A server that is compiled needs the packages
+// that are not bundled, and compiling it those that are. `--dev` installs all packages, `--tools` also the client tools that
+// the tests run, and `--bench` also the packages of the benchmarks.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, isBuilt } from "./build.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 
-await install(project, "dependencies");
-if (process.argv.includes("--bench")) await install(join(project, "bench"), "the dependencies of the benchmarks");
-if (process.argv.includes("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
+/** The development packages that compiling needs not: they check and test. So do all types. */
+const forChecks = new Set([
+  "@sparticuz/chromium",
+  "@swc/core",
+  "ajv",
+  "ajv-formats",
+  "axe-core",
+  "chai",
+  "graphql-http",
+  "mocha",
+  "oidc-provider",
+  "oxfmt",
+  "oxlint",
+  "oxlint-tsgolint",
+  "playwright-core",
+  "scimmy",
+  "smtp-server",
+  "standardwebhooks",
+  "typescript",
+]);
+
+const isFor = (flag) => process.argv.includes(flag);
+if (isFor("--dev") || isFor("--tools") || isFor("--bench")) {
+  await install(project, "all packages");
+  dropHeaders();
+} else if (!isBuilt()) await installFew();
+else if (!isInstalled(project, closure(rootsOf(["dependencies", "optionalDependencies"])))) await installFew();
+if (isFor("--bench")) await install(join(project, "bench"), "the packages of the benchmarks");
+if (isFor("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
 if (!isBuilt()) await build();
+
+/**
+ * Installs what compiling and running need, as package-lock.json has it: a third of all packages. npm can only install all
+ * of a lock file, so it gets a part of it in a directory of its own.
+ */
+async function installFew() {
+  const roots = rootsOf(["dependencies", "optionalDependencies", "devDependencies"]).filter(
+    (name) => !forChecks.has(name) && !name.startsWith("@types/"),
+  );
+  const { packages, ...lock } = lockOf(project);
+  const wanted = closure(roots);
+  if (isInstalled(project, wanted)) return;
+  const { name, version, license } = packages[""];
+  const top = roots.filter((each) => wanted.includes(`node_modules/${each}`));
+  const isOptional = (each) => packages[`node_modules/${each}`].optional === true;
+  const versions = (names) => Object.fromEntries(names.map((each) => [each, packages[`node_modules/${each}`].version]));
+  const manifest = {
+    name,
+    version,
+    license,
+    private: true,
+    dependencies: versions(top.filter((each) => !isOptional(each))),
+    optionalDependencies: versions(top.filter(isOptional)),
+  };
+  const part = Object.fromEntries(wanted.map((path) => [path, packages[path]]));
+  const folder = join(project, "node_modules", ".part");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ ...lock, packages: { "": manifest, ...part } }));
+  if (existsSync(join(project, ".npmrc"))) cpSync(join(project, ".npmrc"), join(folder, ".npmrc"));
+  await install(folder, "packages");
+  const modules = join(project, "node_modules");
+  const moved = `${modules}.${process.pid}`;
+  renameSync(join(folder, "node_modules"), moved);
+  rmSync(modules, { recursive: true, force: true });
+  renameSync(moved, modules);
+  dropHeaders();
+}
+
+/** The names of the packages that package.json names in some of its lists. Node.js is needed only by an older one. */
+function rootsOf(lists) {
+  const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
+  const named = lists.flatMap((list) => Object.keys(manifest[list] ?? {}));
+  const { optionalDependencies } = lists.includes("devDependencies") && isOldNode() ? nodePackages() : {};
+  return [...named.filter((name) => name !== "steward-node"), ...Object.keys(optionalDependencies ?? {})];
+}
+
+function nodePackages() {
+  return JSON.parse(readFileSync(join(project, "tools/node/package.json"), "utf8"));
+}
+
+/** Whether the server does not run on this Node.js: see src/runtime/node-version.ts. */
+function isOldNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  return major < 22 || (major === 22 && minor < 17);
+}
+
+/** The paths in the lock file of some packages and of all that they need, as far as npm installs them here. */
+function closure(roots) {
+  const { packages } = lockOf(project);
+  const found = new Set();
+  const add = (name, from) => {
+    // Node.js looks beside the package that needs it, and then further up.
+    for (let at = from; ; at = at.includes("/node_modules/") ? at.slice(0, at.lastIndexOf("/node_modules/")) : "") {
+      const path = at ? `${at}/node_modules/${name}` : `node_modules/${name}`;
+      if (packages[path]) return visit(path);
+      if (at === "") return undefined;
+    }
+  };
+  const visit = (path) => {
+    const entry = packages[path];
+    if (found.has(path)) return;
+    found.add(path);
+    const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta = {} } = entry;
+    const peers = Object.keys(peerDependencies ?? {}).filter((name) => !peerDependenciesMeta[name]?.optional);
+    for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]) add(name, path);
+  };
+  for (const name of roots) add(name, "");
+  return [...found];
+}
+
+/** Removes the C headers and manuals of Node.js, a third of its size: nothing is compiled from C here. */
+function dropHeaders() {
+  const modules = join(project, "node_modules");
+  for (const name of readdirSync(modules).filter((each) => each.startsWith("node-linux-")))
+    for (const part of ["include", "share"]) rmSync(join(modules, name, part), { recursive: true, force: true });
+}
 
 async function install(folder, what) {
   if (isInstalled(folder)) return;
@@ -26,16 +151,25 @@ async function install(folder, what) {
     fail(`Installing ${what} failed; see the npm output above. Check the network connection and try again.`);
 }
 
-/** Compares the lock file with npm's copy in node_modules, which npm writes last: an interrupted installation has none. */
-function isInstalled(folder) {
+/**
+ * Compares the lock file with npm's copy in node_modules, which npm writes last: an interrupted installation has none. All of
+ * it must be installed, or some paths of it.
+ */
+function isInstalled(folder, some) {
   const installed = packagesOf(join(folder, "node_modules", ".package-lock.json"));
   if (!installed) return false;
-  const wanted = packagesOf(join(folder, "package-lock.json")) ?? fail(`${folder} has no package-lock.json.`);
+  const all = lockOf(folder).packages;
+  const wanted = some ? Object.fromEntries(some.map((path) => [path, all[path]])) : all;
   const isSame = ([path, { version, integrity, optional }]) =>
     installed[path]
       ? installed[path].version === version && installed[path].integrity === integrity
       : optional || path === ""; // optional packages may be for other platforms; "" is the project
-  return Object.entries(wanted).every(isSame) && Object.keys(installed).every((path) => path in wanted);
+  return Object.entries(wanted).every(isSame) && Object.keys(installed).every((path) => path in all);
+}
+
+function lockOf(folder) {
+  const path = join(folder, "package-lock.json");
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : fail(`${folder} has no package-lock.json.`);
 }
 
 function packagesOf(lockFile) {
@@ -55,7 +189,7 @@ async function npm(folder, ...args) {
   }
 }
 
-/** Reports every two seconds how many packages npm has unpacked, and their size. Returns the timer. */
+/** Reports every one and a half seconds how many packages npm has unpacked, and their size. Returns the timer. */
 function showProgress(folder) {
   const locked = Object.entries(packagesOf(join(folder, "package-lock.json")) ?? {});
   const packages = locked.filter(([path, { os, cpu }]) => path !== "" && isForHere({ os, cpu })).map(([path]) => path);
@@ -68,7 +202,7 @@ function showProgress(folder) {
     }
     const megabytes = Math.round([...sizes.values()].reduce((sum, size) => sum + size, 0) / 1e6);
     console.error(`  ${sizes.size} of ${packages.length} packages, ${megabytes} MB`);
-  }, 2_000);
+  }, 1_500);
 }
 
 /** Whether npm installs a package on this platform. */

@@ -26,7 +26,9 @@ const stopTracing = await startTracing(process.env, log);
 const stopping = new AbortController();
 const starting = startApp(config, log, stopping.signal);
 stopOnSignals(starting);
-greet(await starting.catch(giveUp));
+// The first start creates a database, and a start may wait for one.
+const said = setInterval(() => log.info({ seconds: Math.round(performance.now() / 1_000) }, "still starting"), 2_000);
+greet(await starting.catch(giveUp).finally(() => clearInterval(said)));
 
 function settings(env: Environment): Config {
   try {
