@@ -410,6 +410,8 @@ describe("the GraphQL schema", () => {
       "PrebuildsSettings",
       "ServerInfo",
       "SignInProvider",
+      // Each of its series has a scope of its own.
+      "DailyCounts",
       // For those who may update the template.
       "InvalidatedPreset",
       "TemplateAcl",
@@ -506,6 +508,7 @@ describe("the GraphQL schema", () => {
       "provisionerWorkReceived",
       "reportProvisionerResources",
       "updateProvisionerJob",
+      "dailyCounts",
       "me",
       "uploadTaskLogSnapshot",
       "agentEventReceived",

@@ -165,6 +165,7 @@ export const lists = [
       "rare type": `filter: { resourceType: "license" }`,
       "usual type": `filter: { resourceType: "group" }`,
       resource: `filter: { resourceType: "group", resourceId: "${known.group(40)}" }`,
+      "SCIM key": `filter: { scimKey: "aaaaaaaaaa" }`,
       range: `filter: { after: "${summer.after}", before: "${summer.before}" }`,
       "range and action": `filter: { after: "${summer.after}", before: "${summer.before}", action: DELETE }`,
     },
@@ -209,6 +210,7 @@ export const points = [
       { key: "a", action: "read", object: { resourceType: "group", resourceId: "${known.fiftyMembers}" } }]`,
   }),
   ...point("authScopes", ["member"], { "": "" }),
+  ...point("dailyCounts", ["owner", "administrator", "member"], { "": "", "most days": "days: 90" }),
   ...point("encryptionStatus", ["owner"], { "": "", exact: "exact: true" }),
   ...point("entitlements", ["member"], { "": "" }),
   ...point("group", ["owner", "administrator", "member"], {

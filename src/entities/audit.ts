@@ -17,6 +17,11 @@ export const AuditEventSchema = defineEntity({
     { name: "audit_log_organization_action_index", properties: ["organizationId", "action", "time", "id"] },
     { name: "audit_log_actor_index", properties: ["actorId", "time", "id"] },
     { name: "audit_log_action_index", properties: ["action", "time", "id"] },
+    {
+      name: "audit_log_scim_key_index",
+      expression:
+        "create index audit_log_scim_key_index on audit_log (api_key_id, time, id) where actor_kind = 'scim_key'",
+    },
   ],
   properties: {
     id: p.uuid().primary(),

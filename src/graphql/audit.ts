@@ -1,4 +1,16 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import {
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { AuditAction, type Diff } from "../domain/kernel/audit.js";
 import {
@@ -7,6 +19,7 @@ import {
   type AuditEventRow,
   listAuditEvents,
 } from "../domain/audit/audit-log.js";
+import { type CountedDays, countDaily, countedDays } from "../domain/audit/daily-counts.js";
 import { mostCounted } from "../domain/kernel/lists.js";
 import type { Page } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
@@ -83,6 +96,7 @@ class AuditEventFilterInput implements AuditEventFilter {
   @Field({ nullable: true, description: "ID of the affected resource." }) resourceId?: string;
   @Field({ nullable: true, description: "Organization of the resource: ID, name, or `default`." })
   organization?: string;
+  @Field({ nullable: true, description: "ID of the SCIM key that acted." }) scimKey?: string;
   @Field(() => DateTime, { nullable: true, description: "Events at or after this time." }) after?: string;
   @Field(() => DateTime, { nullable: true, description: "Events at or before this time." }) before?: string;
 }
@@ -112,5 +126,81 @@ export class AuditResolver {
     @Ctx() ctx: Context,
   ): Promise<Page<AuditEventRow>> {
     return listAuditEvents(ctx, filter ?? {}, page, orderBy);
+  }
+}
+
+@ArgsType()
+class DailyCountsArgs {
+  @Field(() => Int, { defaultValue: 14, description: "The number of days up to today, from 1 to 90." }) days!: number;
+  @Field({ defaultValue: "UTC", description: "The IANA time zone in which days begin." }) timeZone!: string;
+  @Field({
+    nullable: true,
+    description:
+      "Organization whose builds and tasks are counted: ID, name, or `default`. Default: all that the caller may read.",
+  })
+  organization?: string;
+}
+
+@ObjectType("DailyCounts", {
+  description:
+    "Counts for each of some days, in the order of `days`. A series is null if the caller may not read what it counts.",
+})
+class DailyCountsType implements CountedDays {
+  @Field(() => [String], { description: "The days, such as `2026-01-31`. The last one is today, which is not over." })
+  days!: string[];
+  timeZone!: string;
+  organizationId!: string | undefined;
+}
+
+const counts = (description: string) => ({ nullable: true, description });
+
+@Resolver(() => DailyCountsType)
+export class DailyCountsResolver {
+  @Access({ anyScope: true })
+  @Query(() => DailyCountsType, {
+    nullable: true,
+    description: "Returns what happened on each of the last days, for charts.",
+  })
+  dailyCounts(@Args() args: DailyCountsArgs, @Ctx() ctx: Context): Promise<CountedDays> {
+    return countedDays(ctx, args);
+  }
+
+  @Access({ needs: ["user:read"], countsAs: 90 })
+  @FieldResolver(
+    () => [Int],
+    counts("Users that were created, without those that are deleted. Null for one organization."),
+  )
+  createdUsers(@Root() of: CountedDays, @Ctx() ctx: Context): Promise<number[] | null> {
+    return countDaily(ctx, of, "createdUsers");
+  }
+
+  @Access({ needs: ["audit_log:read"], countsAs: 90 })
+  @FieldResolver(() => [Int], counts("Sign-ins. Null for one organization."))
+  signIns(@Root() of: CountedDays, @Ctx() ctx: Context): Promise<number[] | null> {
+    return countDaily(ctx, of, "signIns");
+  }
+
+  @Access({ needs: ["audit_log:read"], countsAs: 90 })
+  @FieldResolver(() => [Int], counts("Attempts to sign in that failed. Null for one organization."))
+  rejectedSignIns(@Root() of: CountedDays, @Ctx() ctx: Context): Promise<number[] | null> {
+    return countDaily(ctx, of, "rejectedSignIns");
+  }
+
+  @Access({ needs: ["provisioner_job:read"], countsAs: 90 })
+  @FieldResolver(() => [Int], counts("Builds of workspaces, by their creation."))
+  builds(@Root() of: CountedDays, @Ctx() ctx: Context): Promise<number[] | null> {
+    return countDaily(ctx, of, "builds");
+  }
+
+  @Access({ needs: ["provisioner_job:read"], countsAs: 90 })
+  @FieldResolver(() => [Int], counts("Builds of workspaces that failed, by their creation."))
+  failedBuilds(@Root() of: CountedDays, @Ctx() ctx: Context): Promise<number[] | null> {
+    return countDaily(ctx, of, "failedBuilds");
+  }
+
+  @Access({ needs: ["task:read"], countsAs: 90 })
+  @FieldResolver(() => [Int], counts("Tasks that were created, without those that are deleted."))
+  createdTasks(@Root() of: CountedDays, @Ctx() ctx: Context): Promise<number[] | null> {
+    return countDaily(ctx, of, "createdTasks");
   }
 }

@@ -274,6 +274,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("updatePrebuildsSettings", "deployment_config:update", "deployment_config:update", change("updatePrebuildsSettings", () => "reconciliationPaused: true"), fixed("PUT", "/prebuilds/settings", { reconciliation_paused: true }));
   operation("encryptionStatus", "system:read", "all", "{ encryptionStatus { activeKeyId } }");
   operation("auditEvents", "audit_log:read", "audit_log:read", "{ auditEvents(first: 1) { nodes { id ip } } }");
+  operation("dailyCounts", "signed in", "", "{ dailyCounts { days } }");
   operation("connectionLogs", "connection_log:read", "connection_log:read", "{ connectionLogs(first: 1) { nodes { id ip } } }", fixed("GET", "/connectionlog?limit=1"));
   operation("applicationsHost", "signed in", "", "{ applicationsHost }", fixed("GET", "/applications/host"));
   operation("createApplicationRedirect", "signed in", "all", change("createApplicationRedirect", () => `redirectUri: ""`), fixed("GET", "/applications/auth-redirect"), { kinds: ["session", "token"], outcome: "BAD_USER_INPUT" });

@@ -6,6 +6,7 @@ import { Failure } from "./failure";
 import type { Options } from "./form";
 import { Empty, Loading } from "./parts";
 import type { Order, PageInfo, Place } from "./place";
+import type { Selectable } from "./selection";
 import { totalOf } from "./text";
 
 export interface Column<Row> {
@@ -35,13 +36,15 @@ interface ListProps<Row> {
   place?: Place;
   order?: Order<string>;
   keyOf?: (row: Row) => string | number;
+  /** Lets people select rows, by a box in the first column. */
+  selection?: Selectable<Row>;
 }
 
 const idOf = (row: unknown) => (row as { id: string }).id;
 
 /** A table of objects with its states: loading, failed, empty, and with pages. On narrow screens, rows become cards. */
 export function List<Row>(props: ListProps<Row>) {
-  const { name, columns, from, empty, keyOf = idOf, place, order } = props;
+  const { name, columns, from, empty, keyOf = idOf, place, order, selection } = props;
   const page: Connection<Row> | undefined =
     props.rows && "nodes" in props.rows ? props.rows : props.rows ? { nodes: props.rows } : undefined;
   if (!page) return from?.error ? <Failure error={from.error} retry={from.refresh} /> : <Loading />;
@@ -59,17 +62,33 @@ export function List<Row>(props: ListProps<Row>) {
           <table aria-label={name}>
             <thead>
               <tr>
-                {columns.map((column) => (
-                  <Title key={column.title} column={column} order={order} place={place} />
+                {columns.map((column, at) => (
+                  <Title key={column.title} column={column} order={order} place={place}>
+                    {at === 0 && selection && <SelectAll name={name} rows={page.nodes} selection={selection} />}
+                  </Title>
                 ))}
               </tr>
             </thead>
             <tbody>
               {page.nodes.map((row) => (
-                <tr key={keyOf(row)}>
-                  {columns.map(({ title, show, isAction, isNumber }) => (
+                <tr key={keyOf(row)} aria-selected={selection?.rows.has(idOf(row))}>
+                  {columns.map(({ title, show, isAction, isNumber }, at) => (
                     <td key={title} data-title={isAction ? undefined : title} class={cellClass(isAction, isNumber)}>
-                      {isAction ? show(row) : <div>{show(row)}</div>}
+                      {isAction ? (
+                        show(row)
+                      ) : at === 0 && selection ? (
+                        <div class="selectable">
+                          <input
+                            type="checkbox"
+                            aria-label={`Select ${selection.nameOf(row)}`}
+                            checked={selection.rows.has(idOf(row))}
+                            onChange={({ currentTarget }) => selection.set([row], currentTarget.checked)}
+                          />
+                          <div>{show(row)}</div>
+                        </div>
+                      ) : (
+                        <div>{show(row)}</div>
+                      )}
                     </td>
                   ))}
                 </tr>
@@ -85,14 +104,48 @@ export function List<Row>(props: ListProps<Row>) {
 
 const cellClass = (isAction?: true, isNumber?: true) => (isAction ? "actions" : isNumber ? "number" : undefined);
 
-function Title<Row>({ column, order, place }: { column: Column<Row>; order?: Order<string>; place?: Place }) {
+interface SelectAllProps<Row> {
+  name: string;
+  rows: readonly Row[];
+  selection: Selectable<Row>;
+}
+
+/** Selects all rows of the page. */
+function SelectAll<Row>({ name, rows, selection }: SelectAllProps<Row>) {
+  const count = rows.filter((row) => selection.rows.has(idOf(row))).length;
+  const isAll = count === rows.length;
+  return (
+    <input
+      type="checkbox"
+      aria-label={`Select all ${name.toLowerCase()} of the page`}
+      checked={isAll}
+      indeterminate={count > 0 && !isAll}
+      onChange={({ currentTarget }) => selection.set(rows, currentTarget.checked)}
+    />
+  );
+}
+
+interface TitleProps<Row> {
+  column: Column<Row>;
+  order?: Order<string>;
+  place?: Place;
+  children: ComponentChildren;
+}
+
+function Title<Row>({ column, order, place, children }: TitleProps<Row>) {
   const { title, sort, isAction, isNumber } = column;
   if (!sort || !place)
-    return <th class={cellClass(undefined, isNumber)}>{isAction ? <span class="hidden">{title}</span> : title}</th>;
+    return (
+      <th class={cellClass(undefined, isNumber)}>
+        {children}
+        {isAction ? <span class="hidden">{title}</span> : title}
+      </th>
+    );
   const isCurrent = order?.field === sort;
   const isDown = isCurrent && order.direction === "DESC";
   return (
     <th aria-sort={isCurrent ? (isDown ? "descending" : "ascending") : "none"}>
+      {children}
       <button
         type="button"
         class={`plain sort ${isCurrent ? (isDown ? "down" : "up") : ""}`}

@@ -9,6 +9,7 @@ import { Choice, Filters, List, Search } from "../ui/list";
 import { attempt, say } from "../ui/notices";
 import { Facts, Heading, Loading, Panel, Person, PersonLink, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
+import { Bulk, bulk, useSelection } from "../ui/selection";
 import { amountOf, countOf, titleOf, wordsOf } from "../ui/text";
 import {
   Candidates,
@@ -109,6 +110,8 @@ export function GroupView({ id }: { id: string }) {
   const place = usePlace();
   const { data, error, refresh } = useData(Group, { group: id });
   const members = useData(GroupMembers, { group: id, search: place.filter("q"), ...place.cursors });
+  const listed = members.data?.group?.members;
+  const selection = useSelection<{ id: string; username: string }>(({ username }) => username);
   const organizationId = data?.group?.organization.id;
   const may = useAllowed<"update" | "delete" | "readBudget" | "budget">(
     organizationId
@@ -221,13 +224,32 @@ export function GroupView({ id }: { id: string }) {
         <Filters>
           <Search place={place} label="Search by name" />
         </Filters>
+        <Bulk
+          selection={selection}
+          noun="member"
+          actions={[
+            changesMembers &&
+              bulk({
+                label: "Remove",
+                run: UpdateGroup,
+                inputOf: ({ id: user }: { id: string }) => ({ group: id, removeUsers: [user] }),
+                done: "removed",
+                undo: ({ id: user }) => change({ addUsers: [user] }),
+              }),
+          ]}
+        />
         <List
           name="Members"
-          rows={members.data?.group?.members}
+          rows={
+            listed && {
+              ...listed,
+              nodes: listed.nodes.map((each) => ({ ...each, id: each.user.id, username: each.user.username })),
+            }
+          }
+          selection={changesMembers ? selection : undefined}
           from={members}
           empty="No members. Add those who get its quota and templates."
           place={place}
-          keyOf={({ user }) => user.id}
           columns={[
             { title: "User", show: ({ user }) => <PersonLink user={user} /> },
             { title: "Added", show: ({ addedAt }) => <Time at={addedAt} none="–" /> },

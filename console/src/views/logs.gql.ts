@@ -24,6 +24,7 @@ export type AuditEventFilter = {
   organization?: string | null | undefined;
   resourceId?: string | null | undefined;
   resourceType?: string | null | undefined;
+  scimKey?: string | null | undefined;
 };
 
 export type AuditEventOrder = {

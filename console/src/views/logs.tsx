@@ -68,6 +68,7 @@ export function AuditView() {
     action: place.filter<AuditAction>("action"),
     resourceType: place.filter("resource"),
     organization: place.filter("organization"),
+    scimKey: place.filter("key"),
     after: daysAgo(place.get("days")),
   };
   const log = useData(AuditLog, { filter, orderBy: order, ...place.cursors });
@@ -90,6 +91,11 @@ export function AuditView() {
           <Choice place={place} label="Organization" name="organization" options={organizations} />
         )}
         <Choice place={place} label="When" name="days" any="Any time" options={periods} />
+        {place.get("key") && (
+          <button type="button" onClick={() => place.set({ key: "" })}>
+            Not only by the SCIM key {place.get("key")}
+          </button>
+        )}
       </Filters>
       <List
         name="Audit log"

@@ -1,4 +1,5 @@
 import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData } from "../api/hooks";
@@ -6,7 +7,10 @@ import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Facts, Heading, Loading, Panel, PersonLink, Time } from "../ui/parts";
+import { FormDialog } from "../ui/form";
+import { attempt, say } from "../ui/notices";
 import { usePlace } from "../ui/place";
+import { Bulk, bulk, forAll, useSelection } from "../ui/selection";
 import { countOf, titleOf, wordsOf } from "../ui/text";
 import {
   AddMember,
@@ -62,6 +66,51 @@ export function OrganizationsView() {
 const heldRoles = (roles: ReadonlyArray<{ name: RoleName }> | null | undefined): RoleName[] =>
   (roles ?? []).map(({ name }) => name).filter((name) => name !== "ORGANIZATION_MEMBER");
 
+interface MemberRow {
+  id: string;
+  username: string;
+}
+
+/** Adds users by their names, and says which could not be added, and why. */
+function AddSeveral({ organization }: { organization: string }) {
+  const [isOpen, setOpen] = useState(false);
+  async function add({ users }: Record<string, unknown>): Promise<void> {
+    const names = [...new Set(String(users ?? "").split(/[\s,;]+/))].filter(Boolean);
+    const { done, failed } = await forAll(
+      names,
+      (user) => perform(AddMember, { input: { organization, user } }),
+      () => {},
+    );
+    if (done.length > 0) say(`${countOf(done.length, "member")} added.`);
+    if (failed.length > 0)
+      await attempt(() => Promise.reject(new Error(failed.map(([name, reason]) => `${name}: ${reason}`).join(" "))));
+  }
+  return (
+    <>
+      <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        Add several
+      </button>
+      {isOpen && (
+        <FormDialog
+          title="Add several members"
+          fields={[
+            {
+              name: "users",
+              label: "Usernames",
+              kind: "area",
+              isRequired: true,
+              hint: "One on each line, or separated by commas or spaces.",
+            },
+          ]}
+          submit="Add"
+          onSubmit={add}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
+}
+
 export function OrganizationView({ id }: { id: string }) {
   const { route } = useLocation();
   const place = usePlace();
@@ -74,6 +123,7 @@ export function OrganizationView({ id }: { id: string }) {
     remove: { may: "organization_member:delete", organizationId: id },
     roles: { may: "assign_org_role:assign", organizationId: id },
   });
+  const selection = useSelection<MemberRow>(({ username }) => username);
   const order = place.order(["USERNAME", "JOINED_AT"] as const, "USERNAME");
   const filter = { search: place.filter("q"), role: place.filter<RoleName>("role") };
   const members = useData(
@@ -129,14 +179,17 @@ export function OrganizationView({ id }: { id: string }) {
           title="Members"
           actions={
             may("add") && (
-              <Action
-                label="Add a member"
-                run={AddMember}
-                given={{ organization: id }}
-                fields={[{ name: "user", hint: "The username of the user." }]}
-                submit="Add"
-                said="Added."
-              />
+              <>
+                <AddSeveral organization={id} />
+                <Action
+                  label="Add a member"
+                  run={AddMember}
+                  given={{ organization: id }}
+                  fields={[{ name: "user", hint: "The username of the user." }]}
+                  submit="Add"
+                  said="Added."
+                />
+              </>
             )
           }
         >
@@ -151,8 +204,25 @@ export function OrganizationView({ id }: { id: string }) {
               />
             )}
           </Filters>
+          <Bulk
+            selection={selection}
+            noun="member"
+            actions={[
+              may("remove") &&
+                bulk({
+                  label: "Remove",
+                  look: "danger",
+                  run: RemoveMember,
+                  inputOf: ({ id: user }: MemberRow) => ({ organization: id, user }),
+                  done: "removed",
+                  confirm: "They also leave the groups of the organization. Workspaces are kept.",
+                  undo: ({ id: user }) => perform(AddMember, { input: { organization: id, user } }),
+                }),
+            ]}
+          />
           <List
             name="Members"
+            selection={may("remove") ? selection : undefined}
             rows={members.data?.organizationMembers}
             from={members}
             empty="No member matches."

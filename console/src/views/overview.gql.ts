@@ -27,33 +27,25 @@ export type ProvisionerDaemonStatus =
   | 'IDLE'
   | 'OFFLINE';
 
-export type ProvisionerJobStatus =
-  | 'CANCELED'
-  | 'CANCELING'
-  | 'FAILED'
-  | 'PENDING'
-  | 'RUNNING'
-  | 'SUCCEEDED';
-
 export type OverviewQueryVariables = Exact<{
   users: boolean;
   licenses: boolean;
   deliveries: boolean;
   audit: boolean;
-  since: string;
+  timeZone: string;
 }>;
 
 
-export type OverviewQuery = { me: { id: string, username: string, name: string, loginType: LoginType }, serverInfo: { version: string }, people?: { totalCount: number }, suspended?: { totalCount: number }, workspaces: { totalCount: number }, running: { totalCount: number }, stopped: { totalCount: number }, failed: { totalCount: number, nodes: Array<{ id: string, name: string, owner: { username: string }, latestBuild: { id: string, createdAt: string, job: { id: string, error: string | null } } | null }> }, tasks: { totalCount: number }, activeTasks: { totalCount: number }, failedTasks: { totalCount: number }, entitlements?: { hasLicense: boolean, warnings: Array<string>, errors: Array<string>, features: Array<{ name: string, actual: number | null, limit: number | null }> }, undelivered?: { totalCount: number }, recent?: { nodes: Array<{ id: string, time: string, action: AuditAction, resourceType: string, resourceLabel: string | null, actorUsername: string | null, actorKind: string }> }, signIns?: { nodes: Array<{ time: string }> }, rejected?: { nodes: Array<{ time: string }> } };
+export type OverviewQuery = { me: { id: string, username: string, name: string, loginType: LoginType }, serverInfo: { version: string }, people?: { totalCount: number }, suspended?: { totalCount: number }, workspaces: { totalCount: number }, running: { totalCount: number }, stopped: { totalCount: number }, failed: { totalCount: number, nodes: Array<{ id: string, name: string, owner: { username: string }, latestBuild: { id: string, createdAt: string, job: { id: string, error: string | null } } | null }> }, tasks: { totalCount: number }, activeTasks: { totalCount: number }, failedTasks: { totalCount: number }, entitlements?: { hasLicense: boolean, warnings: Array<string>, errors: Array<string>, features: Array<{ name: string, actual: number | null, limit: number | null }> }, undelivered?: { totalCount: number }, recent?: { nodes: Array<{ id: string, time: string, action: AuditAction, resourceType: string, resourceLabel: string | null, actorUsername: string | null, actorKind: string }> }, dailyCounts: { days: Array<string>, createdUsers: Array<number> | null, signIns: Array<number> | null, rejectedSignIns: Array<number> | null } | null };
 
 export type OverviewOrganizationQueryVariables = Exact<{
   organization: string;
-  jobs: boolean;
+  timeZone: string;
   daemons: boolean;
 }>;
 
 
-export type OverviewOrganizationQuery = { aiSpend: { spentMicros: number, limitMicros: number | null, periodEnd: string } | null, workspaceQuota: { creditsConsumed: number, budget: number } | null, provisionerDaemons?: Array<{ id: string, status: ProvisionerDaemonStatus }>, provisionerJobs?: { nodes: Array<{ createdAt: string, status: ProvisionerJobStatus }> } };
+export type OverviewOrganizationQuery = { aiSpend: { spentMicros: number, limitMicros: number | null, periodEnd: string } | null, workspaceQuota: { creditsConsumed: number, budget: number } | null, provisionerDaemons?: Array<{ id: string, status: ProvisionerDaemonStatus }>, dailyCounts: { days: Array<string>, builds: Array<number> | null, failedBuilds: Array<number> | null, createdTasks: Array<number> | null } | null };
 
-export const Overview = operation<OverviewQuery, OverviewQueryVariables>("query Overview($users: Boolean!, $licenses: Boolean!, $deliveries: Boolean!, $audit: Boolean!, $since: DateTime!) { me { id username name loginType } serverInfo { version } people: users(first: 1) @include(if: $users) { totalCount } suspended: users(first: 1, filter: {status: SUSPENDED}) @include(if: $users) { totalCount } workspaces(first: 1) { totalCount } running: workspaces(first: 1, filter: {status: RUNNING}) { totalCount } stopped: workspaces(first: 1, filter: {status: STOPPED}) { totalCount } failed: workspaces(first: 5, filter: {status: FAILED}) { totalCount nodes { id name owner { username } latestBuild { id createdAt job { id error } } } } tasks(first: 1) { totalCount } activeTasks: tasks(first: 1, filter: {status: [ACTIVE, INITIALIZING, PENDING]}) { totalCount } failedTasks: tasks(first: 1, filter: {status: [ERROR]}) { totalCount } entitlements @include(if: $licenses) { hasLicense warnings errors features { name actual limit } } undelivered: notificationMessages(first: 1, filter: {state: PERMANENT_FAILURE}) @include(if: $deliveries) { totalCount } recent: auditEvents(first: 8) @include(if: $audit) { nodes { id time action resourceType resourceLabel actorUsername actorKind } } signIns: auditEvents(first: 1000, filter: {action: LOGIN, after: $since}) @include(if: $audit) { nodes { time } } rejected: auditEvents( first: 1000 filter: {action: LOGIN_FAILED, after: $since} ) @include(if: $audit) { nodes { time } } }");
-export const OverviewOrganization = operation<OverviewOrganizationQuery, OverviewOrganizationQueryVariables>("query OverviewOrganization($organization: String!, $jobs: Boolean!, $daemons: Boolean!) { aiSpend(organization: $organization) { spentMicros limitMicros periodEnd } workspaceQuota(organization: $organization) { creditsConsumed budget } provisionerDaemons(organization: $organization) @include(if: $daemons) { id status } provisionerJobs( organization: $organization first: 500 filter: {type: WORKSPACE_BUILD} ) @include(if: $jobs) { nodes { createdAt status } } }");
+export const Overview = operation<OverviewQuery, OverviewQueryVariables>("query Overview($users: Boolean!, $licenses: Boolean!, $deliveries: Boolean!, $audit: Boolean!, $timeZone: String!) { me { id username name loginType } serverInfo { version } people: users(first: 1) @include(if: $users) { totalCount } suspended: users(first: 1, filter: {status: SUSPENDED}) @include(if: $users) { totalCount } workspaces(first: 1) { totalCount } running: workspaces(first: 1, filter: {status: RUNNING}) { totalCount } stopped: workspaces(first: 1, filter: {status: STOPPED}) { totalCount } failed: workspaces(first: 5, filter: {status: FAILED}) { totalCount nodes { id name owner { username } latestBuild { id createdAt job { id error } } } } tasks(first: 1) { totalCount } activeTasks: tasks(first: 1, filter: {status: [ACTIVE, INITIALIZING, PENDING]}) { totalCount } failedTasks: tasks(first: 1, filter: {status: [ERROR]}) { totalCount } entitlements @include(if: $licenses) { hasLicense warnings errors features { name actual limit } } undelivered: notificationMessages(first: 1, filter: {state: PERMANENT_FAILURE}) @include(if: $deliveries) { totalCount } recent: auditEvents(first: 8) @include(if: $audit) { nodes { id time action resourceType resourceLabel actorUsername actorKind } } dailyCounts(days: 28, timeZone: $timeZone) { days createdUsers signIns rejectedSignIns } }");
+export const OverviewOrganization = operation<OverviewOrganizationQuery, OverviewOrganizationQueryVariables>("query OverviewOrganization($organization: String!, $timeZone: String!, $daemons: Boolean!) { aiSpend(organization: $organization) { spentMicros limitMicros periodEnd } workspaceQuota(organization: $organization) { creditsConsumed budget } provisionerDaemons(organization: $organization) @include(if: $daemons) { id status } dailyCounts(days: 28, timeZone: $timeZone, organization: $organization) { days builds failedBuilds createdTasks } }");

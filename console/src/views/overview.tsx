@@ -1,5 +1,4 @@
 import { useLocation } from "preact-iso";
-import { useMemo } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Chart } from "../ui/chart";
@@ -10,28 +9,17 @@ import { amountOf, doneOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { OrganizationChoice, useOrganization } from "./organization-choice";
 import { Overview as OverviewQuery, OverviewOrganization } from "./overview.gql";
 
-/** Days that the charts show. */
-const shownDays = 14;
-const day = 86_400;
+/** The time zone in which the charts begin their days. */
+const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
-/** The last days in the time zone of the browser, as seconds since 1970. */
-function lastDays(): number[] {
-  const today = new Date();
-  today.setHours(0, 0, 0, 0);
-  return Array.from({ length: shownDays }, (_, at) => today.getTime() / 1_000 - (shownDays - 1 - at) * day);
-}
+/** The beginnings of days such as `2026-01-31`, in seconds since 1970, as charts have them. */
+const beginnings = (days: readonly string[]): number[] => days.map((day) => new Date(`${day}T00:00`).getTime() / 1_000);
 
-const countsOf = (days: readonly number[], times: readonly string[]): number[] => {
-  const counts = days.map(() => 0);
-  for (const time of times) {
-    const at = days.findLastIndex((begin) => begin <= Date.parse(time) / 1_000);
-    if (at >= 0) counts[at]!++;
-  }
-  return counts;
-};
+/** The first of two series without the second, which is a part of it. */
+const without = (all: readonly number[], part: readonly number[] | null | undefined): number[] =>
+  all.map((count, at) => count - (part?.[at] ?? 0));
 
 export function Overview() {
-  const days = useMemo(lastDays, []);
   const { query } = useLocation();
   const may = useAllowed({
     users: { may: "user:read" },
@@ -39,11 +27,11 @@ export function Overview() {
     deliveries: { may: "notification_message:read" },
     audit: { may: "audit_log:read" },
   });
-  const since = new Date(days[0]! * 1_000).toISOString();
   const shown = { users: may("users"), licenses: may("licenses"), deliveries: may("deliveries"), audit: may("audit") };
-  const { data, error, refresh } = useData(OverviewQuery, may.isKnown ? { ...shown, since } : undefined);
+  const { data, error, refresh } = useData(OverviewQuery, may.isKnown ? { ...shown, timeZone } : undefined);
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const seats = data.entitlements?.features.find(({ name }) => name === "user_limit");
+  const counts = data.dailyCounts;
   const alarms = [...(data.entitlements?.errors ?? []), ...(data.entitlements?.warnings ?? [])];
   return (
     <>
@@ -102,26 +90,22 @@ export function Overview() {
           />
         )}
       </ul>
-      <OfOrganization days={days}>
-        {data.signIns && (
+      <OfOrganization>
+        {counts?.signIns && (
           <Chart
             title="Sign-ins a day"
-            days={days}
+            days={beginnings(counts.days)}
             series={[
-              {
-                label: "Succeeded",
-                color: "accent",
-                values: countsOf(
-                  days,
-                  data.signIns.nodes.map(({ time }) => time),
-                ),
-              },
-              {
-                label: "Failed",
-                color: "bad",
-                values: countsOf(days, data.rejected?.nodes.map(({ time }) => time) ?? []),
-              },
+              { label: "Succeeded", color: "accent", values: counts.signIns },
+              { label: "Failed", color: "bad", values: counts.rejectedSignIns ?? [] },
             ]}
+          />
+        )}
+        {counts?.createdUsers && (
+          <Chart
+            title="New users a day"
+            days={beginnings(counts.days)}
+            series={[{ label: "Users", color: "accent", values: counts.createdUsers }]}
           />
         )}
       </OfOrganization>
@@ -187,23 +171,16 @@ const Tile = ({ href, label, count, note, isBad }: TileProps) => (
 );
 
 /** The charts, and what belongs to one organization. */
-function OfOrganization({ days, children }: { days: readonly number[]; children: preact.ComponentChildren }) {
+function OfOrganization({ children }: { children: preact.ComponentChildren }) {
   const choice = useOrganization();
   const { chosen } = choice;
-  const may = useAllowed<"jobs" | "daemons">(
-    chosen
-      ? {
-          jobs: { may: "provisioner_job:read", organizationId: chosen.id },
-          daemons: { may: "provisioner_daemon:read", organizationId: chosen.id },
-        }
-      : ({} as never),
+  const may = useAllowed<"daemons">(
+    chosen ? { daemons: { may: "provisioner_daemon:read", organizationId: chosen.id } } : ({} as never),
   );
-  const variables = chosen && { organization: chosen.id, jobs: may("jobs"), daemons: may("daemons") };
+  const variables = chosen && { organization: chosen.id, timeZone, daemons: may("daemons") };
   const { data } = useData(OverviewOrganization, may.isKnown ? variables : undefined);
   if (!chosen || !data) return <div class="columns">{children}</div>;
-  const jobs = data.provisionerJobs?.nodes;
-  const timesOf = (isFailed: boolean) =>
-    jobs?.filter(({ status }) => (status === "FAILED") === isFailed).map(({ createdAt }) => createdAt) ?? [];
+  const counts = data.dailyCounts;
   const daemons = data.provisionerDaemons;
   const offline = daemons?.filter(({ status }) => status === "OFFLINE").length ?? 0;
   return (
@@ -212,14 +189,21 @@ function OfOrganization({ days, children }: { days: readonly number[]; children:
         <OrganizationChoice of={choice} />
       </Filters>
       <div class="columns">
-        {jobs && (
+        {counts?.builds && (
           <Chart
             title="Builds a day"
-            days={days}
+            days={beginnings(counts.days)}
             series={[
-              { label: "Succeeded or running", color: "good", values: countsOf(days, timesOf(false)) },
-              { label: "Failed", color: "bad", values: countsOf(days, timesOf(true)) },
+              { label: "Succeeded or running", color: "good", values: without(counts.builds, counts.failedBuilds) },
+              { label: "Failed", color: "bad", values: counts.failedBuilds ?? [] },
             ]}
+          />
+        )}
+        {counts?.createdTasks && (
+          <Chart
+            title="New tasks a day"
+            days={beginnings(counts.days)}
+            series={[{ label: "Tasks", color: "accent", values: counts.createdTasks }]}
           />
         )}
         {children}

@@ -18,7 +18,7 @@ export function ScimKeysView() {
     audit: { may: "audit_log:read" },
   });
   const shown = place.get("key");
-  const changes = useData(ScimChanges, shown && may("audit") ? {} : undefined);
+  const changes = useData(ScimChanges, shown && may("audit") ? { key: shown, first: 25 } : undefined);
   const nameOf = (id: string) => keys.data?.scimKeys.nodes.find((key) => key.id === id)?.name ?? id;
   return (
     <>
@@ -104,16 +104,19 @@ export function ScimKeysView() {
         <Panel
           title={`Changes by ${nameOf(shown)}`}
           actions={
-            <button type="button" onClick={() => place.set({ key: "" })}>
-              Close
-            </button>
+            <>
+              <a href={`/audit?key=${shown}`}>All in the audit log</a>
+              <button type="button" onClick={() => place.set({ key: "" })}>
+                Close
+              </button>
+            </>
           }
         >
           <List
             name={`Changes by ${nameOf(shown)}`}
-            rows={changes.data?.auditEvents.nodes.filter(({ apiKeyId }) => apiKeyId === shown)}
+            rows={changes.data?.auditEvents}
             from={changes}
-            empty="It made none of the last 500 changes."
+            empty="It has changed nothing yet."
             columns={[
               { title: "Time", show: ({ time }) => <Time at={time} /> },
               { title: "Action", show: ({ action }) => wordsOf(action) },

@@ -8,6 +8,7 @@ import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
+import { Bulk, bulk, useSelection } from "../ui/selection";
 import { amountOf, titleOf, wordsOf } from "../ui/text";
 import { RevokeGrant } from "./applications.gql";
 import { RevokeKey } from "./keys.gql";
@@ -37,6 +38,12 @@ const rolesOf = (roles: ReadonlyArray<{ name: string }>): string =>
     .map(({ name }) => wordsOf(name))
     .join(", ");
 
+interface UserRow {
+  id: string;
+  username: string;
+  status: UserStatus;
+}
+
 export function UsersView() {
   const place = usePlace();
   const { route } = useLocation();
@@ -50,7 +57,12 @@ export function UsersView() {
   };
   const users = useData(Users, { ...place.cursors, filter, orderBy: order });
   const organizations = useOrganizationOptions();
-  const may = useAllowed({ create: { may: "user:create" } });
+  const may = useAllowed({
+    create: { may: "user:create" },
+    update: { may: "user:update" },
+    delete: { may: "user:delete" },
+  });
+  const selection = useSelection<UserRow>(({ username }) => username);
   return (
     <>
       <Heading title="Users">
@@ -115,8 +127,43 @@ export function UsersView() {
           ]}
         />
       </Filters>
+      <Bulk
+        selection={selection}
+        noun="user"
+        actions={[
+          may("update") &&
+            bulk({
+              label: "Suspend",
+              run: SuspendUser,
+              inputOf: ({ id: user }: UserRow) => ({ user }),
+              fits: ({ status }) => status === "ACTIVE",
+              done: "suspended",
+              confirm: "They are signed out everywhere, and their tokens no longer work. What they own is kept.",
+              undo: ({ id: user }) => perform(ActivateUser, { input: { user } }),
+            }),
+          may("update") &&
+            bulk({
+              label: "Activate",
+              run: ActivateUser,
+              inputOf: ({ id: user }: UserRow) => ({ user }),
+              fits: ({ status }) => status === "SUSPENDED",
+              done: "activated",
+              undo: ({ id: user }) => perform(SuspendUser, { input: { user } }),
+            }),
+          may("delete") &&
+            bulk({
+              label: "Delete",
+              look: "danger",
+              run: DeleteUser,
+              inputOf: ({ id: user }: UserRow) => ({ user }),
+              done: "deleted",
+              confirm: "Their sessions, tokens, secrets, and memberships are lost. This cannot be undone.",
+            }),
+        ]}
+      />
       <List
         name="Users"
+        selection={may("update") || may("delete") ? selection : undefined}
         rows={users.data?.users}
         from={users}
         empty="No user matches. Clear the search, or create a user."

@@ -1,4 +1,4 @@
-import type { InferResult } from "kysely";
+import { type InferResult, sql } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
@@ -50,6 +50,8 @@ export interface AuditEventFilter {
   resourceId?: string | null;
   /** Id of an organization, which may be deleted; name; or `default`. */
   organization?: string | null;
+  /** Id of a SCIM key, which may be revoked. */
+  scimKey?: string | null;
   after?: string | null;
   before?: string | null;
 }
@@ -67,10 +69,11 @@ const eventList = defineList(readableEvents, {
     resourceType: (eb, type: string) => eb("e.resourceType", "=", type),
     resourceId: (eb, id: string) => eb("e.resourceId", "=", id),
     organization: (eb, organization: string) => eb("e.organizationId", "=", organization),
+    scimKey: (eb, key: string) => eb.and([eb("e.actorKind", "=", sql.lit("scim_key")), eb("e.apiKeyId", "=", key)]),
     after: (eb, after: string) => eb("e.time", ">=", after),
     before: (eb, before: string) => eb("e.time", "<=", before),
   },
-  planned: ["actor", "action", "resourceType", "resourceId", "organization"],
+  planned: ["actor", "action", "resourceType", "resourceId", "organization", "scimKey"],
 });
 
 /** Lists audit events, by default newest first: all for auditors of the deployment, otherwise those of their organizations. */

@@ -1,9 +1,10 @@
 import { GroupLists } from "./0040-group-lists.js";
 import { ApplicationList } from "./0044-application-list.js";
 import { SearchStatistics } from "./0052-search-statistics.js";
-import { MonthBounds } from "./0053-month-bounds.js";
-import { MonthBoundsChecked } from "./0054-month-bounds-checked.js";
-import { Months } from "./0055-months.js";
+import { ScimKeyEvents } from "./0053-scim-key-events.js";
+import { MonthBounds } from "./0054-month-bounds.js";
+import { MonthBoundsChecked } from "./0055-month-bounds-checked.js";
+import { Months } from "./0056-months.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
 import { Secrets } from "./0002-secrets.js";
@@ -81,7 +82,8 @@ export const migrations: MigrationObject[] = [
   { name: "0040-group-lists", class: GroupLists },
   { name: "0044-application-list", class: ApplicationList },
   { name: "0052-search-statistics", class: SearchStatistics },
-  { name: "0053-month-bounds", class: MonthBounds },
-  { name: "0054-month-bounds-checked", class: MonthBoundsChecked },
-  { name: "0055-months", class: Months },
+  { name: "0053-scim-key-events", class: ScimKeyEvents },
+  { name: "0054-month-bounds", class: MonthBounds },
+  { name: "0055-month-bounds-checked", class: MonthBoundsChecked },
+  { name: "0056-months", class: Months },
 ];

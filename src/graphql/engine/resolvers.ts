@@ -6,7 +6,7 @@ import { AgentManifestAppsResolver, AgentManifestResolver, AgentManifestScriptsR
 import { AgentReportsResolver } from "../agents/agent-reports.js";
 import { AppearanceResolver } from "../appearance.js";
 import { ApplicationsResolver } from "../applications.js";
-import { AuditResolver } from "../audit.js";
+import { AuditResolver, DailyCountsResolver } from "../audit.js";
 import { AuthorizationResolver } from "../authorization.js";
 import { ConnectionLogsResolver, ConnectionWebInfoResolver } from "../connection-logs.js";
 import { DeploymentResolver } from "../deployment.js";
@@ -101,6 +101,7 @@ export const resolvers: Function[] = [
   AppearanceResolver,
   ApplicationsResolver,
   AuditResolver,
+  DailyCountsResolver,
   AuthorizationResolver,
   BuildsOfWorkspacesResolver,
   ConnectionLogsResolver,

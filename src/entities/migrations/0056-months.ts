@@ -58,6 +58,7 @@ const indexes = `
   create index audit_log_organization_action_index on audit_log (organization_id, action, time, id);
   create index audit_log_actor_index on audit_log (actor_id, time, id);
   create index audit_log_action_index on audit_log (action, time, id);
+  create index audit_log_scim_key_index on audit_log (api_key_id, time, id) where actor_kind = 'scim_key';
 
   create index connection_log_time_index on connection_log (connect_time, id);
   create index connection_log_organization_index on connection_log (organization_id, connect_time, id);

@@ -1,0 +1,121 @@
+import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { permitted, type Permission } from "../authorization/authorization.js";
+import { hasFeature } from "../entitlements/requirements.js";
+import { AuditAction } from "../kernel/audit.js";
+import type { Context } from "../kernel/context.js";
+import { Problems } from "../kernel/errors.js";
+import { findOrganization } from "../organizations/organizations.js";
+import { timeZoneNamed } from "../quiet-hours/time-zones.js";
+import { databaseTime } from "../../runtime/clock.js";
+
+/** The days that are counted, and where. Each series is counted by itself, if it is selected. */
+export interface CountedDays {
+  /** In order, as `2026-01-31`. The last one is today. */
+  readonly days: readonly string[];
+  readonly timeZone: string;
+  readonly organizationId: string | undefined;
+}
+
+/** The range of days for which counts are read: what happened then is counted by an index. */
+const mostDays = 90;
+
+interface DaysAndPlace {
+  organization?: string | null;
+  days: number;
+  timeZone: string;
+}
+
+/** Returns the days before and with today in a time zone. */
+export async function countedDays(ctx: Context, { organization, days, timeZone }: DaysAndPlace): Promise<CountedDays> {
+  const found = organization ? await findOrganization(ctx, organization) : undefined;
+  const zone = timeZoneNamed(timeZone);
+  const problems = new Problems();
+  if (days < 1 || days > mostDays) problems.add("days", `Must be from 1 to ${mostDays}.`);
+  if (zone === undefined) problems.add("timeZone", "Must be the name of an IANA time zone.");
+  problems.throwIfAny();
+  const today = new Intl.DateTimeFormat("en-CA", { timeZone: zone }).format(databaseTime());
+  const at = (back: number) => new Date(Date.parse(today) - back * 86_400_000).toISOString().slice(0, 10);
+  return {
+    days: Array.from({ length: days }, (_, index) => at(days - 1 - index)),
+    timeZone: zone!,
+    organizationId: found?.id,
+  };
+}
+
+/** Rows with a time, which are counted by their day. */
+interface Counted {
+  permission: Permission;
+  /** The table, as `x`, with the time by which its rows are counted. */
+  from: RawBuilder<unknown>;
+  time: RawBuilder<unknown>;
+  where: RawBuilder<SqlBool>;
+  /** Whether the rows are of an organization; otherwise they are counted in the deployment only. */
+  hasOrganization?: true;
+}
+
+const events = (action: AuditAction): Counted => ({
+  permission: "audit_log:read",
+  from: sql`audit_log x`,
+  time: sql`x.time`,
+  where: sql`x.action = ${action}`,
+});
+
+const jobs = (where: RawBuilder<SqlBool>): Counted => ({
+  permission: "provisioner_job:read",
+  from: sql`provisioner_jobs x`,
+  time: sql`x.created_at`,
+  where,
+  hasOrganization: true,
+});
+
+const series = {
+  createdUsers: {
+    permission: "user:read",
+    from: sql`users x`,
+    time: sql`x.created_at`,
+    where: sql`x.deleted_at is null and not x.is_system`,
+  },
+  signIns: events(AuditAction.LOGIN),
+  rejectedSignIns: events(AuditAction.LOGIN_FAILED),
+  builds: jobs(sql`x.type = 'workspace_build'`),
+  failedBuilds: jobs(sql`x.type = 'workspace_build' and x.status = 'failed'`),
+  createdTasks: {
+    permission: "task:read",
+    from: sql`tasks x`,
+    time: sql`x.created_at`,
+    where: sql`x.deleted_at is null`,
+    hasOrganization: true,
+  },
+} satisfies Record<string, Counted>;
+
+/** A series of counts. */
+export type CountedSeries = keyof typeof series;
+
+/**
+ * Counts a series for each day, in one statement. Returns null if the caller may not read it there: what belongs to no
+ * organization is read in the deployment as a whole.
+ */
+export async function countDaily(ctx: Context, of: CountedDays, name: CountedSeries): Promise<number[] | null> {
+  const counted: Counted = series[name];
+  const { everywhere, organizations } = permitted(ctx.actor, counted.permission);
+  const { organizationId, timeZone, days } = of;
+  if (counted.permission === "audit_log:read" && !hasFeature(ctx, "audit_log")) return null;
+  const isOfOrganization = counted.hasOrganization === true;
+  if (!isOfOrganization && (organizationId !== undefined || !everywhere)) return null;
+  if (!everywhere && organizations.length === 0) return null;
+  if (organizationId !== undefined && !everywhere && !organizations.includes(organizationId)) return null;
+  const readable = organizationId === undefined ? organizations : [organizationId];
+  const place = !isOfOrganization
+    ? sql`true`
+    : everywhere && organizationId === undefined
+      ? sql`x.organization_id = any(array(select id from organizations))`
+      : sql`x.organization_id = any(${readable}::uuid[])`;
+  const begin = sql`(${days[0]}::timestamp at time zone ${timeZone})`;
+  const { rows } = await sql<{ day: string; count: number }>`
+    select to_char(${counted.time} at time zone ${timeZone}, 'YYYY-MM-DD') as day, count(*)::int as count
+    from ${counted.from} where ${counted.time} >= ${begin} and ${counted.where} and ${place} group by 1`.execute(
+    ctx.db,
+  );
+  const counts = new Map(rows.map(({ day, count }) => [day, count]));
+  return days.map((day) => counts.get(day) ?? 0);
+}
