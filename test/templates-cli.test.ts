@@ -185,23 +185,23 @@ describe("templates push", () => {
     const eve = await the().user("eve");
     const run = (environment: NodeJS.ProcessEnv, ...words: string[]) =>
       command(environment, "templates", "push", ...words);
-    expect(await run(settings(eve.token), directory, "--name", "hers")).to.include({
-      status: 1,
-      stdout: "Forbidden.\n",
-    });
+    const forbidden = await run(settings(eve.token), directory, "--name", "hers");
+    expect(forbidden).to.deep.equal({ status: 1, stdout: "", stderr: "Forbidden.\n" });
     const narrow = await the().scoped(tina, "template:read");
     expect((await run(settings(narrow.token), directory, "--name", "hers")).status).to.equal(1);
-    expect((await run(settings("stw_se_wrong"), directory)).stdout).to.match(/signed out|status 401/);
-    const missing = await run({}, directory);
-    expect(missing).to.include({ status: 2, stdout: "" });
-    expect(missing.stderr).to.include("STEWARD_URL is required").and.include("STEWARD_TOKEN is required");
+    const rejected = await run(settings("stw_se_wrong"), directory);
+    expect(rejected).to.include({ status: 3, stdout: "" });
+    expect(rejected.stderr).to.include("does not accept the token of STEWARD_TOKEN");
+    const missing = await run({ STEWARD_CONFIG_DIR: directory }, directory);
+    expect(missing).to.include({ status: 3, stdout: "" });
+    expect(missing.stderr).to.include("You are not signed in").and.include("STEWARD_TOKEN");
     expect(await run(settings())).to.include({ status: 2 });
     expect((await run(settings(), join(directory, "none"))).stderr).to.match(
       /template\.json cannot be read \(ENOENT\)/,
     );
     const nowhere = await run({ ...settings(), STEWARD_URL: "http://127.0.0.1:1" }, directory);
     expect(nowhere).to.include({ status: 1 });
-    expect(nowhere.stdout).to.match(/^http:\/\/127\.0\.0\.1:1 cannot be reached: /);
+    expect(nowhere.stderr).to.match(/^http:\/\/127\.0\.0\.1:1 cannot be reached: /);
   });
 
   it("does not send its token where a server redirects it", async () => {

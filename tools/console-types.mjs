@@ -1,6 +1,6 @@
-// Generates the modules of the console's operations: beside each file of operations, such as console/src/views/users.graphql,
-// one with a constant for each operation and with the types of its variables and result. Run by `npm run console:types`,
-// which installs the code generator with the other tools of the tests.
+// Generates the modules of the operations of the console and of the command line: beside each file of operations, such as
+// console/src/views/users.graphql, one with a constant for each operation and with the types of its variables and result.
+// Run by `npm run console:types`, which installs the code generator with the other tools of the tests.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join, relative } from "node:path";
@@ -27,23 +27,36 @@ const config = {
   },
 };
 
+/** The programs with operations: their folder, the module in it that makes constants, and whether forms need inputs. */
+const clients = [
+  { folder: "console/src", home: "api/operation", hasForms: true },
+  { folder: "src/cli/user", home: "operation.js", hasForms: false },
+];
+
 /** Returns the text of each generated module by its path. */
 export async function generateTypes() {
-  const names = readdirSync(join(project, "console/src"), { recursive: true });
-  const paths = names.filter((name) => name.endsWith(".graphql")).map((name) => join("console/src", name));
-  return Object.fromEntries(
-    await Promise.all(paths.map(async (path) => [path.replace(/\.graphql$/, ".gql.ts"), await moduleOf(path)])),
+  const modules = clients.flatMap((client) =>
+    readdirSync(join(project, client.folder), { recursive: true })
+      .filter((name) => name.endsWith(".graphql"))
+      .map(async (name) => {
+        const path = join(client.folder, name);
+        return [path.replace(/\.graphql$/, ".gql.ts"), await moduleOf(path, client)];
+      }),
   );
+  return Object.fromEntries(await Promise.all(modules));
 }
 
-async function moduleOf(path) {
+async function moduleOf(path, client) {
   const document = graphql.parse(readFileSync(join(project, path), "utf8"), { noLocation: true });
   const module = await codegen({
     schema,
     documents: [{ location: path, document }],
     filename: path,
     config,
-    plugins: [{ typescriptOperations: {} }, { operations: { depth: relative("console/src", path).split("/").length } }],
+    plugins: [
+      { typescriptOperations: {} },
+      { operations: { ...client, depth: relative(client.folder, path).split("/").length } },
+    ],
     pluginMap: { typescriptOperations, operations: { plugin: operations } },
   });
   return `// Generated from ${basename(path)} by \`npm run console:types\`.\n${withoutComments(module)}`;
@@ -53,19 +66,19 @@ async function moduleOf(path) {
 const withoutComments = (module) => module.replace(/^ *\/\*\*[^]*?\*\/\n/gm, "");
 
 /** A plugin that writes a constant for each operation: its text, and the fields of its input, from which forms are made. */
-function operations(types, documents, { depth }) {
+function operations(types, documents, { depth, home, hasForms }) {
   const definitions = documents.flatMap(({ document }) => document.definitions);
   const parts = graphql.separateOperations({ kind: graphql.Kind.DOCUMENT, definitions });
   const constants = Object.entries(parts).map(([name, document]) => {
     const operation = document.definitions.find(({ kind }) => kind === graphql.Kind.OPERATION_DEFINITION);
     const kind = operation.operation.charAt(0).toUpperCase() + operation.operation.slice(1);
     const body = JSON.stringify(graphql.print(document).replace(/\s+/g, " "));
-    const input = inputOf(types, operation);
+    const input = hasForms && inputOf(types, operation);
     const shape = input ? `, ${JSON.stringify(input)}` : "";
     return `export const ${name} = operation<${name}${kind}, ${name}${kind}Variables>(${body}${shape});`;
   });
-  const home = `${"../".repeat(depth - 1) || "./"}api/operation`;
-  return { prepend: [`import { operation } from "${home}";`], content: constants.join("\n") };
+  const path = `${"../".repeat(depth - 1) || "./"}${home}`;
+  return { prepend: [`import { operation } from "${path}";`], content: constants.join("\n") };
 }
 
 /** The fields of the input of a mutation: type, whether it is required, choices, and description. */

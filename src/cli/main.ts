@@ -3,7 +3,11 @@ import { inNewNode } from "../runtime/node-version.js";
 
 await inNewNode(async () => {
   await import("../runtime/compile-cache.js");
+  const words = process.argv.slice(2);
+  // Users wait for their commands: these load a small part of the program.
+  const { isForUsers, runForUser } = await import("./user/run.js");
+  if (isForUsers(words)) return runForUser(words);
   await import("reflect-metadata");
   const { run } = await import("./run.js");
-  await run(process.argv.slice(2));
+  await run(words);
 });

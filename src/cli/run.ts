@@ -12,8 +12,8 @@ import { CheckFailed, type Command, helpOf, parsed, requireOptions, steward, Usa
 import { environment } from "./server-options.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
-import { templateCommands } from "./templates.js";
 import { withServices } from "./services.js";
+import { userHelp } from "./user/run.js";
 import { list, misused } from "../runtime/manual.js";
 import { version } from "../runtime/program-files.js";
 
@@ -63,15 +63,17 @@ const commands: Record<string, Command> = {
   },
   ...backupCommands,
   ...licenseCommands,
-  ...templateCommands,
 };
 
 const help = () => `Usage: ${steward} <command> [--help | --version]
 
-Commands
+Commands for users, who sign in to a server
+${userHelp()}
+
+Commands for operators, on the machine of the server
 ${list(Object.values(commands).map(({ usage, summary }) => [usage, summary]))}
 
-Environment variables
+Environment variables of the commands for operators
 ${environment()}`;
 
 const shown = ({ email, password }: Administrator) => `Email     ${email}\nPassword  ${password}`;

@@ -26,6 +26,8 @@ export interface Conditions {
   options?: string[];
   /** The user that runs it, if not the user of the tests. */
   account?: { uid: number; gid: number };
+  /** Its standard input; by default, it has none. */
+  input?: string;
 }
 
 /** Starts the server and waits until it is ready. Settings given as "" are unset. */
@@ -59,19 +61,20 @@ export function spawnProgram(
   script: string,
   words: string[],
   settings: NodeJS.ProcessEnv,
-  { descriptors, options = [], account }: Conditions = {},
+  { descriptors, options = [], account, input }: Conditions = {},
 ): Program {
   const program = [process.execPath, ...options, script, ...words];
   const bounded = ["/bin/sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...program];
   const [file, ...args] = descriptors === undefined ? program : bounded;
   const child = spawn(file!, args, {
     env: { PATH: process.env.PATH, ...settings },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     ...account,
   });
+  child.stdin?.end(input);
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)
-    child[name].on("data", (chunk: Buffer) => (printed[name] += chunk.toString()));
+    child[name]!.on("data", (chunk: Buffer) => (printed[name] += chunk.toString()));
   return {
     child,
     stdout: () => printed.stdout,

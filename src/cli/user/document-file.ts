@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
-import { CheckFailed, UsageError } from "./command.js";
+import { CheckFailed, UsageError } from "../command.js";
 
 /** Maximum size of a file in bytes: that of a request. */
 const largest = 1024 * 1024;

@@ -1,0 +1,186 @@
+// A client of the public API: operations over HTTP, subscriptions over graphql-transport-ws. Nothing here uses a database
+// or the program of the server.
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, createClient } from "graphql-ws";
+import { ApiFailure, failureOf, type GraphqlError, Interrupted, reasonOf, Unreachable } from "./failures.js";
+import type { Operation } from "./operation.js";
+import type { Session } from "./session.js";
+
+/** Milliseconds that a request may take, and that a connection may be silent. */
+const timeout = 60_000;
+/** Milliseconds before a lost connection is opened again: at first, and at most. */
+const pauses = { first: 500, most: 30_000 };
+/** Close codes after which a new connection would be closed again. */
+const mistakes = new Set([4400, 4401, 4406, 4409, 4429]);
+/** Failures that pass. */
+const temporary = new Set<string | undefined>(["UNAVAILABLE", "RATE_LIMITED"]);
+
+interface Response {
+  status: number;
+  data?: object | null;
+  errors: GraphqlError[];
+  message?: string;
+}
+
+export class Api {
+  constructor(
+    private readonly session: Session,
+    private readonly signal: AbortSignal,
+    /** Shows what happens to a connection. */
+    private readonly note: (text: string) => void,
+  ) {}
+
+  get url(): string {
+    return this.session.url;
+  }
+
+  /** Runs a query or a mutation. Throws an `ApiFailure`, `Unreachable`, or `NotSignedIn`. */
+  async run<Data, Variables extends object>(
+    { text }: Operation<Data, Variables>,
+    variables: NoInfer<Variables>,
+  ): Promise<Data> {
+    const body = JSON.stringify({ query: text, variables });
+    const token = await this.session.token();
+    const first = await this.#send(body, token);
+    const response = first.status === 401 ? await this.#send(body, await this.session.renewed(token)) : first;
+    const { data, errors, status, message } = response;
+    if (errors.length > 0) throw failureOf(errors);
+    if (data) return data as Data;
+    throw new ApiFailure(`${this.url} responded with status ${status}: ${message ?? "it is not Steward."}`, {
+      code: status === 401 ? "UNAUTHENTICATED" : undefined,
+    });
+  }
+
+  async #send(body: string, token: string): Promise<Response> {
+    try {
+      const response = await fetch(`${this.url}/graphql`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+        body,
+        // The token is for this server only.
+        redirect: "error",
+        signal: AbortSignal.any([this.signal, AbortSignal.timeout(timeout)]),
+      });
+      return { errors: [], ...objectIn(await response.text()), status: response.status };
+    } catch (error) {
+      if (this.signal.aborted) throw new Interrupted("Interrupted.");
+      throw new Unreachable(this.url, error);
+    }
+  }
+
+  /**
+   * Yields the events of a subscription until the server completes it, or the user interrupts. Connects again, with
+   * growing pauses, when the connection is lost; `variables` then says where to resume. Throws the failures that stay.
+   */
+  async *live<Data, Variables extends object>(
+    { text }: Operation<Data, Variables>,
+    variables: () => NoInfer<Variables>,
+  ): AsyncGenerator<Data, void> {
+    let pause = pauses.first;
+    let isLost = false;
+    let rejections = 0;
+    while (!this.signal.aborted) {
+      const connection = this.#connect();
+      try {
+        await connection.opened;
+        if (isLost) this.note("Connected again.");
+        isLost = false;
+        const events = connection.client.iterate<Data>({
+          query: text,
+          variables: variables() as Record<string, unknown>,
+        });
+        for await (const { data, errors } of events) {
+          if (errors) throw errors;
+          [pause, rejections] = [pauses.first, 0];
+          if (data) yield data;
+        }
+        return;
+      } catch (error) {
+        if (this.signal.aborted) return;
+        const problem = problemOf(error);
+        if (problem.isRejected) {
+          // Renews the login, or throws if it has ended. A token that was new is not rejected again.
+          if (++rejections > 2) throw new ApiFailure("The server ends the connection.", { code: "FORBIDDEN" });
+          await this.session.renewed(await connection.token());
+          continue;
+        }
+        if (problem.failure) throw problem.failure;
+        if (!isLost) this.note(`The connection to ${this.url} is lost (${problem.reason}). Connecting again…`);
+        isLost = true;
+      } finally {
+        connection.close();
+      }
+      await sleep(pause * (0.75 + Math.random() / 2), undefined, { signal: this.signal }).catch(() => {});
+      pause = Math.min(2 * pause, pauses.most);
+    }
+  }
+
+  #connect() {
+    let token = "";
+    let silence: NodeJS.Timeout | undefined;
+    const opened = Promise.withResolvers<void>();
+    const client: Client = createClient({
+      url: `${this.url.replace("http", "ws")}/graphql`,
+      connectionParams: async () => {
+        token = await this.session.token();
+        return { sessionToken: token };
+      },
+      lazy: false,
+      onNonLazyError: (error) => opened.reject(error as Error),
+      retryAttempts: 0,
+      connectionAckWaitTimeout: timeout / 2,
+      // A connection that has died without a word is ended, and then opened again.
+      keepAlive: timeout / 2,
+      on: {
+        connected: () => opened.resolve(),
+        closed: (event) => opened.reject(event as Error),
+        ping: (isReceived) => {
+          if (!isReceived) silence = setTimeout(() => client.terminate(), timeout / 2);
+        },
+        pong: () => clearTimeout(silence),
+      },
+    });
+    opened.promise.catch(() => {});
+    const close = () => {
+      opened.reject(new Interrupted("Interrupted."));
+      clearTimeout(silence);
+      this.signal.removeEventListener("abort", close);
+      void client.dispose();
+    };
+    this.signal.addEventListener("abort", close);
+    return { client, close, opened: opened.promise, token: () => Promise.resolve(token) };
+  }
+}
+
+interface Problem {
+  /** The credential was not accepted, or its session has ended. */
+  isRejected?: true;
+  /** A failure that stays. */
+  failure?: Error;
+  reason: string;
+}
+
+function problemOf(error: unknown): Problem {
+  if (Array.isArray(error)) {
+    const failure = failureOf(error as GraphqlError[]);
+    if (failure.code === "UNAUTHENTICATED") return { isRejected: true, reason: failure.message };
+    return temporary.has(failure.code) ? { reason: failure.message } : { failure, reason: failure.message };
+  }
+  const { code, reason } = error as { code?: unknown; reason?: string };
+  if (typeof code === "number") {
+    if (code === 4403) return { isRejected: true, reason: reason ?? "" };
+    const text = reason || `close code ${code}`;
+    return mistakes.has(code) ? { failure: new ApiFailure(text), reason: text } : { reason: text };
+  }
+  // What `Session.token` threw, except for a server that cannot be reached.
+  const isFailure = error instanceof Error && !(error instanceof Unreachable) && error.name !== "TypeError";
+  return isFailure ? { failure: error, reason: error.message } : { reason: reasonOf(error) };
+}
+
+function objectIn(text: string): Partial<Response> {
+  try {
+    return JSON.parse(text) as Partial<Response>;
+  } catch {
+    return {};
+  }
+}

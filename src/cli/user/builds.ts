@@ -1,0 +1,96 @@
+// Builds: waiting for them, and their logs.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Api } from "./api.js";
+import {
+  AgentLogAppended,
+  AgentLog,
+  Job,
+  JobLog,
+  JobLogAppended,
+  type JobLogAppendedSubscription,
+} from "./builds.gql.js";
+import { Failed, Interrupted } from "./failures.js";
+import type { Output } from "./output.js";
+
+type Line = Pick<JobLogAppendedSubscription["line"], "id" | "output" | "createdAt" | "level"> & { stage?: string };
+
+/** A command at work. */
+export interface Work {
+  api: Api;
+  output: Output;
+  signal: AbortSignal;
+}
+
+const textOf = ({ stage, output }: Line) => (stage ? `${stage}: ${output}` : output);
+
+/** Waits for the end of a build, and shows its log meanwhile. Throws `Failed` with the reason if it fails. */
+export async function finished({ api, output, signal }: Work, jobId: string, what: string): Promise<void> {
+  const { provisionerJob: before } = await api.run(Job, { id: jobId });
+  if (before?.status === "PENDING" && before.matchedProvisioners.count === 0)
+    output.note(`Waiting for a provisioner daemon that offers ${before.provisioner}: there is none yet.`);
+  await follow(api, jobId, (line) => output.note(textOf(line)));
+  for (;;) {
+    if (signal.aborted) throw new Interrupted(`Interrupted. ${what} goes on.`);
+    const { provisionerJob } = await api.run(Job, { id: jobId });
+    const { status = "CANCELED", error } = provisionerJob ?? {};
+    if (status === "SUCCEEDED") return;
+    if (status === "FAILED") throw new Failed(`${what} failed: ${error ?? "no reason was given."}`);
+    if (status === "CANCELED") throw new Failed(`${what} was canceled.`);
+    await sleep(500, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Shows the log of a job until it has ended. */
+async function follow(api: Api, jobId: string, show: (line: Line) => void): Promise<void> {
+  let after: string | null = null;
+  for await (const { line } of api.live(JobLogAppended, () => ({ jobId, after }))) {
+    after = line.id;
+    show(line);
+  }
+}
+
+/** A build, and the agents that it has started. */
+interface Logged {
+  jobId: string;
+  agents: () => Promise<ReadonlyArray<{ id: string; name: string }>>;
+}
+
+/** Prints the logs of a build and its agents: as they are, or also what comes, until the user interrupts. */
+export async function showLogs({ api, output }: Work, { jobId, agents }: Logged, isFollowed: boolean): Promise<void> {
+  const show = (source: string, prefix: string) => (line: Line) =>
+    output.event({ source, ...line }, prefix + textOf(line));
+  if (isFollowed) await follow(api, jobId, show("build", ""));
+  else
+    await pages(async (after) => (await api.run(JobLog, { id: jobId, after })).provisionerJob?.logs, show("build", ""));
+  const started = await agents();
+  const showAgent = (name: string) => show(name, started.length > 1 ? `${name}: ` : "");
+  if (isFollowed) await Promise.all(started.map(({ id, name }) => followAgent(api, id, showAgent(name))));
+  else
+    for (const { id, name } of started)
+      await pages(async (after) => (await api.run(AgentLog, { id, after })).workspaceAgent?.logs, showAgent(name));
+}
+
+async function followAgent(api: Api, agentId: string, show: (line: Line) => void): Promise<void> {
+  let after: string | null = null;
+  for await (const { line } of api.live(AgentLogAppended, () => ({ agentId, after }))) {
+    after = line.id;
+    show(line);
+  }
+}
+
+interface Page {
+  nodes: Line[];
+  pageInfo: { endCursor: string | null; hasNextPage: boolean };
+}
+
+async function pages(
+  read: (after: string | null) => Promise<Page | undefined>,
+  show: (line: Line) => void,
+): Promise<void> {
+  for (let after: string | null = null; ;) {
+    const page: Page | undefined = await read(after);
+    page?.nodes.forEach(show);
+    if (!page?.pageInfo.hasNextPage) return;
+    after = page.pageInfo.endCursor;
+  }
+}

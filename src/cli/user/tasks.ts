@@ -1,0 +1,232 @@
+import { text as everything } from "node:stream/consumers";
+import { finished, type Work } from "./builds.js";
+import { choiceOf, command, flag, isId, limitOf, ownedName, text, UsageError } from "./command.js";
+import { confirmed } from "./confirm.js";
+import { showConversation } from "./conversation.js";
+import { Failed, Interrupted } from "./failures.js";
+import { moment, words as wordsOf } from "./output.js";
+import {
+  CreateTask,
+  DeleteTask,
+  PauseTask,
+  ResumeTask,
+  SendTaskInput,
+  Task,
+  TaskChanged,
+  type TaskRowFragment,
+  Tasks,
+  type TaskStatus,
+} from "./tasks.gql.js";
+import { findTemplate, presetOf } from "./templates.js";
+
+const statuses: TaskStatus[] = ["PENDING", "INITIALIZING", "ACTIVE", "PAUSED", "UNKNOWN", "ERROR"];
+
+/** The form in which operations take a task: its ID, or its name with its owner. */
+function named(reference: string): { task: string; user: string } {
+  if (isId(reference)) return { task: reference, user: "me" };
+  const { owner, name } = ownedName(reference);
+  return { task: name, user: owner };
+}
+
+const nameOf = ({ ownerName, name }: Pick<TaskRowFragment, "ownerName" | "name">) => `${ownerName}/${name}`;
+
+const stateText = ({ currentState }: Pick<TaskRowFragment, "currentState">) =>
+  currentState ? [wordsOf(currentState.state), currentState.message].filter(Boolean).join(": ") : "";
+
+const list = command({
+  usage: "tasks list",
+  summary: "List your tasks.",
+  options: {
+    all: flag("Also those of other users that you may see."),
+    search: text("TEXT", "Part of the name."),
+    status: text("STATUS", `One of: ${statuses.map((status) => status.toLowerCase()).join(", ")}.`),
+    limit: text("N", "At most so many, up to 1000. Default: 100."),
+  },
+  run: async ({ api: open, options, output }) => {
+    const status = choiceOf("status", options.status, statuses);
+    const filter = {
+      ...(options.all ? {} : { owner: "me" }),
+      search: options.search ?? null,
+      status: status ? [status] : null,
+    };
+    const first = limitOf(options.limit);
+    const { tasks } = await (await open()).run(Tasks, { filter, first });
+    output.list(tasks.nodes, {
+      NAME: nameOf,
+      TEMPLATE: ({ templateName }) => templateName,
+      STATUS: ({ status: now }) => wordsOf(now),
+      STATE: stateText,
+      CREATED: ({ createdAt }) => moment(createdAt),
+    });
+    if (tasks.totalCount > tasks.nodes.length) output.note("There are more: see --limit.");
+  },
+});
+
+const show = command({
+  usage: "tasks show NAME",
+  summary: "Show a task. NAME is its name, owner/name, or ID.",
+  takes: [1, 1],
+  run: async ({ api: open, words: [reference = ""], output }) => {
+    const api = await open();
+    const { task } = await api.run(Task, named(reference));
+    output.object(task!, [
+      ["Name", nameOf(task!)],
+      ["Title", task!.displayName],
+      ["ID", task!.id],
+      ["Status", wordsOf(task!.status)],
+      ["State", stateText(task!)],
+      ["Link", task!.currentState?.uri ?? ""],
+      ["Template", task!.templateName],
+      ["Workspace", `${task!.ownerName}/${task!.workspaceName}`],
+      ["Prompt", task!.initialPrompt],
+      ["Created", moment(task!.createdAt)],
+      ["Waiting inputs", String(task!.inputs.filter(({ state }) => state === "QUEUED").length || "")],
+      ["Address", `${api.url}/tasks/${task!.id}`],
+    ]);
+  },
+});
+
+/** Reads a text that a command takes as an argument, or from standard input. */
+async function textOf(words: readonly string[], name: string): Promise<string> {
+  if (words.length > 0 && words[0] !== "-") return words.join(" ");
+  if (words.length === 0 && process.stdin.isTTY)
+    throw new UsageError(`Specify ${name}, or - to read it from standard input.`);
+  return (await everything(process.stdin)).replace(/\r?\n$/, "");
+}
+
+/** Waits until a task takes input, after the build that starts it. Throws `Failed` with the reason if it does not. */
+async function active(
+  work: Work,
+  task: Pick<TaskRowFragment, "id" | "name" | "ownerName">,
+  jobId: string,
+): Promise<void> {
+  await finished(work, jobId, `The start of ${nameOf(task)}`);
+  for await (const { task: now } of work.api.live(TaskChanged, () => ({ id: task.id }))) {
+    if (now.status === "ACTIVE") return;
+    if (now.status === "ERROR")
+      throw new Failed(`Task ${nameOf(now)} has an error. ${now.currentState?.message ?? ""}`);
+    if (now.status === "PAUSED") throw new Failed(`Task ${nameOf(now)} was paused.`);
+  }
+  if (work.signal.aborted) throw new Interrupted(`Interrupted. Task ${nameOf(task)} goes on.`);
+  throw new Failed(`Task ${nameOf(task)} was deleted.`);
+}
+
+const noWait = flag("Do not wait.");
+
+const create = command({
+  usage: "tasks create [PROMPT] --template T",
+  summary:
+    "Create a task from a prompt, which is the arguments or, for -, standard input. Waits until its program takes input.",
+  takes: [0, Infinity],
+  options: {
+    template: text("T", "A template for tasks: name or ID."),
+    organization: text("O", "Organization of the template: name or ID. Default: the default one."),
+    preset: text("P", "Name of a preset of the template."),
+    name: text("N", "Name of the task. Default: from the prompt."),
+    "no-wait": noWait,
+  },
+  run: async ({ api: open, words, options, output, signal }) => {
+    if (!options.template) throw new UsageError("Missing required options: --template.");
+    const api = await open();
+    const input = await textOf(words, "a prompt");
+    const template = await findTemplate(api, options.template, options.organization);
+    if (!template.activeVersion) throw new Failed(`The template ${template.name} has no active version.`);
+    const { task } = (
+      await api.run(CreateTask, {
+        input: {
+          input,
+          name: options.name ?? null,
+          templateVersionId: template.activeVersion.id,
+          templateVersionPresetId: options.preset === undefined ? null : presetOf(template, options.preset),
+        },
+      })
+    ).createTask;
+    const jobId = task.workspace?.latestBuild?.job.id;
+    if (!options["no-wait"] && jobId) await active({ api, output, signal }, task, jobId);
+    const value = { id: task.id, name: nameOf(task), isActive: !options["no-wait"] };
+    output.done(value, `Task ${nameOf(task)} is ${options["no-wait"] ? "created" : "active"}.`);
+  },
+});
+
+const send = command({
+  usage: "tasks send NAME [TEXT]",
+  summary: "Send a text to the program of a task: the arguments or, for -, standard input.",
+  takes: [1, Infinity],
+  run: async ({ api: open, words: [reference = "", ...words], output }) => {
+    const api = await open();
+    const input = await textOf(words, "a text");
+    const { taskInput } = (await api.run(SendTaskInput, { input: { ...named(reference), input } })).sendTaskInput;
+    output.done(
+      taskInput,
+      taskInput.state === "DELIVERED" ? "The text was delivered." : "The text waits for the program.",
+    );
+  },
+});
+
+const logs = command({
+  usage: "tasks logs NAME",
+  summary: "Print the conversation of a task.",
+  takes: [1, 1],
+  options: { follow: flag("Go on with what comes, also after a pause, until the task is deleted, or Ctrl-C.") },
+  isEndless: true,
+  run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
+    await showConversation({ api: await open(), output, signal }, named(reference), options.follow);
+  },
+});
+
+const pause = command({
+  usage: "tasks pause NAME",
+  summary: "Pause a task: stop its workspace, and keep the conversation.",
+  takes: [1, 1],
+  options: { "no-wait": noWait },
+  run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
+    const api = await open();
+    const { task, workspaceBuild } = (await api.run(PauseTask, { input: named(reference) })).done;
+    if (!options["no-wait"])
+      await finished({ api, output, signal }, workspaceBuild.job.id, `The pause of ${nameOf(task)}`);
+    const value = { id: task.id, name: nameOf(task), isFinished: !options["no-wait"] };
+    output.done(value, `Task ${nameOf(task)} is ${options["no-wait"] ? "being " : ""}paused.`);
+  },
+});
+
+const resume = command({
+  usage: "tasks resume NAME",
+  summary: "Resume a paused task, or try again after an error. Waits until its program takes input.",
+  takes: [1, 1],
+  options: { "no-wait": noWait },
+  run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
+    const api = await open();
+    const { task, workspaceBuild } = (await api.run(ResumeTask, { input: named(reference) })).done;
+    if (!options["no-wait"]) await active({ api, output, signal }, task, workspaceBuild.job.id);
+    const value = { id: task.id, name: nameOf(task), isActive: !options["no-wait"] };
+    output.done(value, `Task ${nameOf(task)} is ${options["no-wait"] ? "being resumed" : "active"}.`);
+  },
+});
+
+const remove = command({
+  usage: "tasks delete NAME",
+  summary: "Delete a task with its workspace.",
+  takes: [1, 1],
+  options: {
+    yes: flag("Do not ask."),
+    "during-build": flag("Cancel a build that runs, instead of failing."),
+  },
+  run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
+    const api = await open();
+    const { task } = await api.run(Task, named(reference));
+    if (!options.yes) await confirmed(`Delete the task ${nameOf(task!)} with its workspace?`, signal);
+    await api.run(DeleteTask, { input: { task: task!.id, duringBuild: options["during-build"] } });
+    output.done({ id: task!.id, name: nameOf(task!) }, `Task ${nameOf(task!)} is deleted.`);
+  },
+});
+
+export const taskCommands = {
+  "tasks list": list,
+  "tasks show": show,
+  "tasks create": create,
+  "tasks send": send,
+  "tasks logs": logs,
+  "tasks pause": pause,
+  "tasks resume": resume,
+  "tasks delete": remove,
+};
