@@ -1,7 +1,7 @@
 // Tables with a partition for each month: months are made ahead, no write fails without one, and old ones are dropped.
 import { expect } from "chai";
 import { Client } from "pg";
-import { loggedFromInfo } from "./support/app.js";
+import { loggedFromInfo, startServer } from "./support/app.js";
 import { runJob } from "./support/background.js";
 import { connect, disconnect, logged, reported, visit } from "./support/connections.js";
 import { newId } from "./support/ids.js";
@@ -89,6 +89,36 @@ describe("a table without a partition for this month", () => {
     expect([lines(missing).length - before[0]!, lines(rows).length - before[1]!]).to.deep.equal([3, 3]);
     expect(lines(missing).at(-1)).to.include({ level: 40, month: month(0).date });
     for (const table of all) expect(await months(w, table), table).to.deep.equal(names(-1, 1, 2, 3));
+  });
+});
+
+describe("tables of another owner", () => {
+  const the = world();
+
+  it("let a server start and write, which warns of the months that it cannot make", async () => {
+    const w = the();
+    await age(w, "audit_log", 0, []);
+    await query(w, "create role steward_writer login password 'secret'");
+    try {
+      await query(w, "grant select, insert, update, delete on all tables in schema public to steward_writer");
+      const url = new URL(w.database.url);
+      Object.assign(url, { username: "steward_writer", password: "secret" });
+      const app = await startServer(url.href);
+      try {
+        const line = lines("has no partition").findLast((each) => each.month === month(0).date);
+        expect(line).to.include({ level: 40, table: "audit_log" });
+        expect(line!.reason).to.match(/^permission denied for schema|^must be owner/);
+      } finally {
+        await app.close();
+      }
+      expect(
+        (await w.as(w.owner).graphql("{ auditEvents(first: 1) { nodes { id } } }")).auditEvents.nodes,
+      ).to.have.length(0);
+      await w.users("ada");
+      expect((await query(w, "select from audit_log_default")).length).to.be.above(0);
+    } finally {
+      await query(w, "drop owned by steward_writer; drop role steward_writer");
+    }
   });
 });
 

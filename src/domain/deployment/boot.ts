@@ -34,7 +34,6 @@ export const firstBoot = (services: BootServices, signal?: AbortSignal): Promise
 
 async function boot(services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> {
   await migrateOn(services, signal);
-  await makeMonths({ db: services.database.db, log: services.log });
   // Hints are discarded: no subscriber exists before the boot ends.
   const ctx = systemContext(services as Services);
   return ctx.transactional(async () => {
@@ -89,7 +88,7 @@ async function migrateOn({ database, log }: BootServices, signal?: AbortSignal):
     try {
       const done = await migrator.run(signal);
       if (done.length > 0) log.info({ migrations: done }, "The database was migrated.");
-      return;
+      return await makeMonths({ db: database.db, log });
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
     }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
+import { isConnectionFault } from "../../infrastructure/database/availability.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { day, hour, type Purge } from "./queries.js";
 
@@ -64,8 +65,8 @@ const lockTimeout = 250;
 const attempts = 20;
 const pause = 500;
 
-/** SQLSTATE of a month whose rows are in the default partition already. */
-const checkViolation = "23514";
+/** SQLSTATEs of changes that are tried again: lock not available, deadlock detected. */
+const gaveWay = new Set(["55P03", "40P01"]);
 
 /** Makes the months that tables lack, on a connection of the owner of the tables. Warns of those that are missed soon. */
 export async function makeMonths({ db, log }: { db: Db; log: Pick<Logger, "info" | "warn"> }): Promise<void> {
@@ -81,7 +82,10 @@ export async function makeMonths({ db, log }: { db: Db; log: Pick<Logger, "info"
   }
 }
 
-/** Runs a change of partitions in a transaction that waits for locks for moments only. Returns why it failed, if so. */
+/**
+ * Runs a change of partitions in a transaction that waits for locks for moments only. Returns why Postgres rejects it, if so:
+ * others keep the table locked, the default partition has rows of the month, or the tables have another owner.
+ */
 async function whenUnlocked(db: Db, change: (db: Db) => Promise<unknown>): Promise<string | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -93,9 +97,8 @@ async function whenUnlocked(db: Db, change: (db: Db) => Promise<unknown>): Promi
       return undefined;
     } catch (error) {
       const { code, message } = error as { code?: string; message: string };
-      if (code === checkViolation) return message;
-      if (code !== "55P03" && code !== "40P01") throw error;
-      if (attempt === attempts) return message;
+      if (isConnectionFault(error)) throw error;
+      if (!gaveWay.has(code ?? "") || attempt === attempts) return message;
     }
     await delay(pause * (0.5 + Math.random()));
   }
@@ -129,6 +132,7 @@ export async function dropMonths(services: Services, table: Partitioned, age: nu
       whenUnlocked(db, (transaction) => sql`drop table if exists ${month}`.execute(transaction)),
     );
     if (reason === undefined) log.info({ table, partition: name }, "A month was dropped after its retention.");
+    else log.warn({ table, partition: name, reason }, "A month could not be dropped after its retention.");
   }
 }
 
