@@ -1,5 +1,5 @@
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData, useLive } from "../api/hooks";
@@ -122,8 +122,13 @@ export function TaskView({ id }: { id: string }) {
     conversation.refresh();
   };
   useLive(TaskChanged, id, { variables: () => ({ id }), onEvent: refreshAll, onRestart: refreshAll });
-  useLive(TaskMessages, `${id} ${task?.status}`, {
+  const stream = `${id} ${task?.status}`;
+  // A program that starts again numbers its messages from the beginning. Each stream sends all of them first.
+  const forget = () => setStreamed(new Map());
+  useEffect(forget, [stream]);
+  useLive(TaskMessages, stream, {
     variables: () => (task?.status === "ACTIVE" ? { id } : undefined),
+    onRestart: forget,
     onEvent: ({ taskMessages: entry }) => setStreamed((before) => new Map(before).set(entry.id, entry)),
   });
   if (!task) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
