@@ -1,12 +1,15 @@
-// The shell blocks of README.md and docs/provisioning.md, run as they are printed, in their order, on a new server.
-import { type ChildProcess, spawn } from "node:child_process";
+// The shell blocks of README.md, docs/cli.md, and docs/provisioning.md, run as they are printed, in their order, on a new
+// server. They end where the documents say.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { freePort } from "./support/ports.js";
+import { eventually } from "./support/watchers.js";
+import { Client } from "./support/world.js";
 
 /** The blocks of a document, with the heading that each is below. */
 function blocksOf(path: string): Array<{ heading: string; block: string }> {
@@ -68,8 +71,8 @@ class Terminal {
   }
 }
 
-describe("the shell blocks of README.md and docs/provisioning.md", function () {
-  this.timeout(180_000);
+describe("the shell blocks of README.md, docs/cli.md, and docs/provisioning.md", function () {
+  this.timeout(300_000);
   const terminals: Terminal[] = [];
   let directory: string;
 
@@ -111,16 +114,22 @@ describe("the shell blocks of README.md and docs/provisioning.md", function () {
     const terminal = open();
     const streams = () => subscriptions(port);
     const printed: Record<string, string> = {};
-    for (const { heading, block } of [...rest, ...blocksOf("docs/provisioning.md")]) {
+    let owner: Client | undefined;
+    const documents = [...rest, ...blocksOf("docs/cli.md"), ...blocksOf("docs/provisioning.md")];
+    for (const [nr, { heading, block }] of documents.entries()) {
       // It starts a server of its own and runs until it is stopped: examples.test.ts runs it.
       if (block === "npm run demo\n") continue;
       const before = await streams();
       const from = terminal.output.length;
-      const output = await terminal.run(block, password);
+      const running = terminal.run(block, password);
+      if (block.includes("steward login")) await allow(owner!, terminal, from);
+      const output = await running;
+      owner ??= await signedIn(port, password!);
       expect(output, block).not.to.contain('"errors":');
       printed[heading] = (printed[heading] ?? "") + output;
       if (block.includes("/inbox/watch")) while ((await streams()) === before);
       if (block.includes("/custom")) await terminal.prints('"content":"Version 7 is out."', from);
+      if (documents[nr + 1]?.heading !== heading) await ends[heading]?.(owner, data);
     }
     const expected: Record<string, string[]> = {
       "1. Sign in": ["Signed in."],
@@ -133,7 +142,28 @@ describe("the shell blocks of README.md and docs/provisioning.md", function () {
         "small echo: Add a test",
         '"status":"paused"',
         '"snapshot":true',
+        "echo: Add a test",
       ],
+      "Command line": [],
+      "Sign in": ["Signed in to http://localhost:", "admin@steward.local"],
+      Workspaces: [
+        "chat\tmain\tv1\ttasks",
+        "Parameter model\t",
+        "Workspace admin/second is running.",
+        "Parameter model\tlarge",
+        "Workspace admin/second is deleted.",
+      ],
+      Tasks: [
+        "Task admin/bug is active.",
+        "echo: Add a test",
+        "Task admin/bug is paused.",
+        "Status\tactive",
+        "Task admin/bug is deleted.",
+      ],
+      Secrets: ["Secret example is created.", "example\tEXAMPLE_PASSWORD", "Secret example is deleted."],
+      "The inbox": ["All notifications are read."],
+      "For programs": ["admin\n"],
+      "Sign out": ["Signed out of http://localhost:"],
       "1. Create a workspace": ['"createWorkspace":{'],
       "2. See it run": ['"status":"CONNECTED"', '"health":"HEALTHY"', "large echo: Hello"],
       "3. Stop it": ['"status":"STOPPED"'],
@@ -144,6 +174,52 @@ describe("the shell blocks of README.md and docs/provisioning.md", function () {
       for (const text of texts) expect(printed[heading], heading).to.contain(text);
   });
 });
+
+async function signedIn(port: string, password: string): Promise<Client> {
+  const url = `http://localhost:${port}`;
+  const { body } = await new Client(url).post("/api/v2/users/login", { email: "admin@steward.local", password });
+  return new Client(url, body.session_token);
+}
+
+/** Allows the login that a terminal waits for, as its user does in a browser. */
+async function allow(owner: Client, terminal: Terminal, from: number): Promise<void> {
+  const code = /^ {4}([A-Z]{4}-[A-Z]{4})$/m;
+  await terminal.prints(code, from);
+  await owner.graphql("mutation($code: String!) { approveOAuth2Device(input: { userCode: $code }) { __typename } }", {
+    code: code.exec(terminal.output.slice(from))![1],
+  });
+}
+
+/** Where a chapter ends, by its heading: what is there afterwards, and what is not. */
+const ends: Record<string, (owner: Client, data: string) => Promise<void>> = {
+  "6. Give an AI agent a task": async (owner) => {
+    expect((await owner.get("/api/v2/tasks/me/demo")).status).to.equal(404);
+    await isGone(owner, "demo");
+    await eventually(() => programs() === 0, "the end of the program", 30_000);
+  },
+  "3. Stop it": async (owner, data) => {
+    expect(programs()).to.equal(0);
+    const { workspaceByName } = await owner.graphql('{ workspaceByName(owner: "me", name: "first") { id status } }');
+    expect(workspaceByName.status).to.equal("STOPPED");
+    expect(await readdir(join(data, "provisioner", workspaceByName.id as string))).to.include("home");
+  },
+  Tasks: (owner) => isGone(owner, "bug"),
+};
+
+const isGone = (owner: Client, name: string) =>
+  eventually(
+    async () =>
+      (await owner.failure(`{ workspaceByName(owner: "me", name: "${name}") { id } }`).catch(() => undefined))?.code ===
+      "NOT_FOUND",
+    `the deletion of the workspace ${name}`,
+    30_000,
+  );
+
+/** The number of processes of the example program of this clone. */
+const programs = (): number =>
+  execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+    .split("\n")
+    .filter((line) => line.includes(join(process.cwd(), "examples/agentapi-echo/chat.mjs"))).length;
 
 /** The number of subscriptions of the server to internal events. */
 async function subscriptions(port: string): Promise<string | undefined> {
