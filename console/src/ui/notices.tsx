@@ -22,12 +22,15 @@ function add(notice: Omit<Notice, "id">, milliseconds: number): void {
 
 export const say = (text: string, undo?: () => Promise<unknown>): void => add({ text, undo }, undo ? 10_000 : 4_000);
 
+/** Says that something failed. */
+export const complain = (text: string): void => add({ text, isBad: true }, 12_000);
+
 /** Runs work, and says why it failed, if it does. */
 export async function attempt(work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    add({ text: inSentences(error), isBad: true }, 12_000);
+    complain(inSentences(error));
   }
 }
 

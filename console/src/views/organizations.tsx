@@ -8,7 +8,7 @@ import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Facts, Heading, Loading, Panel, PersonLink, Time } from "../ui/parts";
 import { FormDialog } from "../ui/form";
-import { attempt, say } from "../ui/notices";
+import { complain, say } from "../ui/notices";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, forAll, useSelection } from "../ui/selection";
 import { countOf, titleOf, wordsOf } from "../ui/text";
@@ -82,8 +82,7 @@ function AddSeveral({ organization }: { organization: string }) {
       () => {},
     );
     if (done.length > 0) say(`${countOf(done.length, "member")} added.`);
-    if (failed.length > 0)
-      await attempt(() => Promise.reject(new Error(failed.map(([name, reason]) => `${name}: ${reason}`).join(" "))));
+    for (const [name, reason] of failed) complain(`${name}: ${reason}`);
   }
   return (
     <>

@@ -37,6 +37,12 @@ export type DeleteTemplateInput = {
   templateId: string;
 };
 
+export type DryRunTemplateVersionInput = {
+  parameters?: Array<ParameterInput> | null | undefined;
+  presetId?: string | null | undefined;
+  templateVersionId: string;
+};
+
 export type InvalidateTemplatePresetsInput = {
   templateId: string;
 };
@@ -44,6 +50,11 @@ export type InvalidateTemplatePresetsInput = {
 export type OrderDirection =
   | 'ASC'
   | 'DESC';
+
+export type ParameterInput = {
+  name: string;
+  value: string;
+};
 
 export type PrebuildStatus =
   | 'HARD_LIMITED'
@@ -79,6 +90,12 @@ export type TemplateOrder = {
 export type TemplateOrderField =
   | 'CREATED_AT'
   | 'NAME';
+
+export type TemplateParameterKind =
+  | 'BOOL'
+  | 'LIST'
+  | 'NUMBER'
+  | 'STRING';
 
 export type TemplateRole =
   | 'ADMIN'
@@ -222,6 +239,20 @@ export type UpdatePrebuildsMutationVariables = Exact<{
 
 export type UpdatePrebuildsMutation = { updatePrebuildsSettings: { changed: boolean } };
 
+export type VersionParametersQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type VersionParametersQuery = { templateVersion: { id: string, presets: Array<{ id: string, name: string, displayName: string }>, parameters: Array<{ name: string, displayName: string, description: string, type: TemplateParameterKind, defaultValue: string | null, options: Array<{ name: string, value: string }> }> } | null };
+
+export type DryRunTemplateVersionMutationVariables = Exact<{
+  input: DryRunTemplateVersionInput;
+}>;
+
+
+export type DryRunTemplateVersionMutation = { dryRunTemplateVersion: { provisionerJob: { id: string } } };
+
 export const Templates = operation<TemplatesQuery, TemplatesQueryVariables>("query Templates($filter: TemplateFilter, $orderBy: TemplateOrder, $first: Int, $after: String, $last: Int, $before: String) { templates( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name displayName description deprecationMessage createdAt activeVersion { id name } organization { id name displayName } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const Template = operation<TemplateQuery, TemplateQueryVariables>("query Template($id: UUID!, $first: Int, $after: String, $last: Int, $before: String) { template(id: $id) { id name displayName description icon deprecationMessage activityBumpSeconds allowUserCancel autostopDays defaultTtlSeconds dormantAfterSeconds deleteAfterSeconds requireActiveVersion createdAt creator { id username name } organization { id name displayName } workspaces(first: 1) { totalCount } activeVersion { id name document presets { id name displayName description isDefault prebuildInstances prebuildStatus lastInvalidatedAt parameters { name value } } } versions(first: $first, after: $after, last: $last, before: $before) { totalCount nodes { id name createdAt isImported archivedAt creator { id username name } job { id status error } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } }");
 export const TemplateAcl = operation<TemplateAclQuery, TemplateAclQueryVariables>("query TemplateAcl($templateId: UUID!) { templateAcl(templateId: $templateId) { users { role user { id username name } } groups { role group { id name displayName } } } templateAclAvailable(templateId: $templateId, first: 50) { groups { id name displayName } users { nodes { id username name } } } }");
@@ -235,3 +266,5 @@ export const UpdateTemplateAcl = operation<UpdateTemplateAclMutation, UpdateTemp
 export const InvalidatePresets = operation<InvalidatePresetsMutation, InvalidatePresetsMutationVariables>("mutation InvalidatePresets($input: InvalidateTemplatePresetsInput!) { invalidateTemplatePresets(input: $input) { invalidated { presetName } } }", {"templateId":{"type":"UUID","hint":"ID of the template.","isRequired":true}});
 export const Prebuilds = operation<PrebuildsQuery, PrebuildsQueryVariables>("query Prebuilds { prebuildsSettings { reconciliationPaused } }");
 export const UpdatePrebuilds = operation<UpdatePrebuildsMutation, UpdatePrebuildsMutationVariables>("mutation UpdatePrebuilds($input: UpdatePrebuildsSettingsInput!) { updatePrebuildsSettings(input: $input) { changed } }", {"reconciliationPaused":{"type":"Boolean","hint":"Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.","isRequired":true}});
+export const VersionParameters = operation<VersionParametersQuery, VersionParametersQueryVariables>("query VersionParameters($id: UUID!) { templateVersion(id: $id) { id presets { id name displayName } parameters { name displayName description type defaultValue options { name value } } } }");
+export const DryRunTemplateVersion = operation<DryRunTemplateVersionMutation, DryRunTemplateVersionMutationVariables>("mutation DryRunTemplateVersion($input: DryRunTemplateVersionInput!) { dryRunTemplateVersion(input: $input) { provisionerJob { id } } }", {"parameters":{"type":"ParameterInput","hint":"Parameter values. Default: those of the preset.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version. Default: none."},"templateVersionId":{"type":"UUID","hint":"ID of the version.","isRequired":true}});

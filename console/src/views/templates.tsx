@@ -1,8 +1,10 @@
 import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
+import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Status, Time } from "../ui/parts";
@@ -10,12 +12,14 @@ import { TextBox } from "../ui/log";
 import { usePlace } from "../ui/place";
 import { durationOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { useOrganizationOptions } from "./organization-choice";
+import { ParametersForm } from "./parameters-form";
 import { TemplateSharing } from "./template-sharing";
 import {
   ArchiveTemplateVersion,
   CreateTemplate,
   CreateTemplateVersion,
   DeleteTemplate,
+  DryRunTemplateVersion,
   InvalidatePresets,
   Prebuilds,
   SetActiveTemplateVersion,
@@ -23,6 +27,7 @@ import {
   Templates,
   UpdatePrebuilds,
   UpdateTemplate,
+  VersionParameters,
 } from "./templates.gql";
 
 /** The smallest document that can be imported. */
@@ -120,6 +125,42 @@ export function TemplatesView() {
           { title: "Created", sort: "CREATED_AT", show: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
       />
+    </>
+  );
+}
+
+/** A button that plans a workspace of a version with values of its parameters, and shows the log of that. */
+function DryRun({ id, name }: { id: string; name: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const { route } = useLocation();
+  const close = () => setOpen(false);
+  const { data } = useData(VersionParameters, isOpen ? { id } : undefined);
+  return (
+    <>
+      <button type="button" aria-label={`Dry run of ${name}`} aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        Dry run
+      </button>
+      {isOpen && (
+        <Dialog title={`Dry run of ${name}`} onClose={close}>
+          <p class="note">A daemon plans a workspace with these values. It creates nothing.</p>
+          {data ? (
+            <ParametersForm
+              version={data.templateVersion}
+              input={DryRunTemplateVersion.input}
+              submit="Plan"
+              onSubmit={async (chosen) => {
+                const { dryRunTemplateVersion: run } = await perform(DryRunTemplateVersion, {
+                  input: { templateVersionId: id, ...chosen },
+                });
+                route(`/jobs/${run.provisionerJob.id}`);
+              }}
+              onCancel={close}
+            />
+          ) : (
+            <p class="faint">Loading the parameters…</p>
+          )}
+        </Dialog>
+      )}
     </>
   );
 }
@@ -273,34 +314,38 @@ export function TemplateView({ id }: { id: string }) {
             {
               title: "Actions",
               isAction: true,
-              show: (version) =>
-                may("update") &&
-                version.id !== activeVersion?.id &&
-                !version.archivedAt &&
-                version.isImported && (
-                  <>
-                    <Action
-                      label="Activate"
-                      on={version.name}
-                      run={SetActiveTemplateVersion}
-                      given={{ templateVersionId: version.id }}
-                      said={`${version.name} is active.`}
-                      undo={
-                        activeVersion
-                          ? () => perform(SetActiveTemplateVersion, { input: { templateVersionId: activeVersion.id } })
-                          : undefined
-                      }
-                    />
-                    <Action
-                      label="Archive"
-                      on={version.name}
-                      look="danger"
-                      confirm="No new workspaces can use it, and it cannot become active again."
-                      run={ArchiveTemplateVersion}
-                      given={{ templateVersionId: version.id }}
-                    />
-                  </>
-                ),
+              show: (version) => (
+                <>
+                  {may("update") && version.isImported && !version.archivedAt && (
+                    <DryRun id={version.id} name={version.name} />
+                  )}
+                  {may("update") && version.id !== activeVersion?.id && !version.archivedAt && version.isImported && (
+                    <>
+                      <Action
+                        label="Activate"
+                        on={version.name}
+                        run={SetActiveTemplateVersion}
+                        given={{ templateVersionId: version.id }}
+                        said={`${version.name} is active.`}
+                        undo={
+                          activeVersion
+                            ? () =>
+                                perform(SetActiveTemplateVersion, { input: { templateVersionId: activeVersion.id } })
+                            : undefined
+                        }
+                      />
+                      <Action
+                        label="Archive"
+                        on={version.name}
+                        look="danger"
+                        confirm="No new workspaces can use it, and it cannot become active again."
+                        run={ArchiveTemplateVersion}
+                        given={{ templateVersionId: version.id }}
+                      />
+                    </>
+                  )}
+                </>
+              ),
             },
           ]}
         />

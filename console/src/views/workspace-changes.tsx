@@ -4,43 +4,10 @@ import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
-import { type FieldSpec, Form } from "../ui/form";
-import { titleOf, wordsOf } from "../ui/text";
-import {
-  CreateWorkspace,
-  StartWorkspace,
-  StopWorkspace,
-  TemplateParameters,
-  type TemplateParametersQuery,
-  UsableTemplates,
-} from "./workspaces.gql";
-
-type Version = NonNullable<NonNullable<TemplateParametersQuery["template"]>["activeVersion"]>;
-type Parameter = Version["parameters"][number];
-
-/** The names of the fields of parameters begin with it: a workspace has a name of its own. */
-const prefix = "parameters.";
-
-const kinds = { STRING: "text", NUMBER: "number", BOOL: "check", LIST: "area" } as const;
-
-function fieldOf({ name, displayName, description, type, defaultValue, options }: Parameter): FieldSpec {
-  return {
-    name: prefix + name,
-    label: displayName || wordsOf(name),
-    hint: description,
-    kind: type === "LIST" && options.length > 0 ? "choices" : kinds[type],
-    options: options.length > 0 ? options.map((each) => [each.value, each.name] as const) : undefined,
-    isRequired: defaultValue === null,
-    // Parameters are texts, whatever their type.
-    ...(type !== "BOOL" && { read: (text: string) => (type === "LIST" ? text.split("\n").filter(Boolean) : text) }),
-  };
-}
-
-/** The default of a parameter as its field has it. */
-function initialOf({ type, defaultValue }: Parameter): unknown {
-  if (type === "BOOL") return defaultValue === "true";
-  return type === "LIST" && defaultValue ? JSON.parse(defaultValue) : defaultValue;
-}
+import { Form } from "../ui/form";
+import { titleOf } from "../ui/text";
+import { ParametersForm } from "./parameters-form";
+import { CreateWorkspace, StartWorkspace, StopWorkspace, TemplateParameters, UsableTemplates } from "./workspaces.gql";
 
 /** A button that creates a workspace: first its template is chosen, then the parameters of that. */
 export function CreateButton({ onCreated }: { onCreated: (id: string) => void }) {
@@ -105,41 +72,18 @@ function OfTemplate({ id, onCreated, onCancel }: OfTemplateProps) {
   const { data } = useData(TemplateParameters, { id });
   if (!data) return <p class="faint">Loading the parameters…</p>;
   const version = data.template?.activeVersion;
-  const parameters = version?.parameters ?? [];
-  const presets = version?.presets ?? [];
   return (
-    <Form
-      fields={[
-        { name: "name", isRequired: true },
-        ...(presets.length > 0
-          ? [
-              {
-                name: "presetId",
-                label: "Preset",
-                hint: "It sets its parameters, whatever they are below.",
-                options: presets.map((each) => [each.id, titleOf(each)] as const),
-              },
-            ]
-          : []),
-        ...parameters.map(fieldOf),
-      ]}
+    <ParametersForm
+      version={version}
+      fields={[{ name: "name", isRequired: true }]}
       input={CreateWorkspace.input}
       submit="Create"
-      onSubmit={async ({ name, presetId, ...filled }) => {
-        const given = Object.entries(filled).map(([field, value]) => ({
-          name: field.slice(prefix.length),
-          value: Array.isArray(value) ? JSON.stringify(value) : String(value),
-        }));
+      onSubmit={async (chosen, { name }) => {
         const { createWorkspace } = await perform(CreateWorkspace, {
-          input: {
-            name: (name as string | undefined) ?? "",
-            templateId: id,
-            ...(presetId ? { presetId: presetId as string } : { parameters: given }),
-          },
+          input: { name: (name as string | undefined) ?? "", templateId: id, ...chosen },
         });
         onCreated(createWorkspace.workspace.id);
       }}
-      defaults={Object.fromEntries(parameters.map((each) => [prefix + each.name, initialOf(each)]))}
       onCancel={onCancel}
     />
   );
