@@ -207,6 +207,39 @@ describe("what stays open", () => {
         return { end, lose: () => expel(bob) };
       },
     },
+    {
+      of: "taskConversationChanged",
+      when: "the share is revoked",
+      end: "NOT_FOUND",
+      async open() {
+        const bob = await w.user("bob");
+        const { task: made, token, revoke } = await shared({ userPerms: [bob] });
+        await stage.converse(token, made.id);
+        const [end] = await follow(bob.token, `taskConversationChanged(id: "${made.id}") { messages { id } }`);
+        return { end, lose: revoke };
+      },
+    },
+    {
+      of: "taskActionRequested",
+      when: "the workspace is stopped",
+      end: /^(4403|UNAUTHENTICATED)$/,
+      needsHints: true,
+      async open() {
+        const { task: made, token } = await stage.active(ada);
+        await stage.converse(token, made.id);
+        await stage.tell(token, made.id, { state: "WORKING" });
+        const [end] = await follow(token, `taskActionRequested(taskId: "${made.id}") { id }`, () =>
+          mutate(ada, "interruptTask", { task: made.id }).catch(() => {}),
+        );
+        return {
+          end,
+          async lose() {
+            await w.as(ada).post(`/api/v2/tasks/me/${made.id}/pause`);
+            await stage.carryOut();
+          },
+        };
+      },
+    },
     { of: "taskChanged", when: "the share is revoked", end: "complete", open: asTask.byShare },
     {
       of: "taskChanged",

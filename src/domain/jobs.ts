@@ -22,6 +22,7 @@ import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/login-failures.js";
 import { signInPurge } from "./sign-in/provider-sign-in.js";
+import { actionPurge } from "./tasks/task-actions.js";
 import { inputPurge } from "./tasks/task-messages.js";
 import { lostMachines } from "./tasks/lost-machines.js";
 import { keyPurge } from "./tokens/api-keys.js";
@@ -60,6 +61,7 @@ const jobs: readonly Job[] = [
   monthsJob,
   inboxPurge,
   inputPurge,
+  actionPurge,
   ...pendingLinkPurges,
   prebuildsJob,
   rateCounterPurge,

@@ -34,7 +34,15 @@ import { LoginAddress, RateCounter } from "./rate-limits.js";
 import { LoginConversion, OneTimePasscode, SpentSignIn, UserLink } from "./sign-in.js";
 import { ScimGroupLink, ScimKey, ScimUserLink } from "./scim.js";
 import { SiteSetting } from "./site-settings.js";
-import { Task, TaskBuild, TaskLogSnapshot, TaskMessage } from "./tasks.js";
+import {
+  Task,
+  TaskAction,
+  TaskBuild,
+  TaskConversation,
+  TaskConversationMessage,
+  TaskLogSnapshot,
+  TaskMessage,
+} from "./tasks.js";
 import { Template, TemplateAclEntry, TemplateDocument, TemplatePreset, TemplateVersion } from "./templates.js";
 import { ApiKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
@@ -92,7 +100,10 @@ export const entities = [
   SpentAppConnect,
   SpentSignIn,
   Task,
+  TaskAction,
   TaskBuild,
+  TaskConversation,
+  TaskConversationMessage,
   TaskLogSnapshot,
   TaskMessage,
   Template,

@@ -49,7 +49,15 @@ import type { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 import type { ScimGroupLinkSchema, ScimKeySchema, ScimUserLinkSchema } from "./scim.js";
 import type { LoginConversionSchema, OneTimePasscodeSchema, SpentSignInSchema, UserLinkSchema } from "./sign-in.js";
 import type { SiteSettingSchema } from "./site-settings.js";
-import type { TaskBuildSchema, TaskLogSnapshotSchema, TaskMessageSchema, TaskSchema } from "./tasks.js";
+import type {
+  TaskActionSchema,
+  TaskBuildSchema,
+  TaskConversationMessageSchema,
+  TaskConversationSchema,
+  TaskLogSnapshotSchema,
+  TaskMessageSchema,
+  TaskSchema,
+} from "./tasks.js";
 import type {
   TemplateAclEntrySchema,
   TemplateDocumentSchema,
@@ -116,7 +124,10 @@ type Entities =
   | typeof SiteSettingSchema
   | typeof SpentAppConnectSchema
   | typeof SpentSignInSchema
+  | typeof TaskActionSchema
   | typeof TaskBuildSchema
+  | typeof TaskConversationMessageSchema
+  | typeof TaskConversationSchema
   | typeof TaskLogSnapshotSchema
   | typeof TaskMessageSchema
   | typeof TaskSchema

@@ -137,8 +137,119 @@ export const TaskLogSnapshotSchema = defineEntity({
     buildNumber: p.integer(),
     format: p.string().length(32),
     messages: p.json<Array<{ id: number; role: "user" | "agent"; content: string; time: string }>>(),
+    /** Whether the agent left out earlier messages, or cut long ones. */
+    isCut: p.boolean().default(false),
     capturedAt: moment(),
   },
 });
 export class TaskLogSnapshot extends TaskLogSnapshotSchema.class {}
 TaskLogSnapshotSchema.setClass(TaskLogSnapshot);
+
+/** A part of a message of a conversation, as stored. */
+export type ConversationPart =
+  | { kind: "text"; text: string }
+  | { kind: "tool_call"; toolCallId: string; title: string; toolKind: string; status: ToolStatus; input: string }
+  | { kind: "tool_result"; toolCallId: string; text: string; isError: boolean }
+  | {
+      kind: "permission";
+      requestId: string;
+      toolCallId: string;
+      title: string;
+      options: Array<{ id: string; name: string; kind: PermissionOptionKind }>;
+      /** The chosen option; null while the question is open, and if it was canceled. */
+      optionId: string | null;
+      isCanceled: boolean;
+    }
+  | { kind: "interrupt"; text: string };
+export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
+export type PermissionOptionKind = "allow_once" | "allow_always" | "reject_once" | "reject_always";
+
+/** The conversation of a task in its structured form, over all starts of the workspace. */
+export const TaskConversationSchema = defineEntity({
+  name: "TaskConversation",
+  tableName: "task_conversations",
+  properties: {
+    task: () => p.oneToOne(Task).ref().primary().owner().deleteRule("cascade"),
+    /** The start whose program reports. */
+    buildNumber: p.integer(),
+    protocol: p.enum(["agentapi", "acp"]),
+    /** Whether an agent reports its messages. Otherwise they are those of the latest snapshot. */
+    isReported: p.boolean().default(false),
+    state: p.enum(["working", "idle", "requires_action", "error"]).nullable(),
+    stateMessage: p.string().length(512).default(""),
+    /** The session of an ACP program, by which it loads its conversation. */
+    sessionId: p.string().length(512).nullable(),
+    /** The numbers of the last message and the last change. */
+    lastSeq: p.integer().default(0),
+    revision: p.integer().default(0),
+    /** How many of the oldest messages were left out, and when the newest of them was written. */
+    omitted: p.integer().default(0),
+    omittedUntil: moment().nullable(),
+    updatedAt: moment(),
+  },
+});
+export class TaskConversation extends TaskConversationSchema.class {}
+TaskConversationSchema.setClass(TaskConversation);
+
+/** A message of the conversation of a task. */
+export const TaskConversationMessageSchema = defineEntity({
+  name: "TaskConversationMessage",
+  tableName: "task_conversation_messages",
+  uniques: [
+    { name: "task_conversation_messages_key_unique", properties: ["task", "key"] },
+    { name: "task_conversation_messages_seq_unique", properties: ["task", "seq", "id"] },
+  ],
+  indexes: [{ name: "task_conversation_messages_revision_index", properties: ["task", "revision"] }],
+  properties: {
+    id: p.uuid().primary(),
+    task: () => p.manyToOne(Task).ref().deleteRule("cascade").index(false),
+    /** Identifies the message for the agent that reports it. */
+    key: p.string().length(128),
+    seq: p.integer(),
+    buildNumber: p.integer(),
+    role: p.enum(["user", "agent"]),
+    parts: p.json<ConversationPart[]>(),
+    /** Whether the agent cut a part because it was too long. */
+    isCut: p.boolean().default(false),
+    /** Size of the parts. */
+    bytes: p.integer(),
+    /** The change of the conversation that was the last one of the message. */
+    revision: p.integer(),
+    writtenAt: moment(),
+  },
+});
+export class TaskConversationMessage extends TaskConversationMessageSchema.class {}
+TaskConversationMessageSchema.setClass(TaskConversationMessage);
+
+/** What users want from the program of a task beside inputs, until its agent has done it. */
+export const TaskActionSchema = defineEntity({
+  name: "TaskAction",
+  tableName: "task_actions",
+  uniques: [
+    {
+      name: "task_actions_answer_unique",
+      expression:
+        "create unique index task_actions_answer_unique on task_actions (task_id, build_number, request_id) where kind = 'answer'",
+    },
+  ],
+  indexes: [
+    {
+      name: "task_actions_open_index",
+      expression: "create index task_actions_open_index on task_actions (task_id, id) where finished_at is null",
+    },
+    { name: "task_actions_created_index", properties: ["createdAt"] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    task: () => p.manyToOne(Task).ref().deleteRule("cascade").index(false),
+    buildNumber: p.integer(),
+    kind: p.enum(["answer", "interrupt"]),
+    /** The question and the chosen option of an answer; else empty. */
+    requestId: p.string().length(128).default(""),
+    optionId: p.string().length(128).default(""),
+    createdAt: moment(),
+    finishedAt: moment().nullable(),
+  },
+});
+export class TaskAction extends TaskActionSchema.class {}
+TaskActionSchema.setClass(TaskAction);

@@ -118,6 +118,8 @@ export const TemplateVersionSchema = defineEntity({
     /** The agent and the app of the AI task of the document; null without one. */
     taskAgent: p.string().length(32).nullable(),
     taskApp: p.string().length(32).nullable(),
+    /** How its program speaks, if not by AgentAPI. */
+    taskProtocol: p.enum(["agentapi", "acp"]).default("agentapi"),
     hasExternalAgent: p.boolean().default(false),
   },
 });

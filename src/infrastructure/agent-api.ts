@@ -103,8 +103,17 @@ export class AgentApi {
   }
 
   /** Sends a message of a user. Rejects with `AgentRejection` for a 4xx response, else with `AgentUnreachable`. */
-  async send(base: string, content: string): Promise<void> {
-    const body = JSON.stringify({ content, type: "user" });
+  send(base: string, content: string): Promise<void> {
+    return this.#post(base, { content, type: "user" });
+  }
+
+  /** Presses a key in the terminal of the program, which is no message. Rejects as `send` does. */
+  pressKey(base: string, key: string): Promise<void> {
+    return this.#post(base, { content: key, type: "raw" });
+  }
+
+  async #post(base: string, message: { content: string; type: "user" | "raw" }): Promise<void> {
+    const body = JSON.stringify(message);
     const init = { method: "POST", body, headers: { "content-type": "application/json" } };
     const response = await this.#call(this.#send, `${base}/message`, init);
     if (response.ok) return;

@@ -101,7 +101,7 @@ export interface Watch<Event> {
 
 /** Runs a subscription with one root field, with the token of the client. */
 export function watch<Event>(
-  w: World,
+  w: Pick<World, "url">,
   { token }: Client,
   query: string,
   variables?: Record<string, unknown>,

@@ -120,6 +120,23 @@ export class TaskStage {
       { input: { appSlug: "chat", state, message } },
     );
 
+  /** Begins the conversation of a task, as its agent does. Returns what was said before. */
+  converse = async (token: string, taskId: string, protocol = "ACP"): Promise<Anything> =>
+    (
+      await this.agent(token).graphql(
+        `mutation($input: BeginTaskConversationInput!) { beginTaskConversation(input: $input) {
+           sessionId omittedCount messages { role isCut parts { ... on TextPart { text } } } } }`,
+        { input: { taskId, protocol } },
+      )
+    ).beginTaskConversation;
+
+  /** Reports a part of the conversation of a task, as its agent does. */
+  tell = (token: string, taskId: string, input: object): Promise<Anything> =>
+    this.agent(token).graphql(
+      "mutation($input: ReportTaskConversationInput!) { reportTaskConversation(input: $input) { taskId } }",
+      { input: { taskId, ...input } },
+    );
+
   /** Creates a task by REST, pending. */
   async create(person: Pick<Person, "token">, body: object = {}): Promise<Anything> {
     const answer = await this.world.as(person).post("/api/v2/tasks/me", {

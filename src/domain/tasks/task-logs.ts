@@ -9,6 +9,7 @@ import { relaying, type Watch } from "../kernel/watching.js";
 import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { accessHints } from "../workspaces/workspaces.js";
 import { appBase } from "./input-delivery.js";
+import { storeSnapshotMessages } from "./conversation-reports.js";
 import { taskHint } from "./task-status.js";
 import { findTaskFor, notInStatus, type TaskRow, taskTarget } from "./tasks.js";
 
@@ -30,6 +31,8 @@ export interface TaskLogs {
   snapshot: boolean;
   /** When they were stored; null for live entries, and if none were stored. */
   snapshotAt: string | null;
+  /** Whether the agent has left out earlier entries, or cut long ones, to store the others. */
+  isCut: boolean;
 }
 
 const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
@@ -46,19 +49,22 @@ const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
 export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLogs> {
   const isLive = task.status === "active" && may(ctx.actor, "workspace:application_connect", taskTarget(task));
   const live = isLive ? await liveEntries(ctx, task) : undefined;
-  if (Array.isArray(live)) return { entries: live, snapshot: false, snapshotAt: null };
+  if (Array.isArray(live)) return { entries: live, snapshot: false, snapshotAt: null, isCut: false };
   const stored = await ctx.load(snapshotsByTask, task.id);
-  if (stored) return { entries: stored.messages.map(entryOf), snapshot: true, snapshotAt: stored.capturedAt };
+  if (stored) {
+    const { messages, capturedAt, isCut } = stored;
+    return { entries: messages.map(entryOf), snapshot: true, snapshotAt: capturedAt, isCut };
+  }
   if (live) throw live;
   if (task.status === "error" || task.status === "unknown") throw notInStatus(task, "It has no stored logs.");
-  return { entries: [], snapshot: true, snapshotAt: null };
+  return { entries: [], snapshot: true, snapshotAt: null, isCut: false };
 }
 
 /** Batch read of what the agents of tasks stored, for `ctx.load`. */
 async function snapshotsByTask({ db }: Context, taskIds: readonly string[]) {
   const rows = await db
     .selectFrom("taskLogSnapshots")
-    .select(["taskId", "messages", "capturedAt"])
+    .select(["taskId", "messages", "capturedAt", "isCut"])
     .where("taskId", "=", anyOf(taskIds))
     .execute();
   const found = new Map(rows.map((row) => [row.taskId, row]));
@@ -113,7 +119,10 @@ function upstreamFailure(error: unknown): never {
 
 export interface UploadTaskLogSnapshot {
   taskId: string;
-  /** `agentapi`: an object with the messages of the conversation, as AgentAPI lists them. */
+  /**
+   * `agentapi`: an object with the messages of the conversation, as AgentAPI lists them, and `cut: true` if some were left
+   * out or cut.
+   */
   format: string;
   content: unknown;
 }
@@ -146,10 +155,12 @@ export async function uploadTaskLogSnapshot(
       tooLarge: true,
       detail: `A snapshot must be at most ${largestSnapshot} bytes.`,
     });
-  const messages = sql<AgentMessage[]>`${JSON.stringify(readMessages(content))}::jsonb`;
+  const read = readMessages(content);
+  const messages = sql<AgentMessage[]>`${JSON.stringify(read)}::jsonb`;
+  const isCut = isObject(content) && content.cut === true;
   await ctx.db
     .insertInto("taskLogSnapshots")
-    .values({ taskId, buildNumber: task.buildNumber, format, messages, capturedAt: now })
+    .values({ taskId, buildNumber: task.buildNumber, format, messages, isCut, capturedAt: now })
     .onConflict((existing) =>
       existing
         .column("taskId")
@@ -157,12 +168,14 @@ export async function uploadTaskLogSnapshot(
           buildNumber: eb.ref("excluded.buildNumber"),
           format: eb.ref("excluded.format"),
           messages: eb.ref("excluded.messages"),
+          isCut: eb.ref("excluded.isCut"),
           capturedAt: eb.ref("excluded.capturedAt"),
         }))
         // An upload of an older build does not replace the one of a newer build.
         .whereRef("taskLogSnapshots.buildNumber", "<=", "excluded.buildNumber"),
     )
     .execute();
+  await storeSnapshotMessages(ctx, { taskId, buildNumber: task.buildNumber }, read);
   return taskId;
 }
 

@@ -139,11 +139,19 @@ export function currentState(task: TaskRow): TaskState | null {
   const { status, buildCreatedAt } = task;
   const reported = task.reported && { ...task.reported, timestamp: rfc3339(task.reported.timestamp) };
   const error = errorOf(task);
+  if (error && reported && task.workspaceStatus === "running" && isReasonFor(error, reported)) return reported;
   if (error && (!reported || error.timestamp > reported.timestamp)) return { ...error, state: "failed", uri: "" };
   if (reported) return reported;
   if (status !== "initializing" || buildCreatedAt === null) return null;
   return { state: "working", message: `Waiting for the ${awaitedBy(task)}.`, timestamp: buildCreatedAt, uri: "" };
 }
+
+/** Milliseconds within which the machine or the app of a program that has failed is found to be unhealthy. */
+const failureSpan = 60_000;
+
+/** Whether a failure that the program reported itself explains an error that was found soon after it. */
+const isReasonFor = (error: Pick<TaskState, "timestamp">, { state, timestamp }: TaskState): boolean =>
+  state === "failed" && Math.abs(Date.parse(error.timestamp) - Date.parse(timestamp)) < failureSpan;
 
 /** Says why a task is in error, and since when; `undefined` for all others. */
 function errorOf(task: TaskRow): Pick<TaskState, "message" | "timestamp"> | undefined {

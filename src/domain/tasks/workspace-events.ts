@@ -71,7 +71,8 @@ export async function endTaskOf(ctx: Context, workspaceId: string): Promise<void
     .where("taskId", "=", task.id)
     .where(isUnfinished)
     .execute();
-  await ctx.db.deleteFrom("taskLogSnapshots").where("taskId", "=", task.id).execute();
+  for (const table of ["taskLogSnapshots", "taskConversationMessages", "taskConversations", "taskActions"] as const)
+    await ctx.db.deleteFrom(table).where("taskId", "=", task.id).execute();
   ctx.publish(taskHint(task.id));
 }
 

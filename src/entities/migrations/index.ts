@@ -5,6 +5,7 @@ import { ScimKeyEvents } from "./0053-scim-key-events.js";
 import { MonthBounds } from "./0054-month-bounds.js";
 import { MonthBoundsChecked } from "./0055-month-bounds-checked.js";
 import { Months } from "./0056-months.js";
+import { TaskConversations } from "./0067-task-conversations.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
 import { Secrets } from "./0002-secrets.js";
@@ -86,4 +87,5 @@ export const migrations: MigrationObject[] = [
   { name: "0054-month-bounds", class: MonthBounds },
   { name: "0055-month-bounds-checked", class: MonthBoundsChecked },
   { name: "0056-months", class: Months },
+  { name: "0067-task-conversations", class: TaskConversations },
 ];

@@ -58,6 +58,11 @@ import { ScimDiscoveryResolver } from "../scim/discovery.js";
 import { ScimKeysResolver } from "../scim/scim-keys.js";
 import { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/scim-links.js";
 import { ScimResourcesResolver } from "../scim/resources.js";
+import {
+  ConversationMessageFieldsResolver,
+  TaskConversationFieldsResolver,
+  TaskConversationResolver,
+} from "../tasks/conversation.js";
 import { TaskChangesResolver } from "../tasks/task-changes.js";
 import { TaskInputsResolver, TasksResolver } from "../tasks/tasks.js";
 import { TemplateAclResolver } from "../templates/acl.js";
@@ -159,6 +164,9 @@ export const resolvers: Function[] = [
   ScimUserLinksResolver,
   SecretsOfOAuth2AppsResolver,
   TaskChangesResolver,
+  ConversationMessageFieldsResolver,
+  TaskConversationFieldsResolver,
+  TaskConversationResolver,
   TaskInputsResolver,
   TasksResolver,
   TemplateAclResolver,

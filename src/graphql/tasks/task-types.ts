@@ -77,6 +77,8 @@ export class TaskLogsType implements TaskLogs {
   snapshot!: boolean;
   @Field(() => DateTime, { nullable: true, description: "When they were stored; null for live entries." })
   snapshotAt!: string | null;
+  @Field({ description: "Whether the agent left out earlier entries or cut long ones when it stored the others." })
+  isCut!: boolean;
 }
 
 @Access({ readWith: "task:read", references: ["id"] })

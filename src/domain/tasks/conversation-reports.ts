@@ -1,0 +1,423 @@
+import { sql } from "kysely";
+import type { ConversationPart, PermissionOptionKind, ToolStatus } from "../../entities/tasks.js";
+import { type AppState } from "../agents/agent-apps.js";
+import { reportAppStatus } from "../agents/app-reports.js";
+import { authorizeMachine } from "../authorization/authorization.js";
+import type { AgentActor } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { notFound, Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf, now } from "../kernel/queries.js";
+import {
+  allMessages,
+  conversationHint,
+  conversationLimits,
+  type ConversationMessageRow,
+  type ConversationRole,
+  conversationsByTask,
+  type ConversationState,
+  isOpenQuestion,
+  messagesAsking,
+  type TaskProtocol,
+} from "./conversation.js";
+import { taskHint } from "./task-status.js";
+
+/** The kind of a part of a message. */
+export const ConversationPartKind = {
+  TEXT: "text",
+  TOOL_CALL: "tool_call",
+  TOOL_RESULT: "tool_result",
+  PERMISSION: "permission",
+  INTERRUPT: "interrupt",
+} as const;
+export type ConversationPartKind = (typeof ConversationPartKind)[keyof typeof ConversationPartKind];
+
+/** A part as an agent reports it. Fields that its kind does not have are ignored; absent ones are empty. */
+export interface ReportedPart {
+  kind: ConversationPartKind;
+  text?: string | null;
+  toolCallId?: string | null;
+  title?: string | null;
+  toolKind?: string | null;
+  status?: ToolStatus | null;
+  input?: string | null;
+  isError?: boolean | null;
+  requestId?: string | null;
+  options?: ReadonlyArray<{ id: string; name: string; kind: PermissionOptionKind }> | null;
+  optionId?: string | null;
+  isCanceled?: boolean | null;
+}
+
+export interface ReportedMessage {
+  key: string;
+  role: ConversationRole;
+  parts: readonly ReportedPart[];
+  isCut?: boolean | null;
+  writtenAt: string;
+}
+
+export interface ConversationReport {
+  taskId: string;
+  state?: ConversationState | null;
+  stateMessage?: string | null;
+  sessionId?: string | null;
+  messages?: readonly ReportedMessage[] | null;
+  finishedActionIds?: readonly string[] | null;
+}
+
+/** Maximum number of messages of a report. */
+const mostReported = 100;
+
+/** What an agent goes on with. */
+export interface BegunConversation {
+  sessionId: string | null;
+  omitted: number;
+  messages: ConversationMessageRow[];
+}
+
+/** The start of a task whose agent calls. */
+interface Start {
+  taskId: string;
+  buildNumber: number;
+  /** The app of the task, if it is one of the agent. */
+  appSlug: string | null;
+}
+
+/** Finds the task of the workspace of the calling agent. Throws NOT_FOUND for other tasks. */
+async function startOfCaller(ctx: Context, taskId: string): Promise<Start & { agent: AgentActor }> {
+  const agent = authorizeMachine(ctx.actor, "task_snapshot:upload");
+  const start = await ctx.db
+    .selectFrom("tasks as t")
+    .innerJoin("workspaceAgents as a", "a.workspaceId", "t.workspaceId")
+    .innerJoin("workspaceBuilds as b", "b.id", "a.buildId")
+    .leftJoin("taskBuilds as s", (join) =>
+      join.onRef("s.taskId", "=", "t.id").onRef("s.buildNumber", "=", "b.buildNumber").onRef("s.agentId", "=", "a.id"),
+    )
+    .leftJoin("workspaceApps as p", "p.id", "s.appId")
+    .select(["t.id as taskId", "b.buildNumber", "p.slug as appSlug"])
+    .where("t.id", "=", taskId)
+    .where("a.id", "=", agent.id)
+    .where("t.deletedAt", "is", null)
+    .executeTakeFirst();
+  if (!start) throw notFound();
+  return { ...start, agent };
+}
+
+/** Locks the conversation of a task, which is made if there is none. */
+async function locked({ db }: Context, { taskId, buildNumber }: Start) {
+  await db
+    .insertInto("taskConversations")
+    .values({ taskId, buildNumber, protocol: "agentapi", updatedAt: now })
+    .onConflict((existing) => existing.column("taskId").doNothing())
+    .execute();
+  return db
+    .selectFrom("taskConversations")
+    .selectAll()
+    .where("taskId", "=", taskId)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * Begins, or continues, the conversation of the task of the calling agent's workspace. Questions and actions that are
+ * still open were those of a program that has ended: they are closed. Returns what was said before.
+ */
+export async function beginConversation(
+  ctx: Context,
+  { taskId, protocol }: { taskId: string; protocol: TaskProtocol },
+): Promise<BegunConversation> {
+  const start = await startOfCaller(ctx, taskId);
+  const { buildNumber, revision } = await locked(ctx, start);
+  if (buildNumber <= start.buildNumber) {
+    const asking = (await messagesAsking(ctx, taskId).execute()).filter(({ parts }) => parts.some(isOpenQuestion));
+    for (const { id, parts } of asking) {
+      const closed = parts.map((part) => (isOpenQuestion(part) ? { ...part, isCanceled: true } : part));
+      await ctx.db
+        .updateTable("taskConversationMessages")
+        .set({ parts: json(closed), revision: revision + 1 })
+        .where("id", "=", id)
+        .execute();
+    }
+    await ctx.db
+      .updateTable("taskActions")
+      .set({ finishedAt: now })
+      .where("taskId", "=", taskId)
+      .where("finishedAt", "is", null)
+      .execute();
+    await ctx.db
+      .updateTable("taskConversations")
+      .set({ buildNumber: start.buildNumber, protocol, isReported: true, state: null, stateMessage: "" })
+      .set({ revision: revision + 1, updatedAt: now })
+      .where("taskId", "=", taskId)
+      .execute();
+    ctx.publish(conversationHint(taskId));
+  }
+  const [conversation] = await conversationsByTask(ctx, [taskId]);
+  const { sessionId, omitted } = conversation!;
+  return { sessionId, omitted, messages: await allMessages(ctx, taskId) };
+}
+
+const json = (parts: readonly ConversationPart[]) => sql<ConversationPart[]>`${JSON.stringify(parts)}::jsonb`;
+
+/** The state of an app for a state of an ACP program. REST has no state for a question: the program waits. */
+const appStates: Record<ConversationState, AppState> = {
+  working: "working",
+  idle: "idle",
+  requires_action: "idle",
+  error: "failed",
+};
+const appMessages: Record<ConversationState, string> = {
+  working: "Working.",
+  idle: "Waiting for input.",
+  requires_action: "Waiting for a permission.",
+  error: "The program has failed.",
+};
+
+/**
+ * Stores what an agent reports of the conversation of its task: new and changed messages, by their keys, and the state of
+ * the program, which is also the status of its app if the program speaks ACP. Messages that were left out before stay out.
+ */
+export async function reportConversation(ctx: Context, report: ConversationReport): Promise<string> {
+  const { taskId } = report;
+  const start = await startOfCaller(ctx, taskId);
+  const messages = readReport(report);
+  const conversation = await locked(ctx, start);
+  // The agent of an earlier start has nothing to say any more.
+  if (conversation.buildNumber > start.buildNumber) return taskId;
+  const revision = conversation.revision + 1;
+  const lastSeq = await store(ctx, { ...conversation, buildNumber: start.buildNumber, revision }, messages);
+  const state = report.state ?? conversation.state;
+  const stateMessage = report.state == null ? conversation.stateMessage : (report.stateMessage ?? "").slice(0, 512);
+  const sessionId = report.sessionId ? report.sessionId : conversation.sessionId;
+  await ctx.db
+    .updateTable("taskConversations")
+    .set({ buildNumber: start.buildNumber, isReported: true, state, stateMessage, sessionId, lastSeq, revision })
+    .set({ updatedAt: now })
+    .where("taskId", "=", taskId)
+    .execute();
+  await leaveOut(ctx, taskId);
+  await finishActions(ctx, taskId, report.finishedActionIds ?? []);
+  const isNews = state !== conversation.state || (state === "error" && stateMessage !== conversation.stateMessage);
+  if (isNews && state !== null && conversation.protocol === "acp" && start.appSlug !== null) {
+    const message = cutTo(stateMessage || appMessages[state], 160);
+    await reportAppStatus(ctx, { appSlug: start.appSlug, state: appStates[state], message });
+  }
+  ctx.publish(conversationHint(taskId), ...(isNews ? [taskHint(taskId)] : []));
+  return taskId;
+}
+
+/** Cuts a text to a number of bytes. */
+function cutTo(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  // A character that the cut divides becomes U+FFFD, which is removed.
+  return `${bytes
+    .subarray(0, most - 3)
+    .toString()
+    .replace(/\uFFFD+$/, "")}…`;
+}
+
+interface Numbered {
+  taskId: string;
+  buildNumber: number;
+  lastSeq: number;
+  revision: number;
+  omittedUntil: string | null;
+}
+
+interface StoredMessage {
+  key: string;
+  role: ConversationRole;
+  parts: ConversationPart[];
+  isCut: boolean;
+  writtenAt: string;
+}
+
+/** Stores messages, and returns the number of the last one. Unchanged ones keep their revision. */
+async function store({ db }: Context, at: Numbered, messages: readonly StoredMessage[]): Promise<number> {
+  const { taskId, buildNumber, revision, omittedUntil } = at;
+  if (messages.length === 0) return at.lastSeq;
+  const known = await db
+    .selectFrom("taskConversationMessages")
+    .select("key")
+    .where("taskId", "=", taskId)
+    .where(
+      "key",
+      "=",
+      anyOf(
+        messages.map(({ key }) => key),
+        "text",
+      ),
+    )
+    .execute();
+  const keys = new Set(known.map(({ key }) => key));
+  let { lastSeq } = at;
+  for (const { key, role, parts, isCut, writtenAt } of messages) {
+    const bytes = Buffer.byteLength(JSON.stringify(parts));
+    if (keys.has(key)) {
+      await db
+        .updateTable("taskConversationMessages")
+        .set({ parts: json(parts), isCut, bytes, revision })
+        .where("taskId", "=", taskId)
+        .where("key", "=", key)
+        .where(sql<boolean>`(parts, is_cut) is distinct from (${json(parts)}, ${isCut}::boolean)`)
+        .execute();
+    } else if (omittedUntil === null || writtenAt > omittedUntil) {
+      lastSeq++;
+      await db
+        .insertInto("taskConversationMessages")
+        .values({
+          id: newId(),
+          taskId,
+          key,
+          seq: lastSeq,
+          buildNumber,
+          role,
+          isCut,
+          bytes,
+          revision,
+          writtenAt,
+          parts: json(parts),
+        })
+        .onConflict((existing) => existing.columns(["taskId", "key"]).doNothing())
+        .execute();
+    }
+  }
+  return lastSeq;
+}
+
+/** Leaves out the oldest messages beyond the limits of a conversation, and counts them. */
+async function leaveOut({ db }: Context, taskId: string): Promise<void> {
+  const { messages, bytes } = conversationLimits;
+  const { rows } = await sql<{ writtenAt: string }>`
+    delete from task_conversation_messages m using (
+      select id, row_number() over newest as place, sum(bytes) over newest as together
+      from task_conversation_messages where task_id = ${taskId} window newest as (order by seq desc, id desc)
+    ) placed where m.id = placed.id and (placed.place > ${messages} or placed.together > ${bytes} and placed.place > 1)
+    returning m.written_at as "writtenAt"`.execute(db);
+  if (rows.length === 0) return;
+  const until = rows
+    .map(({ writtenAt }) => writtenAt)
+    .toSorted()
+    .at(-1)!;
+  await db
+    .updateTable("taskConversations")
+    .set((eb) => ({
+      omitted: eb("omitted", "+", rows.length),
+      omittedUntil: sql<string>`greatest(omitted_until, ${until}::timestamptz)`,
+    }))
+    .where("taskId", "=", taskId)
+    .execute();
+}
+
+async function finishActions({ db }: Context, taskId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await db
+    .updateTable("taskActions")
+    .set({ finishedAt: now })
+    .where("taskId", "=", taskId)
+    .where("id", "=", anyOf(ids))
+    .where("finishedAt", "is", null)
+    .execute();
+}
+
+/** Makes the messages of a snapshot the conversation of a task whose agent does not report one. */
+export async function storeSnapshotMessages(
+  ctx: Context,
+  start: { taskId: string; buildNumber: number },
+  messages: ReadonlyArray<{ id: number; role: "user" | "agent"; content: string; time: string }>,
+): Promise<void> {
+  const { taskId } = start;
+  const conversation = await locked(ctx, { ...start, appSlug: null });
+  if (conversation.isReported || conversation.buildNumber > start.buildNumber) return;
+  const revision = conversation.revision + 1;
+  await ctx.db.deleteFrom("taskConversationMessages").where("taskId", "=", taskId).execute();
+  const newest = messages.slice(-conversationLimits.messages);
+  const stored = newest.map(({ role, content, time }, index): StoredMessage => ({
+    key: `snapshot-${index}`,
+    role,
+    parts: [{ kind: "text", text: content }],
+    isCut: false,
+    writtenAt: time,
+  }));
+  const lastSeq = await store(ctx, { ...conversation, ...start, lastSeq: 0, revision, omittedUntil: null }, stored);
+  await ctx.db
+    .updateTable("taskConversations")
+    .set({ buildNumber: start.buildNumber, lastSeq, revision, updatedAt: now })
+    .where("taskId", "=", taskId)
+    .execute();
+  ctx.publish(conversationHint(taskId));
+}
+
+/** Lengths of the short texts of a report. */
+const lengths = { key: 128, id: 128, name: 200, title: 512, toolKind: 32, sessionId: 512 } as const;
+const mostOptions = 20;
+
+function readReport({ messages, sessionId, finishedActionIds }: ConversationReport): StoredMessage[] {
+  const problems = new Problems();
+  const given = messages ?? [];
+  problems.add("messages", given.length > mostReported ? `Must be at most ${mostReported} messages.` : undefined);
+  problems.add("sessionId", lengthProblem(sessionId ?? "", lengths.sessionId));
+  const isLong = (finishedActionIds?.length ?? 0) > mostReported;
+  problems.add("finishedActionIds", isLong ? `Must be at most ${mostReported} IDs.` : undefined);
+  problems.throwIfAny();
+  const read = given.map((message, index) => readMessage(message, `messages[${index}]`, problems));
+  problems.throwIfAny();
+  return read;
+}
+
+const lengthProblem = (text: string, most: number): string | undefined =>
+  text.length > most ? `Must be at most ${most} characters.` : undefined;
+
+function readMessage({ key, role, parts, isCut, writtenAt }: ReportedMessage, path: string, problems: Problems) {
+  problems.add(`${path}.key`, key === "" ? "Must not be empty." : lengthProblem(key, lengths.key));
+  const { parts: most, messageBytes } = conversationLimits;
+  problems.add(`${path}.parts`, parts.length > most ? `Must be at most ${most} parts.` : undefined);
+  const read = parts.slice(0, most).map((part, index) => readPart(part, `${path}.parts[${index}]`, problems));
+  const isLarge = Buffer.byteLength(JSON.stringify(read)) > messageBytes;
+  problems.add(`${path}.parts`, isLarge ? `Must be at most ${messageBytes} bytes of JSON.` : undefined);
+  return { key: key, role, parts: read, isCut: isCut ?? false, writtenAt };
+}
+
+function readPart(part: ReportedPart, path: string, problems: Problems): ConversationPart {
+  const short = (name: "toolCallId" | "title" | "toolKind" | "requestId" | "optionId", most: number): string => {
+    const text = part[name] ?? "";
+    problems.add(`${path}.${name}`, lengthProblem(text, most));
+    return text;
+  };
+  const text = part.text ?? "";
+  switch (part.kind) {
+    case "text":
+    case "interrupt":
+      return { kind: part.kind, text };
+    case "tool_call":
+      return {
+        kind: part.kind,
+        toolCallId: short("toolCallId", lengths.id),
+        title: short("title", lengths.title),
+        toolKind: short("toolKind", lengths.toolKind),
+        status: part.status ?? "pending",
+        input: part.input ?? "",
+      };
+    case "tool_result":
+      return { kind: part.kind, toolCallId: short("toolCallId", lengths.id), text, isError: part.isError ?? false };
+    default: {
+      const options = part.options ?? [];
+      const isFit = options.length <= mostOptions && options.every(({ id, name }) => isOption(id, name));
+      const rule = `Must be at most ${mostOptions} options, with IDs of 1 to ${lengths.id} and names of at most ${lengths.name} characters.`;
+      problems.add(`${path}.options`, isFit ? undefined : rule);
+      return {
+        kind: "permission",
+        requestId: short("requestId", lengths.id),
+        toolCallId: short("toolCallId", lengths.id),
+        title: short("title", lengths.title),
+        options: options.slice(0, mostOptions).map(({ id, name, kind }) => ({ id, name, kind })),
+        optionId: short("optionId", lengths.id) || null,
+        isCanceled: part.isCanceled ?? false,
+      };
+    }
+  }
+}
+
+const isOption = (id: string, name: string): boolean =>
+  id !== "" && id.length <= lengths.id && name.length <= lengths.name;

@@ -1,0 +1,177 @@
+import type { InferResult } from "kysely";
+import { authorizeMachine } from "../authorization/authorization.js";
+import { auditedAs } from "../kernel/audit.js";
+import type { Context } from "../kernel/context.js";
+import { badInput, conflict, DomainError, notFound } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { day, now, purge } from "../kernel/queries.js";
+import { type Watch, watching } from "../kernel/watching.js";
+import type { Db } from "../../infrastructure/database/database.js";
+import { AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api.js";
+import { type ConversationRow, conversationsByTask, isOpenQuestion, messagesAsking } from "./conversation.js";
+import { appBase } from "./input-delivery.js";
+import { findTaskFor, notInStatus, type TaskReference, type TaskRow } from "./tasks.js";
+
+/** The kind of an action that a user wants from the program of a task. */
+export const TaskActionKind = { ANSWER: "answer", INTERRUPT: "interrupt" } as const;
+export type TaskActionKind = (typeof TaskActionKind)[keyof typeof TaskActionKind];
+
+/** Maximum number of actions of a task that its agent has not carried out yet. */
+const mostOpen = 20;
+
+const openActions = (db: Db, taskId: string) =>
+  db
+    .selectFrom("taskActions")
+    .select(["id", "taskId", "kind", "requestId", "optionId"])
+    .where("taskId", "=", taskId)
+    .where("finishedAt", "is", null)
+    .orderBy("id");
+
+/** An action that an agent is to carry out. */
+export type TaskActionRow = InferResult<ReturnType<typeof openActions>>[number];
+
+/** The hint that there is an action for the agent of a task. */
+const actionHint = (taskId: string) => ({ topic: "tasks", id: `a:${taskId}` }) as const;
+
+export interface AnswerTaskPermission extends TaskReference {
+  requestId: string;
+  optionId: string;
+}
+
+/**
+ * Answers a question of the program of an active task. Returns the id of the task. Throws NOT_FOUND for an unknown
+ * question, CONFLICT if it is answered or closed already; of answers at the same time, the first one counts.
+ */
+export async function answerTaskPermission(
+  ctx: Context,
+  { requestId, optionId, ...reference }: AnswerTaskPermission,
+): Promise<string> {
+  const task = await findTaskFor(ctx, reference, "workspace:application_connect");
+  requireActive(task);
+  const { buildNumber } = await lockedConversation(ctx, task);
+  const asking = await messagesAsking(ctx, task.id, requestId).execute();
+  const questions = asking.flatMap(({ parts }) => parts).filter((part) => part.kind === "permission");
+  const question = questions.find((each) => each.requestId === requestId);
+  if (!question) throw notFound();
+  if (!isOpenQuestion(question)) throw conflict("The question is answered or was canceled.");
+  const option = question.options.find(({ id }) => id === optionId);
+  if (!option) throw badInput([{ field: "optionId", detail: "Must be the ID of an option of the question." }]);
+  await requireRoom(ctx, task.id);
+  const added = await ctx.db
+    .insertInto("taskActions")
+    .values({ id: newId(), taskId: task.id, buildNumber, kind: "answer", requestId, optionId, createdAt: now })
+    .onConflict((existing) => existing.doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  if (!added) throw conflict("The question is answered or was canceled.");
+  ctx.audit({
+    action: option.kind.startsWith("allow") ? "authorize" : "deny",
+    ...auditedAs("task", task.id, task.name, task.organizationId),
+    diff: { permission: { new: option.kind } },
+  });
+  ctx.publish(actionHint(task.id));
+  return task.id;
+}
+
+/**
+ * Interrupts the current turn of the program of an active task. Returns the id of the task. A program that speaks ACP is
+ * told by its agent; one that speaks AgentAPI gets the Escape key, and UNAVAILABLE is thrown if it cannot be reached.
+ */
+export async function interruptTask(ctx: Context, reference: TaskReference): Promise<string> {
+  const task = await findTaskFor(ctx, reference, "workspace:application_connect");
+  requireActive(task);
+  const [found] = await conversationsByTask(ctx, [task.id]);
+  if (found?.protocol === "acp") {
+    const { buildNumber, state } = await lockedConversation(ctx, task);
+    if (state !== "working" && state !== "requires_action") throw conflict("The program of the task does not work.");
+    await requireRoom(ctx, task.id);
+    await ctx.db
+      .insertInto("taskActions")
+      .values({ id: newId(), taskId: task.id, buildNumber, kind: "interrupt", createdAt: now })
+      .execute();
+    ctx.publish(actionHint(task.id));
+  } else await pressEscape(ctx, task);
+  ctx.audit({
+    action: "update",
+    ...auditedAs("task", task.id, task.name, task.organizationId),
+    diff: { interrupt: { new: true } },
+  });
+  return task.id;
+}
+
+async function pressEscape({ services }: Context, { appUrl }: TaskRow): Promise<void> {
+  const base = appBase(appUrl);
+  try {
+    if (base === undefined) throw new AgentUnreachable("The app has no URL.", false);
+    await services.agentApi.pressKey(base, "\u001b");
+  } catch (error) {
+    if (error instanceof AgentRejection || error instanceof AgentUnreachable)
+      throw new DomainError("UNAVAILABLE", "Failed to reach the task app.", { upstream: true, cause: error });
+    throw error;
+  }
+}
+
+function requireActive(task: TaskRow): void {
+  if (task.status !== "active") throw notInStatus(task, "Only an active task takes input.");
+  if (task.workspaceStatus !== "running") throw conflict(`The workspace of the task is ${task.workspaceStatus}.`);
+}
+
+/** Locks the conversation of a task, so that its questions do not change meanwhile. */
+async function lockedConversation(
+  { db }: Context,
+  { id }: TaskRow,
+): Promise<Pick<ConversationRow, "buildNumber" | "state">> {
+  const conversation = await db
+    .selectFrom("taskConversations")
+    .select(["buildNumber", "state"])
+    .where("taskId", "=", id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!conversation) throw notFound();
+  return conversation;
+}
+
+async function requireRoom({ db }: Context, taskId: string): Promise<void> {
+  const { open } = await db
+    .selectFrom("taskActions")
+    .select(({ fn }) => fn.countAll<number>().as("open"))
+    .where("taskId", "=", taskId)
+    .where("finishedAt", "is", null)
+    .executeTakeFirstOrThrow();
+  if (open >= mostOpen) throw conflict(`The agent of the task has ${mostOpen} actions to carry out already.`);
+}
+
+/**
+ * Streams the actions that the calling agent is to carry out for the task of its workspace: first those that are open, then
+ * each new one. An agent that connects again gets those once more that it has not reported as finished.
+ */
+export function watchTaskActions(ctx: Context, { taskId }: { taskId: string }): Promise<Watch<TaskActionRow>> {
+  const sent = new Set<string>();
+  return watching(ctx, {
+    while: (fresh) => taskOfCaller(fresh, taskId),
+    hints: (id) => [actionHint(id)],
+    async read(fresh, id) {
+      const open = await openActions(fresh.db, id).limit(mostOpen).execute();
+      const events = open.filter((action) => !sent.has(action.id));
+      sent.clear();
+      for (const action of open) sent.add(action.id);
+      return { events };
+    },
+    period: 5,
+  });
+}
+
+async function taskOfCaller(ctx: Context, taskId: string): Promise<string | undefined> {
+  const agent = authorizeMachine(ctx.actor, "task_snapshot:upload");
+  const task = await ctx.db
+    .selectFrom("tasks")
+    .select("id")
+    .where("id", "=", taskId)
+    .where("workspaceId", "=", agent.workspaceId)
+    .where("deletedAt", "is", null)
+    .executeTakeFirst();
+  return task?.id;
+}
+
+/** Deletes actions a day after they were requested. */
+export const actionPurge = purge("task_actions", { by: "created_at", keptFor: day });

@@ -1,0 +1,290 @@
+import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, Resolver, Root, Subscription } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import type { Page } from "../../domain/kernel/paging.js";
+import {
+  type ConversationChange,
+  conversationLimits,
+  type ConversationMessageRow,
+  ConversationRole,
+  type ConversationRow,
+  conversationsByTask,
+  ConversationState,
+  listMessages,
+  stateOf,
+  TaskProtocol,
+  watchConversation,
+} from "../../domain/tasks/conversation.js";
+import {
+  beginConversation,
+  ConversationPartKind,
+  type ConversationReport,
+  reportConversation,
+  type ReportedMessage,
+  type ReportedPart,
+} from "../../domain/tasks/conversation-reports.js";
+import {
+  type AnswerTaskPermission,
+  answerTaskPermission,
+  interruptTask,
+  type TaskActionRow,
+  watchTaskActions,
+} from "../../domain/tasks/task-actions.js";
+import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
+import { Access, watchedBy } from "../engine/access.js";
+import { enumType, Mutates } from "../engine/declarations.js";
+import { PageArgs } from "../engine/lists.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import {
+  ConversationMessageConnection,
+  ConversationMessageType,
+  ConversationPartType,
+  partTypes,
+  PermissionOptionKind,
+  TaskActionType,
+  TaskConversationChangeType,
+  TaskConversationType,
+  ToolCallStatus,
+} from "./conversation-types.js";
+import { TaskType } from "./task-types.js";
+
+enumType({ ConversationPartKind }, "The kind of a part of a message that an agent reports.", {
+  TEXT: "Text: `text`.",
+  TOOL_CALL: "A call of a tool: `toolCallId`, `title`, `toolKind`, `status`, `input`.",
+  TOOL_RESULT: "The result of a call: `toolCallId`, `text`, `isError`.",
+  PERMISSION: "A question: `requestId`, `toolCallId`, `title`, `options`, `optionId`, `isCanceled`.",
+  INTERRUPT: "The turn ended early: `text`.",
+});
+
+const taskReference = "The task: ID, or name among the tasks of the user.";
+const userReference = "The owner, for a task given by name: ID, username, or `me`. Default: `me`.";
+
+@InputType({ description: "Input of `answerTaskPermission`." })
+export class AnswerTaskPermissionInput implements AnswerTaskPermission {
+  @Field({ description: taskReference }) task!: string;
+  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
+  @Field({ description: "The question." }) requestId!: string;
+  @Field({ description: "ID of the chosen option." }) optionId!: string;
+}
+
+@InputType({ description: "Input of `interruptTask`." })
+export class InterruptTaskInput implements TaskReference {
+  @Field({ description: taskReference }) task!: string;
+  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
+}
+
+@InputType({ description: "Input of `beginTaskConversation`." })
+export class BeginTaskConversationInput {
+  @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
+  @Field(() => TaskProtocol, { description: "The protocol of its program." }) protocol!: TaskProtocol;
+}
+
+@InputType({ description: "An option of a question that an agent reports." })
+export class PermissionOptionInput {
+  @Field({ description: "Identifies the option in the question. 1 to 128 characters." }) id!: string;
+  @Field({ description: "Its text, at most 200 characters." }) name!: string;
+  @Field(() => PermissionOptionKind, { description: "Its kind." }) kind!: NonNullable<
+    ReportedPart["options"]
+  >[number]["kind"];
+}
+
+@InputType({ description: "A part of a message that an agent reports. Absent texts are empty." })
+export class ConversationPartInput implements ReportedPart {
+  @Field(() => ConversationPartKind, { description: "The kind, which says which other fields count." })
+  kind!: ConversationPartKind;
+  @Field(() => String, { nullable: true, description: "Text." }) text?: string | null;
+  @Field(() => String, { nullable: true, description: "Identifies a call of a tool. At most 128 characters." })
+  toolCallId?: string | null;
+  @Field(() => String, { nullable: true, description: "Title for people. At most 512 characters." })
+  title?: string | null;
+  @Field(() => String, { nullable: true, description: "Kind of a tool. At most 32 characters." })
+  toolKind?: string | null;
+  @Field(() => ToolCallStatus, { nullable: true, description: "Status of a call. Default: `PENDING`." })
+  status?: ReportedPart["status"];
+  @Field(() => String, { nullable: true, description: "Input of a tool, as JSON." }) input?: string | null;
+  @Field(() => Boolean, { nullable: true, description: "Whether a call failed. Default: false." })
+  isError?: boolean | null;
+  @Field(() => String, { nullable: true, description: "Identifies a question. At most 128 characters." })
+  requestId?: string | null;
+  @Field(() => [PermissionOptionInput], { nullable: true, description: "The options of a question, at most 20." })
+  options?: PermissionOptionInput[] | null;
+  @Field(() => String, { nullable: true, description: "The chosen option. Default: none." }) optionId?: string | null;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether a question was closed without an answer. Default: false.",
+  })
+  isCanceled?: boolean | null;
+}
+
+@InputType({ description: "A message that an agent reports. It replaces the one with its key." })
+export class ConversationMessageInput implements ReportedMessage {
+  @Field({ description: "Identifies the message in the conversation. 1 to 128 characters." }) key!: string;
+  @Field(() => ConversationRole, { description: "Who wrote it." }) role!: ConversationRole;
+  @Field(() => [ConversationPartInput], {
+    description: `Its parts, at most ${conversationLimits.parts}, together at most ${conversationLimits.messageBytes} bytes of JSON.`,
+  })
+  parts!: ConversationPartInput[];
+  @Field(() => Boolean, { nullable: true, description: "Whether a part was cut. Default: false." })
+  isCut?: boolean | null;
+  @Field(() => DateTime, { description: "When it was written, or began." }) writtenAt!: string;
+}
+
+@InputType({ description: "Input of `reportTaskConversation`." })
+export class ReportTaskConversationInput implements ConversationReport {
+  @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
+  @Field(() => ConversationState, { nullable: true, description: "What the program does. Default: unchanged." })
+  state?: ConversationState | null;
+  @Field(() => String, { nullable: true, description: "More about the state. Cut to 512 characters." })
+  stateMessage?: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "The session by which the program loads the conversation. At most 512 characters. Default: unchanged.",
+  })
+  sessionId?: string | null;
+  @Field(() => [ConversationMessageInput], {
+    nullable: true,
+    description: "New and changed messages in their order, at most 100.",
+  })
+  messages?: ConversationMessageInput[] | null;
+  @Field(() => [UUID], { nullable: true, description: "IDs of the actions that were carried out, at most 100." })
+  finishedActionIds?: string[] | null;
+}
+
+const changedTask = { task: { type: () => TaskType, description: "The task.", covers: "everything" } } as const;
+const changed = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
+
+@Resolver(() => ConversationMessageType)
+export class ConversationMessageFieldsResolver {
+  @Access({ countsAs: 5 })
+  @FieldResolver(() => [ConversationPartType], { description: "Its parts in their order, at most 100." })
+  parts(@Root() { parts }: ConversationMessageRow) {
+    return parts.map((part) => ({ __typename: partTypes[part.kind], ...part }));
+  }
+}
+
+@Resolver(() => TaskConversationType)
+export class TaskConversationFieldsResolver {
+  @FieldResolver(() => ConversationState, {
+    nullable: true,
+    description: "What the program does; null if it is not known, and while the program does not run.",
+  })
+  state(@Root() conversation: ConversationRow, @Ctx() ctx: Context): Promise<ConversationState | null> {
+    return stateOf(ctx, conversation);
+  }
+
+  @FieldResolver(() => Int, {
+    description: `Number of the oldest messages that were left out: a conversation has at most ${conversationLimits.messages} messages and ${conversationLimits.bytes / 1024 ** 2} MiB.`,
+  })
+  omittedCount(@Root() { omitted }: ConversationRow): number {
+    return omitted;
+  }
+
+  @FieldResolver(() => ConversationMessageConnection, { description: "The messages in their order." })
+  messages(
+    @Root() conversation: ConversationRow,
+    @Args(() => PageArgs) page: PageArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Page<ConversationMessageRow>> {
+    return listMessages(ctx, conversation, page);
+  }
+}
+
+@Resolver(() => TaskType)
+export class TaskConversationResolver {
+  @FieldResolver(() => TaskConversationType, {
+    nullable: true,
+    description: "The conversation in its structured form; null before the program is first started.",
+  })
+  conversation(@Root() { id }: TaskRow, @Ctx() ctx: Context): Promise<ConversationRow | undefined> {
+    return ctx.load(conversationsByTask, id);
+  }
+
+  @Access({ needs: ["workspace:application_connect"] })
+  @Mutates(
+    "Answers a question of the program of an active task. CONFLICT if it is answered or closed already.",
+    changedTask,
+  )
+  async answerTaskPermission(
+    @Arg("input", { description: "The question and the chosen option." }) input: AnswerTaskPermissionInput,
+    @Ctx() ctx: Context,
+  ) {
+    return changed(ctx, await answerTaskPermission(ctx, input));
+  }
+
+  @Access({ needs: ["workspace:application_connect"] })
+  @Mutates(
+    "Interrupts the current turn of the program of an active task. A program that speaks AgentAPI gets the Escape key.",
+    changedTask,
+  )
+  async interruptTask(@Arg("input", { description: "The task." }) input: InterruptTaskInput, @Ctx() ctx: Context) {
+    return changed(ctx, await interruptTask(ctx, input));
+  }
+
+  @Access({ needs: ["task:read", "workspace:application_connect"] })
+  @Subscription(() => TaskConversationChangeType, {
+    subscribe: watchedBy(watchConversation),
+    description:
+      "Sends the state of the conversation of a task, and then each change of it, until the task is deleted.",
+  })
+  taskConversationChanged(
+    @Arg("id", () => UUID, { description: "ID of the task." }) _id: string,
+    @Arg("since", () => Int, {
+      nullable: true,
+      description:
+        "The revision of the last change that was received: the messages that have changed since come first. Default: only later changes are sent.",
+    })
+    _since: number | undefined,
+    @Root() change: ConversationChange,
+  ): ConversationChange {
+    return change;
+  }
+
+  @Access({ noUsers: true, openTo: ["agent"] })
+  @Mutates(
+    "Begins, or continues after a restart of the program, the conversation of the task of the agent's workspace. Questions that are still open are closed.",
+    {
+      sessionId: {
+        type: () => String,
+        nullable: true,
+        description: "The session that was reported last; null before.",
+      },
+      omittedCount: { type: () => Int, description: "Number of the oldest messages that were left out." },
+      messages: {
+        type: () => [ConversationMessageType],
+        description: "The messages in their order.",
+        covers: "everything",
+      },
+    },
+  )
+  async beginTaskConversation(
+    @Arg("input", { description: "The task and its protocol." }) input: BeginTaskConversationInput,
+    @Ctx() ctx: Context,
+  ) {
+    const { omitted: omittedCount, ...begun } = await beginConversation(ctx, input);
+    return { ...begun, omittedCount };
+  }
+
+  @Access({ noUsers: true, openTo: ["agent"] })
+  @Mutates(
+    "Stores messages of the conversation of the task of the agent's workspace, and the state of its program. One of an older build is ignored.",
+    { taskId: { type: () => UUID, description: "ID of the task." } },
+  )
+  async reportTaskConversation(
+    @Arg("input", { description: "The messages and the state." }) input: ReportTaskConversationInput,
+    @Ctx() ctx: Context,
+  ) {
+    return { taskId: await reportConversation(ctx, input) };
+  }
+
+  @Access({ openTo: ["agent"] })
+  @Subscription(() => TaskActionType, {
+    subscribe: watchedBy(watchTaskActions),
+    description:
+      "Sends the agent of a task what it is to carry out: first the open actions, then each new one. Those that it has not reported as finished are sent again when it connects again.",
+  })
+  taskActionRequested(
+    @Arg("taskId", () => UUID, { description: "ID of the task of the agent's workspace." }) _taskId: string,
+    @Root() action: TaskActionRow,
+  ): TaskActionRow {
+    return action;
+  }
+}
