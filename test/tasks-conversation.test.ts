@@ -1,4 +1,4 @@
-// The structured conversation of tasks: what agents report, who reads and follows it, and who answers questions.
+// The structured conversation of tasks: what agents report, who reads and follows it, and who decides about permissions.
 import { expect } from "chai";
 import { watch } from "./support/agents.js";
 import type { AgentProgram } from "./support/agent-api.js";
@@ -74,9 +74,9 @@ describe("the conversation of a task", () => {
     (await read(id)).conversation.messages.nodes.map((each: Anything) =>
       each.parts.map((part: Anything) => part.text).join(),
     );
-  const answer = (id: string, requestId: string, optionId: string, who = as) =>
+  const decide = (id: string, requestId: string, optionId: string, who = as) =>
     who.graphql(
-      "mutation($input: AnswerTaskPermissionInput!) { answerTaskPermission(input: $input) { task { id } } }",
+      "mutation($input: DecideTaskPermissionInput!) { decideTaskPermission(input: $input) { task { id } } }",
       {
         input: { task: id, requestId, optionId },
       },
@@ -277,20 +277,20 @@ describe("the conversation of a task", () => {
       return { task, token };
     };
 
-    it("the owner answers once, and its agent hears of it on another replica", async () => {
+    it("the owner decides once, and its agent hears of it on another replica", async () => {
       const { task, token } = await asked();
       const { conversation, currentState } = await read(task.id);
       expect(conversation).to.include({ state: "REQUIRES_ACTION", stateMessage: "Delete all" });
       expect(currentState).to.deep.equal({ state: "IDLE", message: "Delete all" });
       const there = actionsOf(token, task.id, { url: other.url });
-      expect(await codeOf(answer(task.id, "q2", "yes"))).to.equal("NOT_FOUND");
-      expect(await codeOf(answer(task.id, "q1", "perhaps"))).to.equal("BAD_USER_INPUT");
+      expect(await codeOf(decide(task.id, "q2", "yes"))).to.equal("NOT_FOUND");
+      expect(await codeOf(decide(task.id, "q1", "perhaps"))).to.equal("BAD_USER_INPUT");
       const outcomes = await Promise.all(
-        [as, new Client(other.url, ada.token), as].map((who) => codeOf(answer(task.id, "q1", "yes", who))),
+        [as, new Client(other.url, ada.token), as].map((who) => codeOf(decide(task.id, "q1", "yes", who))),
       );
       expect(outcomes).to.have.members(["CONFLICT", "CONFLICT", "none"]);
       await there.received(1);
-      expect(there.events[0]).to.include({ kind: "ANSWER", requestId: "q1", optionId: "yes" });
+      expect(there.events[0]).to.include({ kind: "DECISION", requestId: "q1", optionId: "yes" });
       const { id } = there.events[0];
       await stage.tell(token, task.id, {
         state: "WORKING",
@@ -300,7 +300,7 @@ describe("the conversation of a task", () => {
       there.close();
       const part = (await read(task.id)).conversation.messages.nodes[0].parts[1];
       expect(part).to.include({ optionId: "yes", isCanceled: false });
-      expect(await codeOf(answer(task.id, "q1", "no"))).to.equal("CONFLICT");
+      expect(await codeOf(decide(task.id, "q1", "no"))).to.equal("CONFLICT");
       const { rows } = await the().app.services.database.pool.query(
         "select action from audit_events where resource_id = $1 and action in ('authorize', 'deny')",
         [task.id],
@@ -308,40 +308,40 @@ describe("the conversation of a task", () => {
       expect(rows).to.deep.equal([{ action: "authorize" }]);
     });
 
-    it("nobody else answers who may only read the task, or not even that", async () => {
+    it("users who may only read the task cannot decide, nor those who may not even read it", async () => {
       const { task, token } = await asked();
       const owner = the().as(the().owner);
       expect((await read(task.id, "", owner)).conversation.messages.totalCount).to.equal(1);
-      expect(await codeOf(answer(task.id, "q1", "yes", owner))).to.equal("FORBIDDEN");
+      expect(await codeOf(decide(task.id, "q1", "yes", owner))).to.equal("FORBIDDEN");
       expect(await codeOf(interrupt(task.id, owner))).to.equal("FORBIDDEN");
       const eve = the().as(await the().user("eve"));
-      expect(await codeOf(answer(task.id, "q1", "yes", eve))).to.equal("NOT_FOUND");
+      expect(await codeOf(decide(task.id, "q1", "yes", eve))).to.equal("NOT_FOUND");
       expect(await codeOf(interrupt(task.id, eve))).to.equal("NOT_FOUND");
-      expect(await codeOf(answer(task.id, "q1", "yes", stage.agent(token)))).to.not.equal("none");
-      expect(await codeOf(answer(task.id, "q1", "yes"))).to.equal("none");
+      expect(await codeOf(decide(task.id, "q1", "yes", stage.agent(token)))).to.not.equal("none");
+      expect(await codeOf(decide(task.id, "q1", "yes"))).to.equal("none");
     });
 
-    it("wait for an agent that was away, also after the server that took the answer was killed", async () => {
+    it("wait for an agent that was away, also after the server that took the decision was killed", async () => {
       const { task, token } = await asked();
       const server = await spawnServer({ STEWARD_DATABASE_URL: the().database.url });
-      await answer(task.id, "q1", "no", new Client(server.url, ada.token));
+      await decide(task.id, "q1", "no", new Client(server.url, ada.token));
       server.child.kill("SIGKILL");
       await server.ended;
       for (const _ of [1, 2]) {
         const actions = actionsOf(token, task.id);
         await actions.received(1);
-        expect(actions.events[0]).to.include({ kind: "ANSWER", optionId: "no" });
+        expect(actions.events[0]).to.include({ kind: "DECISION", optionId: "no" });
         actions.close();
       }
     });
 
-    it("are closed when the program begins anew, and cannot be answered while the task is paused", async () => {
+    it("are closed when the program starts again, and cannot be decided while the task is paused", async () => {
       const { task, token } = await asked();
       await pause(task.id);
-      expect(await codeOf(answer(task.id, "q1", "yes"))).to.equal("CONFLICT");
+      expect(await codeOf(decide(task.id, "q1", "yes"))).to.equal("CONFLICT");
       const next = await resume(task.id);
       await stage.converse(next, task.id);
-      expect(await codeOf(answer(task.id, "q1", "yes"))).to.equal("CONFLICT");
+      expect(await codeOf(decide(task.id, "q1", "yes"))).to.equal("CONFLICT");
       const part = (await read(task.id)).conversation.messages.nodes[0].parts[1];
       expect(part).to.include({ optionId: null, isCanceled: true });
       expect(await codeOf(stage.tell(token, task.id, {}))).to.equal("UNAUTHENTICATED");

@@ -1,6 +1,6 @@
 // The whole life of tasks whose program is a real process, started by the daemon from the example template.
 import { execFileSync } from "node:child_process";
-import { chmod, copyFile, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -40,6 +40,18 @@ describe("the life of a task with a real program", () => {
       STEWARD_PROVISIONER_TYPES: "process",
       STEWARD_PROVISIONER_DIR: directory,
     });
+    versionId = await createVersion("chat", program);
+    ada = await the().user("ada");
+    as = the().as(ada);
+  });
+  after(async () => {
+    daemon.child.kill("SIGTERM");
+    await daemon.ended;
+    await rm(directory, { recursive: true });
+  });
+
+  /** Creates a template of a program, and waits for its import. */
+  async function createVersion(name: string, program: string): Promise<string> {
     const template = (await readFile("examples/agentapi-echo/template.json", "utf8")).replace(
       '"interval": 5',
       '"interval": 1',
@@ -49,27 +61,18 @@ describe("the life of a task with a real program", () => {
       .graphql(`mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { templateVersion { id } } }`, {
         input: {
           organization: "default",
-          name: "chat",
+          name,
           document: JSON.parse(template),
           variables: [{ name: "program", value: program }],
         },
       });
-    versionId = createTemplate.templateVersion.id;
-    ada = await the().user("ada");
-    as = the().as(ada);
+    const { id } = createTemplate.templateVersion;
     const isImported = async () =>
-      (
-        await the()
-          .as(the().owner)
-          .graphql("query($id: UUID!) { templateVersion(id: $id) { job { status } } }", { id: versionId })
-      ).templateVersion.job.status === "SUCCEEDED";
+      (await the().as(the().owner).graphql("query($id: UUID!) { templateVersion(id: $id) { job { status } } }", { id }))
+        .templateVersion.job.status === "SUCCEEDED";
     await eventually(isImported, "the import of the template", timeout);
-  });
-  after(async () => {
-    daemon.child.kill("SIGTERM");
-    await daemon.ended;
-    await rm(directory, { recursive: true });
-  });
+    return id;
+  }
 
   /** The processes of programs. */
   const processes = () =>
@@ -122,6 +125,9 @@ describe("the life of a task with a real program", () => {
     await becomes("active");
     await says("small echo: Welcome back");
     expect(processes()).to.have.length(1);
+    const { body: resumed } = await as.get(`${path}/logs`);
+    expect(resumed.logs.slice(0, 4), "the conversation before the pause").to.deep.equal(live.logs);
+    expect(resumed.logs).to.have.length(6);
 
     expect((await as.delete(path)).status).to.equal(202);
     expect((await as.get(path)).status).to.equal(404);
@@ -149,6 +155,85 @@ describe("the life of a task with a real program", () => {
     expect(stored.at(-1)!.content).to.match(/^small echo: z+ … \[cut\]$/);
     expect((await as.delete(path)).status).to.equal(202);
     await isDeleted("long");
+  });
+
+  /** The structured conversation, as `role text`, and the messages themselves. */
+  const conversationOf = async (id: string) => {
+    const query = `query($id: String!) { task(task: $id) { conversation { state omittedCount messages(first: 1000) {
+      nodes { id role writtenAt isCut parts { ... on TextPart { text } } } } } } }`;
+    const { conversation } = (await as.graphql(query, { id })).task;
+    type Node = { id: string; role: string; writtenAt: string; isCut: boolean; parts: Array<{ text: string }> };
+    const nodes = (conversation?.messages.nodes ?? []) as Node[];
+    const texts = nodes.map(({ role, parts }) => `${role} ${parts.map(({ text }) => text).join()}`);
+    return { conversation, nodes, texts };
+  };
+
+  describe("keeps its conversation", () => {
+    const run = async (name: string, version: string) => {
+      const input = { template_version_id: version, name, input: "Hello" };
+      const { id } = (await as.post(`${tasks}/me`, input)).body;
+      const path = `${tasks}/me/${name}`;
+      const becomes = (status: string) =>
+        eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, timeout);
+      const has = (...texts: string[]) =>
+        eventually(
+          async () => (await conversationOf(id)).texts.join("|") === texts.join("|"),
+          `the conversation ${texts.join("|")}`,
+          timeout,
+        );
+      const pause = async () => {
+        await as.post(`${path}/pause`);
+        await becomes("paused");
+      };
+      const resume = async () => {
+        await as.post(`${path}/resume`);
+        await becomes("active");
+      };
+      await becomes("active");
+      await has("USER Hello", "AGENT small echo: Hello");
+      return { id, path, has, pause, resume, becomes };
+    };
+    const logsOf = async (path: string) => (await as.get(`${path}/logs`)).body.logs as Entry[];
+
+    it("over pauses, equal on both surfaces, if the program takes its earlier messages", async () => {
+      const { id, path, has, pause, resume } = await run("kept", versionId);
+      expect((await conversationOf(id)).conversation.state).to.equal("IDLE");
+      const [logs, { nodes }] = [await logsOf(path), await conversationOf(id)];
+      for (const _ of [1, 2]) {
+        await pause();
+        expect(await logsOf(path)).to.deep.equal(logs);
+        expect((await conversationOf(id)).nodes).to.deep.equal(nodes);
+        await resume();
+        expect(await logsOf(path)).to.deep.equal(logs);
+        expect((await conversationOf(id)).nodes).to.deep.equal(nodes);
+      }
+      await as.post(`${path}/send`, { input: "More" });
+      await has("USER Hello", "AGENT small echo: Hello", "USER More", "AGENT small echo: More");
+      await as.delete(path);
+      await isDeleted("kept");
+    });
+
+    it("as history, if the program begins with an empty conversation", async () => {
+      const file = join(directory, "forgetful-chat.mjs");
+      await writeFile(file, (await readFile("examples/agentapi-echo/chat.mjs", "utf8")).replace("saved ?", "false ?"));
+      const version = await createVersion("forgetful", file);
+      const { path, has, pause, resume, becomes } = await run("forgotten", version);
+      await pause();
+      await resume();
+      const all = ["USER Hello", "AGENT small echo: Hello"];
+      await has(...all, ...all);
+      await pause();
+      // What is stored of the conversation has the earlier messages, too.
+      expect((await logsOf(path)).map(({ content }) => content)).to.deep.equal([
+        "Hello",
+        "small echo: Hello",
+        "Hello",
+        "small echo: Hello",
+      ]);
+      await becomes("paused");
+      await as.delete(path);
+      await isDeleted("forgotten");
+    });
   });
 
   describe("by GraphQL", () => {

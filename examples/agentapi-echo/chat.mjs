@@ -1,5 +1,6 @@
 // An agent program for tasks, without packages: repeats each message after a moment of work. It speaks the HTTP protocol
 // of AgentAPI: GET /status, POST /message, GET /messages, GET /events (server-sent events).
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 
@@ -13,12 +14,22 @@ const { values } = parseArgs({
   },
 });
 const { STEWARD_URL: url, STEWARD_AGENT_TOKEN: token, STEWARD_TASK_PROMPT: prompt } = process.env;
+const { STEWARD_TASK_CONVERSATION: saved } = process.env;
 
 /** Bytes of a request body. */
 const bodyLimit = 1024 ** 2;
-const messages = [];
+const messages = earlier();
 const streams = new Set();
 let status = "stable";
+
+/** The conversation before the task was paused, which Steward has saved. */
+function earlier() {
+  try {
+    return saved ? JSON.parse(readFileSync(saved, "utf8")).messages : [];
+  } catch {
+    return [];
+  }
+}
 
 function emit(event, data) {
   for (const stream of streams) stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
@@ -107,7 +118,8 @@ const server = createServer((request, response) => {
 
 server.listen(Number(values.port), values.host, () => {
   console.log(`Listening on http://${values.host}:${server.address().port}, model ${values.model}.`);
-  if (prompt) take(prompt);
+  // After a pause, the prompt is a new one only if it was changed meanwhile.
+  if (prompt && !messages.some(({ role, content }) => role === "user" && content === prompt)) take(prompt);
 });
 
 process.on("SIGTERM", () => {

@@ -156,7 +156,7 @@ export type ConversationPart =
       toolCallId: string;
       title: string;
       options: Array<{ id: string; name: string; kind: PermissionOptionKind }>;
-      /** The chosen option; null while the question is open, and if it was canceled. */
+      /** The chosen option; null while the request is open, and if it was canceled. */
       optionId: string | null;
       isCanceled: boolean;
     }
@@ -221,15 +221,15 @@ export const TaskConversationMessageSchema = defineEntity({
 export class TaskConversationMessage extends TaskConversationMessageSchema.class {}
 TaskConversationMessageSchema.setClass(TaskConversationMessage);
 
-/** What users want from the program of a task beside inputs, until its agent has done it. */
+/** Actions that users want from the program of a task beside inputs, until its agent has carried them out. */
 export const TaskActionSchema = defineEntity({
   name: "TaskAction",
   tableName: "task_actions",
   uniques: [
     {
-      name: "task_actions_answer_unique",
+      name: "task_actions_decision_unique",
       expression:
-        "create unique index task_actions_answer_unique on task_actions (task_id, build_number, request_id) where kind = 'answer'",
+        "create unique index task_actions_decision_unique on task_actions (task_id, build_number, request_id) where kind = 'decision'",
     },
   ],
   indexes: [
@@ -243,8 +243,8 @@ export const TaskActionSchema = defineEntity({
     id: p.uuid().primary(),
     task: () => p.manyToOne(Task).ref().deleteRule("cascade").index(false),
     buildNumber: p.integer(),
-    kind: p.enum(["answer", "interrupt"]),
-    /** The question and the chosen option of an answer; else empty. */
+    kind: p.enum(["decision", "interrupt"]),
+    /** The request and the chosen option of a decision; else empty. */
     requestId: p.string().length(128).default(""),
     optionId: p.string().length(128).default(""),
     createdAt: moment(),

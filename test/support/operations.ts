@@ -222,7 +222,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("pauseTask", "signed in", "workspace:stop/provisioner_job:read workspace:read workspace:stop", change("pauseTask", () => `task: "${unknown}"`), onTask("pause"), noTask);
   operation("resumeTask", "signed in", "workspace:start/provisioner_job:read workspace:read workspace:start", change("resumeTask", () => `task: "${unknown}"`), onTask("resume"), noTask);
   operation("sendTaskInput", "signed in", "workspace:application_connect", change("sendTaskInput", () => `task: "${unknown}", input: "x"`), onTask("send"), noTask);
-  operation("answerTaskPermission", "signed in", "workspace:application_connect", change("answerTaskPermission", () => `task: "${unknown}", requestId: "x", optionId: "x"`), undefined, noTask);
+  operation("decideTaskPermission", "signed in", "workspace:application_connect", change("decideTaskPermission", () => `task: "${unknown}", requestId: "x", optionId: "x"`), undefined, noTask);
   operation("interruptTask", "signed in", "workspace:application_connect", change("interruptTask", () => `task: "${unknown}"`), undefined, noTask);
   operation("taskConversationChanged", "signed in", "task:read workspace:application_connect", `subscription { taskConversationChanged(id: "${unknown}") { messages { id } } }`, undefined, { outcome: "BAD_USER_INPUT" });
   operation("cancelTaskInput", "signed in", "task:update", change("cancelTaskInput", () => `id: "${unknown}"`), undefined, noTask);

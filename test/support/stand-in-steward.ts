@@ -446,7 +446,7 @@ export class StandInSteward extends Observable {
         logSourceId: randomUUID(),
       })),
       logSourceId: randomUUID(),
-      task,
+      task: task ? { protocol: "AGENTAPI", ...task } : null,
     };
   }
 

@@ -36,6 +36,7 @@ const startOf = (db: Db, agentId: string) =>
       "b.buildNumber",
       "t.id as taskId",
       "t.initialPrompt as prompt",
+      "v.taskProtocol",
     ])
     .select([
       // The app of the agent at which the program of the task is reached; null if it is another agent's.

@@ -16,8 +16,8 @@ import {
   type ConversationRole,
   conversationsByTask,
   type ConversationState,
-  isOpenQuestion,
-  messagesAsking,
+  isOpenRequest,
+  messagesRequesting,
   type TaskProtocol,
 } from "./conversation.js";
 import { taskHint } from "./task-status.js";
@@ -68,7 +68,7 @@ export interface ConversationReport {
 /** Maximum number of messages of a report. */
 const mostReported = 100;
 
-/** What an agent goes on with. */
+/** The data with which an agent continues a conversation. */
 export interface BegunConversation {
   sessionId: string | null;
   omitted: number;
@@ -119,8 +119,8 @@ async function locked({ db }: Context, { taskId, buildNumber }: Start) {
 }
 
 /**
- * Begins, or continues, the conversation of the task of the calling agent's workspace. Questions and actions that are
- * still open were those of a program that has ended: they are closed. Returns what was said before.
+ * Begins, or continues, the conversation of the task of the calling agent's workspace. Requests for permissions and actions
+ * that are still open were those of a program that has ended: they are closed. Returns the conversation so far.
  */
 export async function beginConversation(
   ctx: Context,
@@ -129,9 +129,9 @@ export async function beginConversation(
   const start = await startOfCaller(ctx, taskId);
   const { buildNumber, revision } = await locked(ctx, start);
   if (buildNumber <= start.buildNumber) {
-    const asking = (await messagesAsking(ctx, taskId).execute()).filter(({ parts }) => parts.some(isOpenQuestion));
+    const asking = (await messagesRequesting(ctx, taskId).execute()).filter(({ parts }) => parts.some(isOpenRequest));
     for (const { id, parts } of asking) {
-      const closed = parts.map((part) => (isOpenQuestion(part) ? { ...part, isCanceled: true } : part));
+      const closed = parts.map((part) => (isOpenRequest(part) ? { ...part, isCanceled: true } : part));
       await ctx.db
         .updateTable("taskConversationMessages")
         .set({ parts: json(closed), revision: revision + 1 })
@@ -159,7 +159,7 @@ export async function beginConversation(
 
 const json = (parts: readonly ConversationPart[]) => sql<ConversationPart[]>`${JSON.stringify(parts)}::jsonb`;
 
-/** The state of an app for a state of an ACP program. REST has no state for a question: the program waits. */
+/** The state of an app for a state of an ACP program. REST has no state for a request: the program waits. */
 const appStates: Record<ConversationState, AppState> = {
   working: "working",
   idle: "idle",

@@ -14,7 +14,7 @@ import { findTaskFor, type TaskRow, tasksById } from "./tasks.js";
 export const TaskProtocol = { AGENTAPI: "agentapi", ACP: "acp" } as const;
 export type TaskProtocol = (typeof TaskProtocol)[keyof typeof TaskProtocol];
 
-/** What the program of a task does, as its protocol says. */
+/** The state of the program of a task, as its protocol says. */
 export const ConversationState = {
   WORKING: "working",
   IDLE: "idle",
@@ -156,12 +156,12 @@ export function watchConversation(ctx: Context, { id, since }: WatchConversation
 /** The hint that the conversation of a task changed. */
 export const conversationHint = (taskId: string) => ({ topic: "tasks", id: `c:${taskId}` }) as const;
 
-/** Whether a question is not answered yet. */
-export const isOpenQuestion = (part: ConversationPart): part is Extract<ConversationPart, { kind: "permission" }> =>
+/** Whether a part is a request for a permission that no user has decided yet. */
+export const isOpenRequest = (part: ConversationPart): part is Extract<ConversationPart, { kind: "permission" }> =>
   part.kind === "permission" && part.optionId === null && !part.isCanceled;
 
-/** Selects the messages of a task that ask a question. */
-export const messagesAsking = ({ db }: Context, taskId: string, requestId?: string) =>
+/** Selects the messages of a task that request a permission. */
+export const messagesRequesting = ({ db }: Context, taskId: string, requestId?: string) =>
   messages(db)
     .where("m.taskId", "=", taskId)
     .where(

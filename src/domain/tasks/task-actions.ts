@@ -8,12 +8,12 @@ import { day, now, purge } from "../kernel/queries.js";
 import { type Watch, watching } from "../kernel/watching.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api.js";
-import { type ConversationRow, conversationsByTask, isOpenQuestion, messagesAsking } from "./conversation.js";
+import { type ConversationRow, conversationsByTask, isOpenRequest, messagesRequesting } from "./conversation.js";
 import { appBase } from "./input-delivery.js";
 import { findTaskFor, notInStatus, type TaskReference, type TaskRow } from "./tasks.js";
 
 /** The kind of an action that a user wants from the program of a task. */
-export const TaskActionKind = { ANSWER: "answer", INTERRUPT: "interrupt" } as const;
+export const TaskActionKind = { DECISION: "decision", INTERRUPT: "interrupt" } as const;
 export type TaskActionKind = (typeof TaskActionKind)[keyof typeof TaskActionKind];
 
 /** Maximum number of actions of a task that its agent has not carried out yet. */
@@ -33,37 +33,37 @@ export type TaskActionRow = InferResult<ReturnType<typeof openActions>>[number];
 /** The hint that there is an action for the agent of a task. */
 const actionHint = (taskId: string) => ({ topic: "tasks", id: `a:${taskId}` }) as const;
 
-export interface AnswerTaskPermission extends TaskReference {
+export interface DecideTaskPermission extends TaskReference {
   requestId: string;
   optionId: string;
 }
 
 /**
- * Answers a question of the program of an active task. Returns the id of the task. Throws NOT_FOUND for an unknown
- * question, CONFLICT if it is answered or closed already; of answers at the same time, the first one counts.
+ * Decides a request for a permission of the program of an active task. Returns the id of the task. Throws NOT_FOUND for an
+ * unknown request, CONFLICT if it is decided or closed already; of decisions at the same time, the first one counts.
  */
-export async function answerTaskPermission(
+export async function decideTaskPermission(
   ctx: Context,
-  { requestId, optionId, ...reference }: AnswerTaskPermission,
+  { requestId, optionId, ...reference }: DecideTaskPermission,
 ): Promise<string> {
   const task = await findTaskFor(ctx, reference, "workspace:application_connect");
   requireActive(task);
   const { buildNumber } = await lockedConversation(ctx, task);
-  const asking = await messagesAsking(ctx, task.id, requestId).execute();
-  const questions = asking.flatMap(({ parts }) => parts).filter((part) => part.kind === "permission");
-  const question = questions.find((each) => each.requestId === requestId);
-  if (!question) throw notFound();
-  if (!isOpenQuestion(question)) throw conflict("The question is answered or was canceled.");
-  const option = question.options.find(({ id }) => id === optionId);
-  if (!option) throw badInput([{ field: "optionId", detail: "Must be the ID of an option of the question." }]);
+  const asking = await messagesRequesting(ctx, task.id, requestId).execute();
+  const requests = asking.flatMap(({ parts }) => parts).filter((part) => part.kind === "permission");
+  const request = requests.find((each) => each.requestId === requestId);
+  if (!request) throw notFound();
+  if (!isOpenRequest(request)) throw conflict("The request is decided or was canceled.");
+  const option = request.options.find(({ id }) => id === optionId);
+  if (!option) throw badInput([{ field: "optionId", detail: "Must be the ID of an option of the request." }]);
   await requireRoom(ctx, task.id);
   const added = await ctx.db
     .insertInto("taskActions")
-    .values({ id: newId(), taskId: task.id, buildNumber, kind: "answer", requestId, optionId, createdAt: now })
+    .values({ id: newId(), taskId: task.id, buildNumber, kind: "decision", requestId, optionId, createdAt: now })
     .onConflict((existing) => existing.doNothing())
     .returning("id")
     .executeTakeFirst();
-  if (!added) throw conflict("The question is answered or was canceled.");
+  if (!added) throw conflict("The request is decided or was canceled.");
   ctx.audit({
     action: option.kind.startsWith("allow") ? "authorize" : "deny",
     ...auditedAs("task", task.id, task.name, task.organizationId),
@@ -116,7 +116,7 @@ function requireActive(task: TaskRow): void {
   if (task.workspaceStatus !== "running") throw conflict(`The workspace of the task is ${task.workspaceStatus}.`);
 }
 
-/** Locks the conversation of a task, so that its questions do not change meanwhile. */
+/** Locks the conversation of a task, so that its requests do not change meanwhile. */
 async function lockedConversation(
   { db }: Context,
   { id }: TaskRow,

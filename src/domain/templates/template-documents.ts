@@ -251,9 +251,16 @@ const document = converted(
         z.strictObject({
           agent: storable.check(means("Name of its agent.")),
           app: storable.check(means("Slug of the app, which must have a URL.")),
+          protocol: z
+            .prefault(z.enum(["agentapi", "acp"], "Must be agentapi or acp."), "agentapi")
+            .check(
+              means(
+                "How its program speaks: `agentapi` over HTTP at the URL of the app, or `acp`, the Agent Client Protocol, over standard input and output of the command of the agent, which serves AgentAPI at that URL for it.",
+              ),
+            ),
         }),
       )
-      .check(means("The app at which tasks reach their program, by AgentAPI. Without it, there are no tasks.")),
+      .check(means("The app at which tasks reach their program. Without it, there are no tasks.")),
     source: z.optional(json).check(means("Any JSON, for provisioners of your own that make resources from it.")),
   }),
   (payload) => {
@@ -317,7 +324,7 @@ function checkPresets(payload: Payload<unknown>, presets: readonly PresetMembers
 
 function checkTask(
   payload: Payload<unknown>,
-  task: { agent: string; app: string },
+  task: { agent: string; app: string; protocol: string },
   agents: readonly DocumentAgent[],
 ): void {
   const agent = agents.find(({ name }) => name === task.agent);
@@ -325,6 +332,8 @@ function checkTask(
   if (!agent) addFault(payload, "Must be the name of an agent.", "ai_task", "agent");
   else if (!app) addFault(payload, "Must be the slug of an app of the agent.", "ai_task", "app");
   else if (app.url === "") addFault(payload, "Must be an app with a URL.", "ai_task", "app");
+  else if (task.protocol === "acp" && agent.command.length === 0)
+    addFault(payload, "Requires a command of the agent.", "ai_task", "protocol");
 }
 
 /** The path at which a server has the JSON Schema of documents. */

@@ -115,6 +115,7 @@ export async function addVersion(
       variablesCiphertext: sealed?.ciphertext,
       taskAgent: document.ai_task?.agent,
       taskApp: document.ai_task?.app,
+      taskProtocol: document.ai_task?.protocol ?? "agentapi",
       hasExternalAgent: document.resources.some(({ agents }) => agents.some(({ external }) => external)),
     })
     .returning("name")

@@ -24,7 +24,7 @@ export class TaskConversations extends Migration {
     this.addSql(`create index task_actions_open_index on task_actions (task_id, id) where finished_at is null`);
     this.addSql(`create index task_actions_created_index on task_actions (created_at)`);
     this.addSql(
-      `create unique index task_actions_answer_unique on task_actions (task_id, build_number, request_id) where kind = 'answer'`,
+      `create unique index task_actions_decision_unique on task_actions (task_id, build_number, request_id) where kind = 'decision'`,
     );
     this.addSql(`alter table template_versions add column task_protocol text not null default 'agentapi'`);
     this.addSql(
@@ -50,7 +50,7 @@ export class TaskConversations extends Migration {
       `alter table task_actions add constraint task_actions_task_id_foreign foreign key (task_id) references tasks (id) on delete cascade`,
     );
     this.addSql(
-      `alter table task_actions add constraint task_actions_kind_check check (kind in ('answer', 'interrupt'))`,
+      `alter table task_actions add constraint task_actions_kind_check check (kind in ('decision', 'interrupt'))`,
     );
   }
 }

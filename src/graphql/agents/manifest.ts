@@ -4,6 +4,7 @@ import { type AgentManifest, readAgentManifest } from "../../domain/agents/manif
 import type { AppRow } from "../../domain/agents/agent-apps.js";
 import type { ScriptRow } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
+import { TaskProtocol } from "../../domain/tasks/conversation.js";
 import type { UndeliveredSecret } from "../../domain/user-secrets/secret-delivery.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Url, UUID } from "../engine/scalars.js";
@@ -81,6 +82,8 @@ class AgentTaskType {
     description: "The slug of the agent's app at which the program of the task is reached; null for other agents.",
   })
   app!: string | null;
+  @Field(() => TaskProtocol, { description: "The protocol by which its program is spoken to." })
+  protocol!: TaskProtocol;
 }
 
 @ObjectType("AgentManifest", {
@@ -161,8 +164,8 @@ export class AgentManifestResolver {
   }
 
   @FieldResolver(() => AgentTaskType, { nullable: true, description: "The task of the workspace; null without." })
-  task(@Root() { taskId, prompt, taskApp: app }: AgentManifest): AgentTaskType | null {
-    return taskId === null ? null : { id: taskId, prompt: prompt!, app };
+  task(@Root() { taskId, prompt, taskApp: app, taskProtocol: protocol }: AgentManifest): AgentTaskType | null {
+    return taskId === null ? null : { id: taskId, prompt: prompt!, app, protocol };
   }
 
   @Access({ openTo: ["agent"], noUsers: true })

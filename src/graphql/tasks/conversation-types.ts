@@ -19,10 +19,10 @@ enumType({ TaskProtocol }, "The protocol by which the program of a task is spoke
   ACP: "The Agent Client Protocol over standard input and output.",
 });
 
-enumType({ ConversationState }, "What the program of a task does, as its protocol says.", {
+enumType({ ConversationState }, "The state of the program of a task, as its protocol says.", {
   WORKING: "It works on an input.",
   IDLE: "It waits for an input.",
-  REQUIRES_ACTION: "It asks for a permission and waits for the answer.",
+  REQUIRES_ACTION: "It asks for a permission and waits for the decision of a user.",
   ERROR: "It has ended or failed.",
 });
 
@@ -42,14 +42,14 @@ enumType({ ToolCallStatus }, "The status of the call of a tool.", {
   FAILED: "It has failed, or was not permitted.",
 });
 
-/** The kind of an option of a question. */
+/** The kind of an option of a request. */
 export const PermissionOptionKind = {
   ALLOW_ONCE: "allow_once",
   ALLOW_ALWAYS: "allow_always",
   REJECT_ONCE: "reject_once",
   REJECT_ALWAYS: "reject_always",
 } as const;
-enumType({ PermissionOptionKind }, "The kind of an answer to a question for a permission.", {
+enumType({ PermissionOptionKind }, "The kind of an option of a request for a permission.", {
   ALLOW_ONCE: "Allows it this time.",
   ALLOW_ALWAYS: "Allows it, and the like from now on.",
   REJECT_ONCE: "Rejects it this time.",
@@ -57,7 +57,7 @@ enumType({ PermissionOptionKind }, "The kind of an answer to a question for a pe
 });
 
 enumType({ TaskActionKind }, "The kind of an action for the agent of a task.", {
-  ANSWER: "Answers a question of the program.",
+  DECISION: "Decides a request of the program for a permission.",
   INTERRUPT: "Interrupts the current turn of the program.",
 });
 
@@ -71,7 +71,7 @@ class TextPart implements PartOf<"text"> {
 @ObjectType("ToolCallPart", { simpleResolvers: true, description: "The program calls a tool." })
 class ToolCallPart implements PartOf<"tool_call"> {
   @Field({ description: "Identifies the call in the conversation." }) toolCallId!: string;
-  @Field({ description: "What the tool does, for people." }) title!: string;
+  @Field({ description: "Title of the call, for people." }) title!: string;
   @Field({ description: "The kind of the tool, such as `read`, `edit` or `execute`; may be empty." }) toolKind!: string;
   @Field(() => ToolCallStatus, { description: "The status of the call." }) status!: PartOf<"tool_call">["status"];
   @Field({ description: "The input of the tool as JSON, possibly cut; empty if the program does not tell it." })
@@ -85,9 +85,9 @@ class ToolResultPart implements PartOf<"tool_result"> {
   @Field({ description: "Whether the call failed." }) isError!: boolean;
 }
 
-@ObjectType("PermissionOption", { simpleResolvers: true, description: "A possible answer to a question." })
+@ObjectType("PermissionOption", { simpleResolvers: true, description: "An option of a request for a permission." })
 class PermissionOptionType {
-  @Field({ description: "Identifies the option in the question." }) id!: string;
+  @Field({ description: "Identifies the option in the request." }) id!: string;
   @Field({ description: "Its text, for people." }) name!: string;
   @Field(() => PermissionOptionKind, { description: "Its kind." }) kind!: PermissionOptionKind;
 }
@@ -95,19 +95,19 @@ type PermissionOptionKind = (typeof PermissionOptionKind)[keyof typeof Permissio
 
 @ObjectType("PermissionPart", {
   simpleResolvers: true,
-  description: "The program asks for a permission, and waits for `answerTaskPermission`.",
+  description: "The program asks for a permission, and waits for `decideTaskPermission`.",
 })
 class PermissionPart implements PartOf<"permission"> {
-  @Field({ description: "Identifies the question." }) requestId!: string;
+  @Field({ description: "Identifies the request." }) requestId!: string;
   @Field({ description: "The call of a tool for which the permission is needed; may be empty." }) toolCallId!: string;
-  @Field({ description: "What is to be permitted, for people." }) title!: string;
+  @Field({ description: "Title of the action to be permitted, for people." }) title!: string;
   @Access({ countsAs: 4 })
-  @Field(() => [PermissionOptionType], { description: "The possible answers, at most 20." })
+  @Field(() => [PermissionOptionType], { description: "The options to choose from, at most 20." })
   options!: PermissionOptionType[];
   @Field(() => String, { nullable: true, description: "The chosen option; null if none was chosen." })
   optionId!: string | null;
   @Field({
-    description: "Whether the question was closed without an answer, by an interrupt or the end of the program.",
+    description: "Whether the request was closed without a decision, by an interrupt or the end of the program.",
   })
   isCanceled!: boolean;
 }
@@ -152,7 +152,7 @@ export const ConversationMessageConnection = connectionOf("ConversationMessage",
 })
 export class TaskConversationType implements Pick<ConversationRow, "protocol" | "stateMessage" | "revision"> {
   @Field(() => TaskProtocol, { description: "The protocol of the program." }) protocol!: TaskProtocol;
-  @Field({ description: "More about the state, such as the question or the error; may be empty." })
+  @Field({ description: "More about the state, such as the requested permission or the error; may be empty." })
   stateMessage!: string;
   @Field(() => Int, { description: "Number of the last change, for `taskConversationChanged`." }) revision!: number;
 }
@@ -176,6 +176,6 @@ export class TaskConversationChangeType implements ConversationChange {
 export class TaskActionType implements Omit<TaskActionRow, "taskId"> {
   @Field(() => UUID, { description: "ID with which the agent reports that it is carried out." }) id!: string;
   @Field(() => TaskActionKind, { description: "Its kind." }) kind!: TaskActionKind;
-  @Field({ description: "The question of an answer; else empty." }) requestId!: string;
-  @Field({ description: "The chosen option of an answer; else empty." }) optionId!: string;
+  @Field({ description: "The request of a decision; else empty." }) requestId!: string;
+  @Field({ description: "The chosen option of a decision; else empty." }) optionId!: string;
 }

@@ -23,8 +23,8 @@ import {
   type ReportedPart,
 } from "../../domain/tasks/conversation-reports.js";
 import {
-  type AnswerTaskPermission,
-  answerTaskPermission,
+  type DecideTaskPermission,
+  decideTaskPermission,
   interruptTask,
   type TaskActionRow,
   watchTaskActions,
@@ -51,18 +51,18 @@ enumType({ ConversationPartKind }, "The kind of a part of a message that an agen
   TEXT: "Text: `text`.",
   TOOL_CALL: "A call of a tool: `toolCallId`, `title`, `toolKind`, `status`, `input`.",
   TOOL_RESULT: "The result of a call: `toolCallId`, `text`, `isError`.",
-  PERMISSION: "A question: `requestId`, `toolCallId`, `title`, `options`, `optionId`, `isCanceled`.",
+  PERMISSION: "A request for a permission: `requestId`, `toolCallId`, `title`, `options`, `optionId`, `isCanceled`.",
   INTERRUPT: "The turn ended early: `text`.",
 });
 
 const taskReference = "The task: ID, or name among the tasks of the user.";
 const userReference = "The owner, for a task given by name: ID, username, or `me`. Default: `me`.";
 
-@InputType({ description: "Input of `answerTaskPermission`." })
-export class AnswerTaskPermissionInput implements AnswerTaskPermission {
+@InputType({ description: "Input of `decideTaskPermission`." })
+export class DecideTaskPermissionInput implements DecideTaskPermission {
   @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Field({ description: "The question." }) requestId!: string;
+  @Field({ description: "The request." }) requestId!: string;
   @Field({ description: "ID of the chosen option." }) optionId!: string;
 }
 
@@ -78,9 +78,9 @@ export class BeginTaskConversationInput {
   @Field(() => TaskProtocol, { description: "The protocol of its program." }) protocol!: TaskProtocol;
 }
 
-@InputType({ description: "An option of a question that an agent reports." })
+@InputType({ description: "An option of a request for a permission that an agent reports." })
 export class PermissionOptionInput {
-  @Field({ description: "Identifies the option in the question. 1 to 128 characters." }) id!: string;
+  @Field({ description: "Identifies the option in the request. 1 to 128 characters." }) id!: string;
   @Field({ description: "Its text, at most 200 characters." }) name!: string;
   @Field(() => PermissionOptionKind, { description: "Its kind." }) kind!: NonNullable<
     ReportedPart["options"]
@@ -103,14 +103,14 @@ export class ConversationPartInput implements ReportedPart {
   @Field(() => String, { nullable: true, description: "Input of a tool, as JSON." }) input?: string | null;
   @Field(() => Boolean, { nullable: true, description: "Whether a call failed. Default: false." })
   isError?: boolean | null;
-  @Field(() => String, { nullable: true, description: "Identifies a question. At most 128 characters." })
+  @Field(() => String, { nullable: true, description: "Identifies a request. At most 128 characters." })
   requestId?: string | null;
-  @Field(() => [PermissionOptionInput], { nullable: true, description: "The options of a question, at most 20." })
+  @Field(() => [PermissionOptionInput], { nullable: true, description: "The options of a request, at most 20." })
   options?: PermissionOptionInput[] | null;
   @Field(() => String, { nullable: true, description: "The chosen option. Default: none." }) optionId?: string | null;
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether a question was closed without an answer. Default: false.",
+    description: "Whether a request was closed without a decision. Default: false.",
   })
   isCanceled?: boolean | null;
 }
@@ -131,7 +131,7 @@ export class ConversationMessageInput implements ReportedMessage {
 @InputType({ description: "Input of `reportTaskConversation`." })
 export class ReportTaskConversationInput implements ConversationReport {
   @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
-  @Field(() => ConversationState, { nullable: true, description: "What the program does. Default: unchanged." })
+  @Field(() => ConversationState, { nullable: true, description: "The state of the program. Default: unchanged." })
   state?: ConversationState | null;
   @Field(() => String, { nullable: true, description: "More about the state. Cut to 512 characters." })
   stateMessage?: string | null;
@@ -165,7 +165,7 @@ export class ConversationMessageFieldsResolver {
 export class TaskConversationFieldsResolver {
   @FieldResolver(() => ConversationState, {
     nullable: true,
-    description: "What the program does; null if it is not known, and while the program does not run.",
+    description: "The state of the program; null if it is not known, and while the program does not run.",
   })
   state(@Root() conversation: ConversationRow, @Ctx() ctx: Context): Promise<ConversationState | null> {
     return stateOf(ctx, conversation);
@@ -200,14 +200,14 @@ export class TaskConversationResolver {
 
   @Access({ needs: ["workspace:application_connect"] })
   @Mutates(
-    "Answers a question of the program of an active task. CONFLICT if it is answered or closed already.",
+    "Decides a request of the program of an active task for a permission. CONFLICT if it is decided or closed already.",
     changedTask,
   )
-  async answerTaskPermission(
-    @Arg("input", { description: "The question and the chosen option." }) input: AnswerTaskPermissionInput,
+  async decideTaskPermission(
+    @Arg("input", { description: "The request and the chosen option." }) input: DecideTaskPermissionInput,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await answerTaskPermission(ctx, input));
+    return changed(ctx, await decideTaskPermission(ctx, input));
   }
 
   @Access({ needs: ["workspace:application_connect"] })
@@ -240,7 +240,7 @@ export class TaskConversationResolver {
 
   @Access({ noUsers: true, openTo: ["agent"] })
   @Mutates(
-    "Begins, or continues after a restart of the program, the conversation of the task of the agent's workspace. Questions that are still open are closed.",
+    "Begins, or continues after a restart of the program, the conversation of the task of the agent's workspace. Requests for permissions that are still open are closed.",
     {
       sessionId: {
         type: () => String,

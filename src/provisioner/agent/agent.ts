@@ -6,7 +6,7 @@ import { delay, pace as usual, type Pace } from "../pace.js";
 import { AppChecks } from "./app-health.js";
 import { AgentClient, type Lifecycle, type Manifest, type ManifestScript, TokenEnded } from "./client.js";
 import { Command } from "./command.js";
-import { storeConversation } from "./conversation.js";
+import { Conversation, reachedTask } from "./conversation.js";
 import { environmentOf, type Place } from "./environment.js";
 import { Groups } from "./groups.js";
 import { writeSecretFiles } from "./home-files.js";
@@ -68,6 +68,7 @@ export class Agent {
   readonly #checks: AppChecks;
   readonly #output: OutputFile;
   readonly #command?: Command;
+  readonly #conversation?: Conversation;
   /** Aborted when the agent ends: its command is not restarted, and its start scripts end. */
   readonly #ending = new AbortController();
   /** Aborted when the agent no longer speaks. */
@@ -96,6 +97,9 @@ export class Agent {
     this.#output = new OutputFile(output, (line) => this.#logs.add(logSourceId, line), adopted?.offset);
     this.#isStarted = adopted?.isStarted ?? false;
     this.#isGone = adopted?.isGone ?? false;
+    const reached = reachedTask(manifest);
+    if (reached && manifest.task?.protocol === "AGENTAPI")
+      this.#conversation = new Conversation(reached, manifest, this.#client, (fault) => this.#note(fault));
     if (command.length === 0) return;
     this.#command = new Command({
       argv: command,
@@ -125,6 +129,7 @@ export class Agent {
     const faults = await writeSecretFiles(secretFiles, { home: place.home, isConfined, account });
     const errors = secretErrors.map(({ name, reason }) => `The secret ${name} was not delivered: ${reason}`);
     for (const fault of [...faults, ...errors]) this.#note(fault);
+    await this.#conversation?.begin({ home: place.home, isConfined, account });
     await this.#command?.start();
     this.#changed();
   }
@@ -145,6 +150,7 @@ export class Agent {
   /** Continues what an earlier process of this program began. Does not wait. */
   resume(): void {
     if (this.#isGone) return;
+    void this.#conversation?.begin();
     this.#speak();
     // The results of scripts that ran meanwhile are not known.
     if (!this.#isStarted) this.#started("READY");
@@ -167,9 +173,11 @@ export class Agent {
     this.#ending.abort();
     this.#report("SHUTTING_DOWN");
     const status = await this.#runScripts(({ runOnStop }) => runOnStop, new AbortController().signal);
-    await storeConversation(this.#manifest, this.#client).catch((error: unknown) =>
-      this.#note(`The conversation of the task could not be stored: ${(error as Error).message}`),
-    );
+    await this.#conversation
+      ?.store()
+      .catch((error: unknown) =>
+        this.#note(`The conversation of the task could not be stored: ${(error as Error).message}`),
+      );
     await this.#groups.endAll();
     if (status === "TIMED_OUT") this.#report("SHUTDOWN_TIMEOUT");
     if (status === "EXIT_FAILURE") this.#report("SHUTDOWN_ERROR");
@@ -208,6 +216,7 @@ export class Agent {
       if (await this.#output.step()) this.#changed();
     });
     void this.#checks.run(this.#silent.signal);
+    void this.#conversation?.follow(this.#silent.signal, this.#pace);
     const over = AbortSignal.any([this.#ending.signal, this.#silent.signal]);
     const run = async (script: ManifestScript) => void (await runScripts([script], this.#scriptHost(), over));
     schedule(this.#manifest.scripts, run, over);

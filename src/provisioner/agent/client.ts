@@ -34,6 +34,7 @@ export interface Manifest {
   agentId: string;
   agentName: string;
   workspaceId: string;
+  buildNumber: number;
   workspaceName: string;
   ownerUsername: string;
   directory: string;
@@ -47,7 +48,58 @@ export interface Manifest {
   scripts: ManifestScript[];
   logSourceId: string;
   /** `app` is the slug of the app of this agent at which the program of the task is reached. */
-  task: { id: string; prompt: string; app: string | null } | null;
+  task: { id: string; prompt: string; app: string | null; protocol: TaskProtocol } | null;
+}
+
+export type TaskProtocol = "AGENTAPI" | "ACP";
+
+/** A message of the structured conversation, as far as a program gets it back. */
+export interface ConversationMessage {
+  role: "USER" | "AGENT";
+  parts: Array<{ text?: string }>;
+  isCut: boolean;
+  writtenAt: string;
+  buildNumber: number;
+}
+
+export interface BegunConversation {
+  sessionId: string | null;
+  omittedCount: number;
+  messages: ConversationMessage[];
+}
+
+export type ConversationState = "WORKING" | "IDLE" | "REQUIRES_ACTION" | "ERROR";
+
+export interface ReportedPart {
+  kind: "TEXT" | "TOOL_CALL" | "TOOL_RESULT" | "PERMISSION" | "INTERRUPT";
+  text?: string;
+  toolCallId?: string;
+  title?: string;
+  toolKind?: string;
+  status?: "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED";
+  input?: string;
+  isError?: boolean;
+  requestId?: string;
+  options?: Array<{ id: string; name: string; kind: string }>;
+  optionId?: string | null;
+  isCanceled?: boolean;
+}
+
+export interface ReportedMessage {
+  key: string;
+  role: "USER" | "AGENT";
+  parts: ReportedPart[];
+  isCut?: boolean;
+  writtenAt: string;
+}
+
+export interface ConversationReport {
+  taskId: string;
+  state?: ConversationState;
+  stateMessage?: string;
+  sessionId?: string;
+  messages?: ReportedMessage[];
+  finishedActionIds?: string[];
 }
 
 const manifestQuery = /* GraphQL */ `
@@ -56,6 +108,7 @@ const manifestQuery = /* GraphQL */ `
       agentId
       agentName
       workspaceId
+      buildNumber
       workspaceName
       ownerUsername
       directory
@@ -100,6 +153,7 @@ const manifestQuery = /* GraphQL */ `
         id
         prompt
         app
+        protocol
       }
     }
   }
@@ -216,6 +270,18 @@ export class AgentClient {
   /** Stores the conversation of a task: messages as AgentAPI has them. */
   async snapshot(taskId: string, content: object): Promise<void> {
     await this.#execute(mutation("uploadTaskLogSnapshot"), { taskId, format: "agentapi", content });
+  }
+
+  /** Begins or continues the conversation of a task. Returns what was said before. */
+  async beginConversation(taskId: string, protocol: TaskProtocol): Promise<BegunConversation> {
+    const selection = `sessionId omittedCount messages { role isCut writtenAt buildNumber parts { ... on TextPart { text } } }`;
+    const operation = mutation("beginTaskConversation", selection);
+    type Data = { beginTaskConversation: BegunConversation };
+    return (await this.#execute<Data>(operation, { taskId, protocol })).beginTaskConversation;
+  }
+
+  async reportConversation(report: ConversationReport): Promise<void> {
+    await this.#execute(mutation("reportTaskConversation"), report);
   }
 
   async disconnect(): Promise<void> {

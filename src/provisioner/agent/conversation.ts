@@ -1,6 +1,12 @@
-// Keeps the conversation of a task, so that people can read it while the task is paused.
+// The conversation of a task with a program that speaks AgentAPI: gives the program its earlier messages when it starts,
+// follows it, and stores its last messages when the workspace stops.
+import { Readable } from "node:stream";
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import { delay, type Pace } from "../pace.js";
 import { clipped } from "../text.js";
-import type { AgentClient, Manifest } from "./client.js";
+import type { AgentClient, ConversationMessage, Manifest } from "./client.js";
+import { type FilePlace, writeSecretFiles } from "./home-files.js";
+import { Transcript } from "./transcript.js";
 
 /** Milliseconds to read the conversation. */
 const timeout = 5_000;
@@ -9,6 +15,9 @@ const [mostRead, mostStored] = [8 * 1024 ** 2, 60 * 1024];
 /** Bytes of a message that is cut because it is too long. */
 const messageBytes = 16 * 1024;
 
+/** The file with the earlier messages, relative to the home. The program learns its path from its environment. */
+export const conversationFile = ".steward/conversation.json";
+
 interface Message {
   id: number;
   role: string;
@@ -16,20 +25,163 @@ interface Message {
   time: string;
 }
 
-/**
- * Reads the conversation from the program of the task by AgentAPI, and stores its newest messages on the server. Has no
- * effect for agents without a task. Rejects if the program or the server does not respond.
- */
-export async function storeConversation({ task, apps }: Manifest, client: AgentClient): Promise<void> {
-  const app = apps.find(({ slug }) => slug === task?.app);
-  if (!task || !app?.url) return;
-  const response = await fetch(`${app.url.replace(/\/+$/, "")}/messages`, {
-    redirect: "error",
-    signal: AbortSignal.timeout(timeout),
+/** A task whose program is reached by AgentAPI at an app of the agent. */
+interface Reached {
+  task: { id: string };
+  /** Without a slash at the end. */
+  base: string;
+}
+
+/** The task of a manifest; undefined if its program is not an app of this agent. */
+export function reachedTask({ task, apps }: Manifest): Reached | undefined {
+  const url = apps.find(({ slug }) => slug === task?.app)?.url;
+  return task && url ? { task, base: url.replace(/\/+$/, "") } : undefined;
+}
+
+/** Messages of the structured conversation as AgentAPI has them: those with text, numbered from 0. */
+export const asMessages = (messages: readonly ConversationMessage[]): Message[] =>
+  messages
+    .map(({ role, parts, writtenAt: time }) => {
+      const texts = parts.map(({ text }) => text).filter((text) => text !== undefined && text !== "");
+      return { role: role === "USER" ? "user" : "agent", content: texts.join("\n\n"), time };
+    })
+    .filter(({ content }) => content !== "")
+    .map((message, id) => ({ id, ...message }));
+
+export class Conversation {
+  /** The messages of earlier starts. */
+  #earlier: Message[] = [];
+  #transcript?: Transcript;
+
+  constructor(
+    private readonly reached: Reached,
+    private readonly manifest: Manifest,
+    private readonly client: AgentClient,
+    private readonly note: (fault: string) => void,
+  ) {}
+
+  /**
+   * Reads the earlier messages from the server. With a place, writes them to the file for the program. Does not throw:
+   * without them, the program begins with an empty conversation.
+   */
+  async begin(place?: FilePlace): Promise<void> {
+    try {
+      const { messages, omittedCount } = await this.client.beginConversation(this.reached.task.id, "AGENTAPI");
+      this.#earlier = asMessages(messages.filter(({ buildNumber }) => buildNumber < this.manifest.buildNumber));
+      if (!place) return;
+      const isCut = omittedCount > 0 || messages.some((message) => message.isCut);
+      const content = JSON.stringify({ messages: asMessages(messages), cut: isCut });
+      for (const fault of await writeSecretFiles([{ path: `~/${conversationFile}`, content }], place)) this.note(fault);
+    } catch (error) {
+      this.note(`The earlier conversation of the task is not available: ${(error as Error).message}`);
+    }
+  }
+
+  /** Reports the conversation while it goes on, until the signal is aborted. */
+  async follow(signal: AbortSignal, { reconnect, reconnectMost }: Pace): Promise<void> {
+    const report = (content: object) => this.client.reportConversation({ taskId: this.reached.task.id, ...content });
+    const secrets = this.manifest.secretEnv.map(({ value }) => value);
+    const transcript = new Transcript(report, [...secrets, this.client.token], this.note);
+    this.#transcript = transcript;
+    /** The messages that were reported, by their keys. */
+    const known = new Map<string, string>();
+    for (let pause = reconnect; !signal.aborted; pause = Math.min(pause * 2, reconnectMost)) {
+      try {
+        if (await followEvents(`${this.reached.base}/events`, transcript, known, signal)) pause = reconnect;
+      } catch {
+        // Checks of the app say whether the program responds.
+      }
+      await delay(pause, signal);
+    }
+  }
+
+  /**
+   * Reads the conversation from the program, and stores its newest messages on the server, after those of earlier starts if
+   * the program does not know them. Rejects if the program or the server does not respond.
+   */
+  async store(): Promise<void> {
+    await this.#transcript?.close(timeout);
+    const { task, base } = this.reached;
+    const response = await fetch(`${base}/messages`, { redirect: "error", signal: AbortSignal.timeout(timeout) });
+    const { messages = [] } = JSON.parse(await textOf(response)) as { messages?: Message[] };
+    const known = messages.filter(isMessage);
+    const [first] = this.#earlier;
+    const isContinued = !first || known.some((each) => each.role === first.role && each.content === first.content);
+    const all = isContinued ? known : [...this.#earlier, ...known].map((each, id) => ({ ...each, id }));
+    await this.client.snapshot(task.id, newestOf(all));
+  }
+}
+
+const isMessage = ({ role }: Message): boolean => role === "user" || role === "agent";
+
+/** Reports the events of a stream until it ends. Returns whether it was opened. */
+async function followEvents(
+  url: string,
+  transcript: Transcript,
+  known: Map<string, string>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const response = await fetch(url, { redirect: "error", signal });
+  if (!response.ok || !response.body) return false;
+  const keys = new Map<number, string>();
+  const events = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+  const parsed = (Readable.toWeb(events) as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
+    .pipeThrough(new EventSourceParserStream({ onError: "terminate", maxBufferSize: mostRead }));
+  for await (const { event, data } of parsed) {
+    const value = jsonIn(data);
+    if (event === "status_change" && value) transcript.state(value.status === "running" ? "WORKING" : "IDLE");
+    if (event === "message_update" && value) addMessage(value, keys, transcript, known);
+  }
+  return true;
+}
+
+function jsonIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Messages that are remembered as reported. */
+const mostKnown = 10_000;
+
+function addMessage(
+  { id, role, message, time }: Record<string, unknown>,
+  keys: Map<number, string>,
+  transcript: Transcript,
+  known: Map<string, string>,
+): void {
+  const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  const isKnown = Number.isSafeInteger(id) && (role === "user" || role === "agent") && typeof message === "string";
+  if (!isKnown || Number.isNaN(at)) return;
+  const writtenAt = new Date(at).toISOString();
+  const key = keyOf(id as number, `${role as string}@${writtenAt}`, keys);
+  if (known.get(key) === message) return;
+  if (known.size >= mostKnown) known.delete(known.keys().next().value!);
+  known.set(key, message as string);
+  transcript.set({
+    key,
+    role: role === "user" ? "USER" : "AGENT",
+    parts: [{ kind: "TEXT", text: message as string }],
+    writtenAt,
   });
-  const { messages = [] } = JSON.parse(await textOf(response)) as { messages?: Message[] };
-  const known = messages.filter(({ role }) => role === "user" || role === "agent");
-  await client.snapshot(task.id, { messages: newestOf(known) });
+}
+
+/**
+ * The key of a message: its role and time, which a program that has its earlier messages from the file keeps, so that they
+ * are not stored twice. Messages of the same moment are counted.
+ */
+function keyOf(id: number, base: string, keys: Map<number, string>): string {
+  const found = keys.get(id);
+  if (found?.startsWith(base)) return found;
+  const taken = new Set(keys.values());
+  let key = base;
+  for (let n = 1; taken.has(key); n++) key = `${base}#${n}`;
+  keys.set(id, key);
+  return key;
 }
 
 async function textOf({ body }: Response): Promise<string> {
@@ -44,18 +196,20 @@ async function textOf({ body }: Response): Promise<string> {
 }
 
 /** The newest messages, as far as the server stores them. A notice takes the place of those before. */
-function newestOf(messages: readonly Message[]): Message[] {
+function newestOf(messages: readonly Message[]): { messages: Message[]; cut: boolean } {
   const kept: Message[] = [];
   let bytes = 0;
+  let isCut = false;
   for (const [index, { id, role, content, time }] of [...messages.entries()].toReversed()) {
     const message = { id, role, content: clipped(content, messageBytes), time };
     bytes += Buffer.byteLength(JSON.stringify(message)) + 1;
     if (bytes > mostStored) {
       const count = index + 1;
       const text = `[${count} earlier ${count === 1 ? "message was" : "messages were"} left out.]`;
-      return [{ id, role: "agent", content: text, time }, ...kept];
+      return { messages: [{ id, role: "agent", content: text, time }, ...kept], cut: true };
     }
+    isCut ||= message.content !== content;
     kept.unshift(message);
   }
-  return kept;
+  return { messages: kept, cut: isCut };
 }

@@ -1,5 +1,7 @@
 // The environment of the processes of a workspace: exactly what is listed here, and nothing of this program's own.
+import { join } from "node:path";
 import type { Manifest, NamedValue } from "./client.js";
+import { conversationFile } from "./conversation.js";
 import { markOf } from "./processes.js";
 
 /** Where and as whom the processes of an agent run. */
@@ -43,6 +45,7 @@ export function environmentOf(
     STEWARD_AGENT_NAME: agentName,
     STEWARD_TASK_ID: task?.id ?? "",
     STEWARD_TASK_PROMPT: task?.prompt ?? "",
+    STEWARD_TASK_CONVERSATION: task?.app && task.protocol === "AGENTAPI" ? join(home, conversationFile) : "",
     ...Object.fromEntries(steward.parameters.map(({ name, value }) => [variableOf(name), value])),
   };
 }
