@@ -5,6 +5,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { delay, pace as usual, type Pace } from "../pace.js";
 import { AppChecks } from "./app-health.js";
 import { AgentClient, type Lifecycle, type Manifest, type ManifestScript, TokenEnded } from "./client.js";
+import { commandOf } from "./acp/command.js";
 import { Command } from "./command.js";
 import { Conversation, reachedTask } from "./conversation.js";
 import { environmentOf, type Place } from "./environment.js";
@@ -98,11 +99,10 @@ export class Agent {
     this.#isStarted = adopted?.isStarted ?? false;
     this.#isGone = adopted?.isGone ?? false;
     const reached = reachedTask(manifest);
-    if (reached && manifest.task?.protocol === "AGENTAPI")
-      this.#conversation = new Conversation(reached, manifest, this.#client, (fault) => this.#note(fault));
+    if (reached) this.#conversation = new Conversation(reached, manifest, this.#client, (fault) => this.#note(fault));
     if (command.length === 0) return;
     this.#command = new Command({
-      argv: command,
+      argv: commandOf(manifest),
       isRestarted: restart === "ON_FAILURE",
       groups: this.#groups,
       output,

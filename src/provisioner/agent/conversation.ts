@@ -60,11 +60,17 @@ export class Conversation {
     private readonly note: (fault: string) => void,
   ) {}
 
+  /** A program that speaks ACP is followed by the process that runs it. */
+  get #isFollowed(): boolean {
+    return this.manifest.task?.protocol === "AGENTAPI";
+  }
+
   /**
    * Reads the earlier messages from the server. With a place, writes them to the file for the program. Does not throw:
    * without them, the program begins with an empty conversation.
    */
   async begin(place?: FilePlace): Promise<void> {
+    if (!this.#isFollowed) return;
     try {
       const { messages, omittedCount } = await this.client.beginConversation(this.reached.task.id, "AGENTAPI");
       this.#earlier = asMessages(messages.filter(({ buildNumber }) => buildNumber < this.manifest.buildNumber));
@@ -79,6 +85,7 @@ export class Conversation {
 
   /** Reports the conversation while it goes on, until the signal is aborted. */
   async follow(signal: AbortSignal, { reconnect, reconnectMost }: Pace): Promise<void> {
+    if (!this.#isFollowed) return;
     const report = (content: object) => this.client.reportConversation({ taskId: this.reached.task.id, ...content });
     const secrets = this.manifest.secretEnv.map(({ value }) => value);
     const transcript = new Transcript(report, [...secrets, this.client.token], this.note);
@@ -124,7 +131,7 @@ async function followEvents(
   const response = await fetch(url, { redirect: "error", signal });
   if (!response.ok || !response.body) return false;
   const keys = new Map<number, string>();
-  const events = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+  const events = Readable.fromWeb(response.body);
   const parsed = (Readable.toWeb(events) as ReadableStream<Uint8Array>)
     .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
     .pipeThrough(new EventSourceParserStream({ onError: "terminate", maxBufferSize: mostRead }));
@@ -161,11 +168,11 @@ function addMessage(
   const key = keyOf(id as number, `${role as string}@${writtenAt}`, keys);
   if (known.get(key) === message) return;
   if (known.size >= mostKnown) known.delete(known.keys().next().value!);
-  known.set(key, message as string);
+  known.set(key, message);
   transcript.set({
     key,
     role: role === "user" ? "USER" : "AGENT",
-    parts: [{ kind: "TEXT", text: message as string }],
+    parts: [{ kind: "TEXT", text: message }],
     writtenAt,
   });
 }

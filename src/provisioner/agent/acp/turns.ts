@@ -1,0 +1,225 @@
+// The messages of an ACP session: turns of the user and the program, from which the structured conversation and the
+// messages of AgentAPI are made. All of them are bounded, whatever the program sends.
+import { randomUUID } from "node:crypto";
+import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import type { ReportedMessage, ReportedPart } from "../client.js";
+import { largest, type Transcript } from "../transcript.js";
+import { clipped } from "../../text.js";
+
+/** A message as AgentAPI has it. */
+export interface PlainMessage {
+  id: number;
+  role: "user" | "agent";
+  content: string;
+  time: string;
+}
+
+/** Bytes of text of a message, after which the next one begins, and its parts; messages of a turn, and tool calls. */
+const most = { text: 40 * 1024, parts: 40, messages: 100, calls: 1000 } as const;
+/** Messages and characters of the list of AgentAPI, of which the oldest are left out. */
+const mostListed = { messages: 1000, characters: 500_000 } as const;
+
+type PermissionPart = ReportedPart & { kind: "PERMISSION" };
+
+export class Turns {
+  readonly #run = randomUUID();
+  #number = 0;
+  #nextId = 0;
+  readonly #listed: PlainMessage[] = [];
+  #characters = 0;
+  /** The message of the program to which parts are added, and how many the turn has. */
+  #current?: { message: ReportedMessage; plain: PlainMessage; bytes: number };
+  #count = 0;
+  #calls = new Map<
+    string,
+    { message: ReportedMessage; plain: PlainMessage; call: ReportedPart; result?: ReportedPart }
+  >();
+  readonly #changed = new Set<(message: PlainMessage) => void>();
+
+  constructor(
+    private readonly transcript: Transcript,
+    earlier: readonly PlainMessage[],
+  ) {
+    for (const { role, content, time } of earlier) this.#list(role, content, time);
+  }
+
+  get messages(): readonly PlainMessage[] {
+    return this.#listed;
+  }
+
+  /** Calls back with messages that are new or changed. Returns the function that ends it. */
+  watch(onChange: (message: PlainMessage) => void): () => void {
+    this.#changed.add(onChange);
+    return () => this.#changed.delete(onChange);
+  }
+
+  /** Begins a turn with an input of a user. */
+  begin(text: string): void {
+    this.#current = undefined;
+    this.#count = 0;
+    this.#calls.clear();
+    const writtenAt = new Date().toISOString();
+    this.#list("user", this.transcript.masked(text), writtenAt);
+    this.transcript.set({ key: this.#key(), role: "USER", parts: [{ kind: "TEXT", text }], writtenAt });
+  }
+
+  /** Ends a turn: texts that were held back are reported. A sentence says why, if it ended early. */
+  end(reason?: string): void {
+    if (reason !== undefined) this.#add({ kind: "INTERRUPT", text: reason });
+    const { message, plain } = this.#current ?? {};
+    if (message && plain) this.#report(message, plain, false);
+    this.#current = undefined;
+  }
+
+  update(update: SessionUpdate): void {
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+        return this.#addText(textOf(update.content));
+      case "tool_call":
+      case "tool_call_update":
+        return this.#updateCall(update);
+      default:
+      // Thoughts, plans, and modes are no parts of the conversation.
+    }
+  }
+
+  /** Adds a request for a permission. Returns the function that records its outcome. */
+  ask(part: Omit<PermissionPart, "kind">, call: ToolCallUpdate): (outcome: { optionId?: string }) => void {
+    this.#updateCall(call);
+    const asked: ReportedPart = { kind: "PERMISSION", ...part, optionId: null, isCanceled: false };
+    const at = this.#add(asked);
+    return ({ optionId }) => {
+      asked.optionId = optionId ?? null;
+      asked.isCanceled = optionId === undefined;
+      if (at) this.#report(at.message, at.plain, at === this.#current);
+    };
+  }
+
+  #addText(text: string): void {
+    const last = this.#current?.message.parts.at(-1);
+    const bytes = Buffer.byteLength(text);
+    const isFull = last?.kind !== "TEXT" || Buffer.byteLength(last.text!) + bytes > largest.text;
+    if (isFull || this.#current!.bytes + bytes > most.text) {
+      const part = clipped(text, largest.text);
+      const at = this.#add({ kind: "TEXT", text: part });
+      if (at && part.length < text.length) at.message.isCut = true;
+      return;
+    }
+    last.text += text;
+    this.#current!.bytes += bytes;
+    this.#report(this.#current!.message, this.#current!.plain, true);
+  }
+
+  #updateCall({ toolCallId, title, kind, status, content, rawInput, rawOutput }: ToolCallUpdate): void {
+    let known = this.#calls.get(toolCallId);
+    if (!known) {
+      if (this.#calls.size >= most.calls) return;
+      const call: ReportedPart = { kind: "TOOL_CALL", toolCallId: toolCallId.slice(0, 128), title: "", input: "" };
+      const at = this.#add(call);
+      if (!at) return;
+      known = { ...at, call };
+      this.#calls.set(toolCallId, known);
+    }
+    const { call, message, plain } = known;
+    const cut = (whole: string, bytes: number): string => {
+      const part = clipped(whole, bytes);
+      if (part.length < whole.length) message.isCut = true;
+      return part;
+    };
+    if (title != null) call.title = cut(title, 500);
+    if (kind != null) call.toolKind = kind;
+    if (status != null) call.status = statuses[status] ?? "PENDING";
+    if (rawInput !== undefined) call.input = cut(jsonOf(rawInput), largest.input);
+    const text = content ? content.map(resultOf).join("\n") : rawOutput === undefined ? undefined : jsonOf(rawOutput);
+    if (text !== undefined && text !== "") {
+      if (!known.result) {
+        known.result = { kind: "TOOL_RESULT", toolCallId: call.toolCallId! };
+        message.parts.splice(message.parts.indexOf(call) + 1, 0, known.result);
+      }
+      known.result.text = cut(text, largest.input);
+    }
+    if (known.result) known.result.isError = call.status === "FAILED";
+    this.#report(message, plain, false);
+  }
+
+  /** Adds a part to the message of the program, or to the next one. Beyond the limit of a turn, parts are left out. */
+  #add(part: ReportedPart): { message: ReportedMessage; plain: PlainMessage } | undefined {
+    const bytes = Buffer.byteLength(part.text ?? "") + (part.kind === "TOOL_CALL" ? 2 * largest.input : 256);
+    const isFull =
+      this.#current && (this.#current.message.parts.length >= most.parts || this.#current.bytes + bytes > most.text);
+    if (isFull && this.#count >= most.messages) {
+      const { message, plain } = this.#current!;
+      if (!message.isCut) {
+        message.isCut = true;
+        this.#report(message, plain, false);
+      }
+      return undefined;
+    }
+    if (!this.#current || isFull) {
+      if (this.#current) this.#report(this.#current.message, this.#current.plain, false);
+      const writtenAt = new Date().toISOString();
+      const message: ReportedMessage = { key: this.#key(), role: "AGENT", parts: [], writtenAt };
+      this.#current = { message, plain: this.#list("agent", "", writtenAt), bytes: 0 };
+      this.#count++;
+    }
+    this.#current.message.parts.push(part);
+    this.#current.bytes += bytes;
+    this.#report(this.#current.message, this.#current.plain, part.kind === "TEXT");
+    return this.#current;
+  }
+
+  #report(message: ReportedMessage, plain: PlainMessage, isGrowing: boolean): void {
+    this.transcript.set(structuredClone(message), isGrowing);
+    const content = this.transcript.masked(message.parts.map(plainText).filter(Boolean).join("\n\n"));
+    this.#characters += content.length - plain.content.length;
+    plain.content = content;
+    this.#trim();
+    for (const each of this.#changed) each(plain);
+  }
+
+  #list(role: PlainMessage["role"], content: string, time: string): PlainMessage {
+    const message = { id: this.#nextId++, role, content, time };
+    this.#listed.push(message);
+    this.#characters += content.length;
+    this.#trim();
+    if (content !== "") for (const each of this.#changed) each(message);
+    return message;
+  }
+
+  #trim(): void {
+    while (
+      this.#listed.length > 1 &&
+      (this.#listed.length > mostListed.messages || this.#characters > mostListed.characters)
+    )
+      this.#characters -= this.#listed.shift()!.content.length;
+  }
+
+  #key = () => `${this.#run}-${this.#number++}`;
+}
+
+const statuses: Record<string, ReportedPart["status"]> = {
+  pending: "PENDING",
+  in_progress: "IN_PROGRESS",
+  completed: "COMPLETED",
+  failed: "FAILED",
+};
+
+function textOf(content: ContentBlock): string {
+  if (content.type === "text") return content.text;
+  if (content.type === "resource_link") return `[${content.name}](${content.uri})`;
+  return `[${content.type}]`;
+}
+
+function resultOf(content: ToolCallContent): string {
+  if (content.type === "content") return textOf(content.content);
+  return content.type === "diff" ? `${content.path}\n${content.newText}` : `[${content.type}]`;
+}
+
+const jsonOf = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+
+function plainText({ kind, text = "", title = "" }: ReportedPart): string {
+  if (kind === "TEXT") return text;
+  if (kind === "TOOL_CALL") return `[${title}]`;
+  if (kind === "PERMISSION") return `[Permission: ${title}]`;
+  return kind === "INTERRUPT" ? `[${text}]` : "";
+}

@@ -1,0 +1,362 @@
+// Tasks whose programs speak the Agent Client Protocol: real processes by the agent side of the SDK, started by the daemon.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { rolldown } from "rolldown";
+import { type App, startServer } from "./support/app.js";
+import { freePort } from "./support/ports.js";
+import { type Program, spawnProgram, spawnServer } from "./support/process.js";
+import { newKey } from "./support/provisioners.js";
+import { TaskStage, taskDocument } from "./support/tasks.js";
+import { AgentProgram } from "./support/agent-api.js";
+import { eventually } from "./support/watchers.js";
+import { type Anything, Client, GraphqlFailure, type Person, world } from "./support/world.js";
+
+const tasks = "/api/v2/tasks";
+
+/** Milliseconds for what processes do. */
+const timeout = 30_000;
+
+const query = `query($id: String!) { task(task: $id) { status currentState { state message } conversation {
+  protocol state stateMessage messages(first: 1000) { nodes { id role isCut writtenAt parts { __typename
+    ... on TextPart { text } ... on ToolCallPart { toolCallId title status input }
+    ... on ToolResultPart { result: text isError } ... on PermissionPart { requestId title options { id name kind } optionId isCanceled }
+    ... on InterruptPart { reason: text } } } } } } }`;
+
+const codeOf = (operation: Promise<unknown>): Promise<string> =>
+  operation.then(
+    () => "none",
+    (error: unknown) => {
+      if (error instanceof GraphqlFailure) return error.code;
+      throw error;
+    },
+  );
+
+describe("tasks with programs that speak ACP", () => {
+  const the = world();
+  let directory: string;
+  let file: string;
+  let daemon: Program;
+  let other: App;
+  let ada: Person;
+  let as: Client;
+  const versions: Record<string, string> = {};
+
+  const documentOf = (url: string, args: string[] = []): Anything => {
+    const document = taskDocument(url, { provisioner: "process" }) as Anything;
+    document.ai_task.protocol = "acp";
+    const [agent] = document.resources[0].agents;
+    agent.command = ["node", file, ...args];
+    agent.apps[0].healthcheck.interval = 1;
+    return document;
+  };
+
+  before(async () => {
+    directory = await realpath(await mkdtemp(join(tmpdir(), "acp-")));
+    await chmod(directory, 0o711);
+    file = join(directory, "acp-agent.mjs");
+    const bundled = await rolldown({ input: "test/support/acp-agent.mjs", platform: "node" });
+    await bundled.write({ file, format: "esm", codeSplitting: false });
+    daemon = spawnProgram("dist/provisioner/main.js", ["--allow-root", "--allow-shared-user"], {
+      STEWARD_URL: the().url,
+      STEWARD_PROVISIONER_KEY: await newKey(the()),
+      STEWARD_PROVISIONER_TYPES: "process",
+      STEWARD_PROVISIONER_DIR: directory,
+    });
+    const owner = the().as(the().owner);
+    for (const [name, args] of Object.entries({ acp: [], forgetful: ["--no-load"] })) {
+      const document = documentOf("http://${host.address}:${port.chat}", args);
+      const { createTemplate } = await owner.graphql(
+        "mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { templateVersion { id } } }",
+        { input: { organization: "default", name, document } },
+      );
+      const { id } = createTemplate.templateVersion;
+      versions[name] = id;
+      const isImported = async () =>
+        (await owner.graphql("query($id: UUID!) { templateVersion(id: $id) { job { status } } }", { id }))
+          .templateVersion.job.status === "SUCCEEDED";
+      await eventually(isImported, "the import of the template", timeout);
+    }
+    other = await startServer(the().database.url);
+  });
+  after(async () => {
+    daemon.child.kill("SIGTERM");
+    await daemon.ended;
+    await other.close();
+    await rm(directory, { recursive: true });
+  });
+  beforeEach(async () => {
+    ada = await the().user("ada");
+    as = the().as(ada);
+  });
+
+  const read = async (id: string, who = as): Promise<Anything> => (await who.graphql(query, { id })).task;
+  const partsOf = async (id: string): Promise<Anything[]> =>
+    (await read(id)).conversation?.messages.nodes.flatMap(({ parts }: Anything) => parts) ?? [];
+  const textsOf = async (id: string): Promise<string[]> =>
+    (await partsOf(id)).map(({ text }) => text).filter((text) => text !== undefined);
+
+  /** Creates a task, and waits until its program has responded to the prompt. */
+  async function start(name: string, input = "Hello", version = "acp") {
+    const made = await as.post(`${tasks}/me`, { template_version_id: versions[version], name, input });
+    expect(made, JSON.stringify(made.body)).to.deep.include({ status: 201 });
+    const { id } = made.body;
+    const path = `${tasks}/me/${id}`;
+    const task = {
+      id,
+      path,
+      becomes: (status: string) =>
+        eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, timeout),
+      is: (state: string) =>
+        eventually(async () => (await read(id)).conversation?.state === state, `the state ${state}`, timeout),
+      send: async (text: string) => expect((await as.post(`${path}/send`, { input: text })).status).to.equal(204),
+      says: (text: string) =>
+        eventually(async () => (await textsOf(id)).some((each) => each.includes(text)), `the text ${text}`, timeout),
+      request: async () => {
+        await task.is("REQUIRES_ACTION");
+        return (await partsOf(id)).findLast(({ __typename }) => __typename === "PermissionPart");
+      },
+      decide: (requestId: string, optionId: string, who = as) =>
+        who.graphql(
+          "mutation($input: DecideTaskPermissionInput!) { decideTaskPermission(input: $input) { __typename } }",
+          {
+            input: { task: id, requestId, optionId },
+          },
+        ),
+      interrupt: (who = as) => who.graphql(`mutation { interruptTask(input: { task: "${id}" }) { __typename } }`),
+      end: () => as.delete(path),
+    };
+    await task.becomes("active");
+    return task;
+  }
+
+  it("have states from the protocol, and a conversation on both surfaces", async () => {
+    const task = await start("states");
+    await task.says("You said: Hello (0 before, 1 now)");
+    await task.is("IDLE");
+    const { body } = await as.get(task.path);
+    expect(body.current_state).to.include({ state: "idle", message: "Waiting for input." });
+    await task.send("More");
+    await task.says("You said: More (1 before, 1 now)");
+    const { body: live } = await as.get(`${task.path}/logs`);
+    expect(live.snapshot).to.equal(false);
+    expect(live.logs.map(({ type, content }: Anything) => `${type} ${content}`)).to.deep.equal([
+      "input Hello",
+      "output You said: Hello (0 before, 1 now)",
+      "input More",
+      "output You said: More (1 before, 1 now)",
+    ]);
+    expect((await read(task.id)).conversation.protocol).to.equal("ACP");
+    await task.end();
+  });
+
+  for (const [version, how] of [
+    ["acp", "by loading their session"],
+    ["forgetful", "from the history, if they cannot load sessions"],
+  ] as const)
+    it(`keep their conversation over a pause, ${how}`, async () => {
+      const task = await start(`kept-${version}`, "Hello", version);
+      await task.says("0 before");
+      await task.is("IDLE");
+      const { conversation } = await read(task.id);
+      const { logs } = (await as.get(`${task.path}/logs`)).body;
+      await as.post(`${task.path}/pause`);
+      await task.becomes("paused");
+      expect((await as.get(`${task.path}/logs`)).body.logs).to.deep.equal(logs);
+      expect((await read(task.id)).conversation.messages).to.deep.equal(conversation.messages);
+      await as.post(`${task.path}/resume`);
+      await task.becomes("active");
+      expect((await as.get(`${task.path}/logs`)).body.logs).to.deep.equal(logs);
+      expect((await read(task.id)).conversation.messages).to.deep.equal(conversation.messages);
+      await task.send("Again");
+      // A loaded session has the first prompt; a new one gets the history beside the input.
+      await task.says(version === "acp" ? "You said: Again (1 before, 1 now)" : "You said: Again (0 before, 2 now)");
+      await task.end();
+    });
+
+  describe("ask for permissions, which", () => {
+    it("only those decide who may connect, on any replica, and the program goes on", async () => {
+      const task = await start("asks", "ask");
+      const request = await task.request();
+      expect(request).to.deep.include({ title: "Delete everything", optionId: null, isCanceled: false });
+      expect((await as.get(task.path)).body.current_state).to.include({ state: "idle", message: "Delete everything" });
+      expect(await codeOf(task.decide(request.requestId, "yes", the().as(the().owner)))).to.equal("FORBIDDEN");
+      expect(await codeOf(task.decide(request.requestId, "yes", the().as(await the().user("eve"))))).to.equal(
+        "NOT_FOUND",
+      );
+      await task.decide(request.requestId, "yes", new Client(other.url, ada.token));
+      await task.says("You chose yes.");
+      await task.is("IDLE");
+      const parts = await partsOf(task.id);
+      expect(parts.map(({ __typename }) => __typename)).to.deep.equal([
+        "TextPart",
+        "ToolCallPart",
+        "ToolResultPart",
+        "PermissionPart",
+        "TextPart",
+      ]);
+      expect(parts[1]).to.include({ status: "COMPLETED", input: '{"path":"/"}' });
+      expect(parts[2]).to.include({ result: "Deleted.", isError: false });
+      expect(parts[3]).to.include({ optionId: "yes" });
+      await task.send("ask");
+      const next = await task.request();
+      expect(next.requestId).to.not.equal(request.requestId);
+      await task.decide(next.requestId, "no");
+      await task.says("You chose no.");
+      await task.end();
+    });
+
+    it("arrive although the server that took the decision was killed", async () => {
+      const task = await start("killed", "ask");
+      const request = await task.request();
+      const server = await spawnServer({ STEWARD_DATABASE_URL: the().database.url });
+      await task.decide(request.requestId, "no", new Client(server.url, ada.token));
+      server.child.kill("SIGKILL");
+      await server.ended;
+      await task.says("You chose no.");
+      await task.end();
+    });
+
+    it("are closed by an interrupt", async () => {
+      const task = await start("closed", "ask");
+      await task.request();
+      await task.interrupt();
+      await task.says("Nobody chose.");
+      await task.is("IDLE");
+      expect((await partsOf(task.id)).find(({ requestId }) => requestId)).to.include({
+        optionId: null,
+        isCanceled: true,
+      });
+      await task.end();
+    });
+  });
+
+  it("are interrupted", async () => {
+    const task = await start("interrupted", "wait");
+    await task.is("WORKING");
+    expect((await as.get(task.path)).body.current_state.state).to.equal("working");
+    expect(await codeOf(task.interrupt(the().as(the().owner)))).to.equal("FORBIDDEN");
+    await task.interrupt();
+    await task.is("IDLE");
+    expect((await partsOf(task.id)).at(-1)).to.deep.equal({
+      __typename: "InterruptPart",
+      reason: "The turn was interrupted.",
+    });
+    await task.end();
+  });
+
+  it("are in error with the reason when they die", async () => {
+    const task = await start("dies");
+    await task.is("IDLE");
+    await task.send("die");
+    await task.becomes("error");
+    const { body } = await as.get(task.path);
+    expect(body.current_state).to.include({ state: "failed", message: "The program ended with status 3." });
+    const { conversation } = await read(task.id);
+    expect(conversation).to.include({ state: "ERROR", stateMessage: "The program ended with status 3." });
+    await task.end();
+  });
+
+  it("never show secrets of the workspace, whole or in pieces", async () => {
+    const secret = { name: "key", value: "hunter2-hunter2", env_name: "API_KEY" };
+    expect((await as.post("/api/v2/users/me/secrets", secret)).status).to.equal(201);
+    const task = await start("secrets", "secret");
+    await task.says("The key is ***.");
+    await task.send("env");
+    await task.says("STEWARD_TASK_ID");
+    const { logs } = (await as.get(`${task.path}/logs`)).body;
+    const shown = JSON.stringify([await read(task.id), logs]);
+    expect(shown).to.include("***");
+    expect(shown).to.not.include(secret.value);
+    // The program does not even have the token of the agent.
+    expect(shown).to.not.include("STEWARD_AGENT_TOKEN");
+    await task.end();
+  });
+
+  it("may send garbage and floods: what is shown is bounded, and cuts are marked", async () => {
+    const task = await start("hostile", "garbage");
+    await task.says("Still here.");
+    await task.send("flood");
+    await eventually(async () => (await textsOf(task.id)).some((text) => text.startsWith("90 ")), "the flood", timeout);
+    await task.is("IDLE");
+    const { nodes } = (await read(task.id)).conversation.messages;
+    expect(nodes.length).to.be.below(110);
+    for (const { parts } of nodes) expect(JSON.stringify(parts).length).to.be.below(64 * 1024);
+    expect(nodes.some(({ isCut }: Anything) => isCut)).to.equal(true);
+    await task.send("Hello again");
+    await task.says("You said: Hello again");
+    await task.end();
+  });
+
+  describe("that misbehave are ended, with a reason:", () => {
+    let program: AgentProgram;
+    let stage: TaskStage;
+    before(async () => {
+      program = await AgentProgram.open();
+      stage = await TaskStage.open(the(), program, { ai_task: { agent: "main", app: "chat", protocol: "acp" } });
+    });
+    after(async () => {
+      stage.close();
+      await program.close();
+    });
+
+    /** Runs the process that speaks ACP as the command of an agent. */
+    async function run(prompt: string, limits: string[], args: string[] = []) {
+      const { task, token } = await stage.active(ada);
+      const url = `http://127.0.0.1:${await freePort("127.0.0.1")}`;
+      const command = [process.execPath, file, ...args];
+      const child = spawn(process.execPath, ["dist/agent.mjs", "acp", "--url", url, ...limits, "--", ...command], {
+        env: {
+          PATH: process.env.PATH,
+          HOME: directory,
+          STEWARD_URL: the().url,
+          STEWARD_AGENT_TOKEN: token,
+          STEWARD_TASK_ID: task.id,
+          STEWARD_TASK_PROMPT: prompt,
+        },
+        stdio: "ignore",
+      });
+      const ended = once(child, "exit").then(([status]) => status as number);
+      return { id: task.id as string, ended, url };
+    }
+    const ends = async ({ id, ended }: Awaited<ReturnType<typeof run>>, message: RegExp) => {
+      expect(await ended).to.equal(1);
+      const { conversation } = await read(id);
+      expect(conversation.state).to.equal("ERROR");
+      expect(conversation.stateMessage).to.match(message);
+      const { body } = await as.get(`${tasks}/me/${id}`);
+      expect(body.current_state.state).to.equal("failed");
+      expect(body.current_state.message).to.match(message);
+    };
+
+    it("those that never respond", async () => {
+      await ends(await run("", ["--begin", "1000"], ["--silent"]), /did not begin a session in time/);
+    });
+    it("those that ignore an interrupt", async () => {
+      const running = await run("stubborn", ["--interrupt", "500"]);
+      await eventually(async () => (await read(running.id)).conversation?.state === "WORKING", "the turn", timeout);
+      await as.graphql(`mutation { interruptTask(input: { task: "${running.id}" }) { __typename } }`);
+      await ends(running, /did not end its turn/);
+    });
+    it("those whose output does not end", async () => {
+      await ends(await run("endless", []), /wrote more than 64 MiB in a turn/);
+    });
+    it("those that write a line without an end", async () => {
+      await ends(await run("line", []), /line that is too long/);
+    });
+    it("those that cannot be started", async () => {
+      const { task, token } = await stage.active(ada);
+      const url = `http://127.0.0.1:${await freePort("127.0.0.1")}`;
+      const env = { STEWARD_URL: the().url, STEWARD_AGENT_TOKEN: token, STEWARD_TASK_ID: task.id };
+      const child = spawn(process.execPath, ["dist/agent.mjs", "acp", "--url", url, "--", "/none"], {
+        env,
+        stdio: "ignore",
+      });
+      const ended = once(child, "exit").then(([status]) => status as number);
+      await ends({ id: task.id, ended, url }, /could not be started/);
+    });
+  });
+});
