@@ -472,6 +472,7 @@ describe("the GraphQL schema", () => {
       "ProvisionerJobCancelRequested",
       "ProvisionerDrainRequested",
       "ReportedAgent",
+      "PrebuildSchedule",
       "WorkspaceAgentUsage",
       "AgentVariable",
       "WorkspaceAgentHealth",

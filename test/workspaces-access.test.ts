@@ -1,6 +1,10 @@
 // Sharing of workspaces, and what ends with their owners.
 import { expect } from "chai";
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import { runSchedule } from "./support/background.js";
 import { boxOf, readBox, remove, runningBox, stop, templateOf } from "./support/builds.js";
+import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
 const share = `mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { workspace {
@@ -61,6 +65,109 @@ describe("access to workspaces", () => {
       .as(ada!)
       .graphql(share, { input: { workspace: workspace.id, userPerms: [{ id: bob!.id, role: "" }] } });
     expect((await w().as(bob!).failure(stop, { workspace: workspace.id })).code).to.equal("NOT_FOUND");
+  });
+
+  it("ends by itself when a share was given until a time, in open streams too", async () => {
+    const [ada, bob, eve] = await w().users("ada", "bob", "eve");
+    const template = await templateOf(w(), boxOf());
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    const group = await w().group(undefined, { members: [eve!] });
+    const limited = share.replaceAll("role", "role expiresAt");
+    const setUntil = (expiresAt: string | null) => ({
+      workspace: workspace.id,
+      userPerms: [{ id: bob!.id, role: "use", expiresAt }],
+      groupPerms: [{ id: group.id, role: "use", expiresAt }],
+    });
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    for (const wrong of [inDays(-1), inDays(4000)]) {
+      const failure = await w()
+        .as(ada!)
+        .failure(limited, { input: setUntil(wrong) });
+      expect(failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+        "input.groupPerms[0].expiresAt",
+        "input.userPerms[0].expiresAt",
+      ]);
+    }
+    const setTo = async (expiresAt: string | null) =>
+      (
+        await w()
+          .as(ada!)
+          .graphql(limited, { input: setUntil(expiresAt) })
+      ).updateWorkspaceAcl.workspace.acl;
+    const later = inDays(1);
+    expect((await setTo(later)).users).to.deep.equal([
+      { user: { username: bob!.username }, role: "USE", expiresAt: later },
+    ]);
+    expect((await setTo(null)).groups).to.deep.equal([{ group: { name: group.name }, role: "USE", expiresAt: null }]);
+
+    const ends: string[] = [];
+    const clients = [bob!, eve!].map((person) => {
+      const client = createClient({
+        url: `${w().url.replace("http", "ws")}/graphql`,
+        webSocketImpl: WebSocket,
+        connectionParams: { sessionToken: person.token },
+        retryAttempts: 0,
+      });
+      const begun = Promise.withResolvers<void>();
+      client.subscribe<unknown>(
+        { query: `subscription { workspaceBuildUpdated(workspaceId: "${workspace.id}") { id } }` },
+        {
+          next: ({ errors }) => (errors ? ends.push(errors[0]!.extensions!.code as string) : begun.resolve()),
+          error: () => ends.push("error"),
+          complete: () => ends.push("complete"),
+        },
+      );
+      return { client, begun: begun.promise };
+    });
+    await Promise.all(clients.map(({ begun }) => begun));
+    const expiry = Date.now() + 1_000;
+    await setTo(new Date(expiry).toISOString());
+    expect(await readBox(w(), eve!, workspace.id)).to.include({ name: workspace.name });
+    await eventually(async () => {
+      await runSchedule(w().app, "end");
+      return ends.length === 2;
+    }, "the streams end with the share");
+    expect(Date.now()).to.be.greaterThan(expiry);
+    expect(ends).to.deep.equal(["complete", "complete"]);
+    for (const { client } of clients) await client.dispose();
+    const { auditEvents } = await w()
+      .as(w().owner)
+      .graphql(`{ auditEvents(filter: { resourceId: "${workspace.id}", action: UPDATE }) { nodes { actorId diff } } }`);
+    const at = new Date(expiry).toISOString();
+    expect(auditEvents.nodes[0]).to.deep.equal({
+      actorId: null,
+      diff: {
+        [`user:${bob!.id}`]: { old: `use until ${at}`, new: null },
+        [`group:${group.id}`]: { old: `use until ${at}`, new: null },
+      },
+    });
+  });
+
+  it("ends at the time of a share, whether its entry was deleted or not", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const template = await templateOf(w(), boxOf());
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    await w()
+      .as(ada!)
+      .graphql(share, { input: { workspace: workspace.id, userPerms: [{ id: bob!.id, role: "admin" }] } });
+    const list = "{ workspaces { nodes { id } } }";
+    expect((await w().as(bob!).graphql(list)).workspaces.nodes).to.have.length(1);
+    const { pool } = w().app.services.database;
+    const client = await pool.connect();
+    try {
+      // The lock keeps the server from deleting the entry.
+      await client.query("begin");
+      await client.query("update workspace_acl_entries set expires_at = now() where workspace_id = $1", [workspace.id]);
+      await client.query("commit; begin");
+      await client.query("select from workspace_acl_entries where workspace_id = $1 for update", [workspace.id]);
+      expect((await w().as(bob!).failure(stop, { workspace: workspace.id })).code).to.equal("NOT_FOUND");
+      expect((await w().as(bob!).graphql(list)).workspaces.nodes).to.deep.equal([]);
+      const acl = `{ workspace(id: "${workspace.id}") { acl { users { role } } } }`;
+      expect((await w().as(ada!).graphql(acl)).workspace.acl.users).to.deep.equal([]);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
   });
 
   it("is not given to those who are not in the organization, with all faults", async () => {

@@ -27,6 +27,8 @@ import { inputPurge } from "./tasks/task-messages.js";
 import { lostMachines } from "./tasks/lost-machines.js";
 import { keyPurge } from "./tokens/api-keys.js";
 import { userCountJob } from "./users/user-count.js";
+import { autostartJob } from "./workspaces/autostart.js";
+import { shareExpiry } from "./workspaces/acl.js";
 import { failureReports } from "./workspaces/failure-reports.js";
 import { workspaceJobs } from "./workspaces/workspace-jobs.js";
 import { replicaPurge } from "./workspace-proxies/proxy-registration.js";
@@ -41,6 +43,7 @@ interface Job {
 
 const jobs: readonly Job[] = [
   auditPurge,
+  autostartJob,
   connectionLogPurge,
   clockJob,
   codePurge,
@@ -67,6 +70,7 @@ const jobs: readonly Job[] = [
   rateCounterPurge,
   replicaPurge,
   revocationJob,
+  shareExpiry,
   signInPurge,
   unacceptedJobs,
   userCountJob,

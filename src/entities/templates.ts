@@ -70,6 +70,12 @@ export const TemplateSchema = defineEntity({
     activityBump: p.integer().default(3600),
     /** Days of the week (0 is Sunday) on which workspaces stop at the quiet hours of their owner. */
     autostopDays: p.array(Number, String).columnType("int[]").default([]),
+    /** Whether owners may have their workspaces started by a schedule. */
+    allowUserAutostart: p.boolean().default(true),
+    /** Days of the week on which schedules start workspaces, in the time zone of each schedule. */
+    autostartDays: p.array(Number, String).columnType("int[]").default([0, 1, 2, 3, 4, 5, 6]),
+    /** Whether a start takes the active version by itself: as the owner of the workspace chose, or in any case. */
+    automaticUpdates: p.enum(["never", "owners_choice", "always"]).default("owners_choice"),
     /** Seconds without use after which workspaces become dormant; 0 disables it. */
     dormantAfter: p.integer().default(0),
     /** Seconds of dormancy after which workspaces are deleted; 0 disables it. */
@@ -141,8 +147,12 @@ export const TemplatePresetSchema = defineEntity({
     icon: p.string().length(2048).default(""),
     isDefault: p.boolean().default(false),
     parameters: p.json<Record<string, string>>(),
-    /** Number of prebuilt workspaces that are kept ready. */
+    /** Number of prebuilt workspaces that are kept ready while no schedule says another one. */
     instances: p.integer().default(0),
+    /** Other numbers by the time, of which the first that holds counts. */
+    prebuildSchedules: p.json<Array<{ cron: string; timezone: string; instances: number }>>().default("[]"),
+    /** The number that the schedules say now; null if none does. */
+    scheduledInstances: p.integer().nullable(),
     /** Seconds after which unclaimed prebuilds are replaced; null for no limit. */
     prebuildTtl: p.integer().nullable(),
     /** Prebuilds that are older are replaced. */

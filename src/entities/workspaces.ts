@@ -77,6 +77,11 @@ export const WorkspaceSchema = defineEntity({
       expression:
         "create index workspaces_deadline_index on workspaces (deadline) where deadline is not null and deleted_at is null",
     },
+    {
+      name: "workspaces_autostart_index",
+      expression:
+        "create index workspaces_autostart_index on workspaces (autostart_at) where autostart_at is not null and deleted_at is null",
+    },
   ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().index("workspaces_organization_index"),
@@ -88,6 +93,12 @@ export const WorkspaceSchema = defineEntity({
       p.manyToOne(TemplatePreset).ref().nullable().deleteRule("set null").index("workspaces_prebuilt_index"),
     /** Seconds that it runs after a start, instead of the value of the template; 0 sets no limit. */
     ttl: p.integer().nullable(),
+    /** When it starts by itself, as a cron expression; null if only people start it. */
+    autostartSchedule: p.string().length(128).nullable(),
+    /** The next time at which the server looks whether to start it. */
+    autostartAt: moment().nullable(),
+    /** Whether the owner wants starts to take the active version, where the template leaves that to owners. */
+    automaticUpdates: p.boolean().default(false),
     lastUsedAt: moment().defaultRaw("now()"),
     dormantAt: moment().nullable(),
     /** Builds go to this daemon until a stop or deletion succeeds. */
@@ -191,6 +202,13 @@ export const WorkspaceAclEntrySchema = defineEntity({
         "create unique index workspace_acl_entries_group_unique on workspace_acl_entries (workspace_id, group_id) where group_id is not null",
     },
   ],
+  indexes: [
+    {
+      name: "workspace_acl_entries_expiry_index",
+      expression:
+        "create index workspace_acl_entries_expiry_index on workspace_acl_entries (expires_at) where expires_at is not null",
+    },
+  ],
   checks: [{ name: "workspace_acl_entries_subject_check", expression: "num_nonnulls(user_id, group_id) = 1" }],
   properties: {
     id: p.uuid().primary(),
@@ -199,6 +217,8 @@ export const WorkspaceAclEntrySchema = defineEntity({
     group: () => p.manyToOne(Group).ref().nullable().deleteRule("cascade").index("workspace_acl_entries_group_index"),
     role: p.enum(["use", "admin"]),
     createdAt: moment(),
+    /** When it ends by itself; null for never. */
+    expiresAt: moment().nullable(),
   },
 });
 export class WorkspaceAclEntry extends WorkspaceAclEntrySchema.class {}

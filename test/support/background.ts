@@ -20,6 +20,8 @@ import { signInPurge } from "../../src/domain/sign-in/provider-sign-in.js";
 import { keyPurge } from "../../src/domain/tokens/api-keys.js";
 import { userCountJob } from "../../src/domain/users/user-count.js";
 import { replicaPurge } from "../../src/domain/workspace-proxies/proxy-registration.js";
+import { shareExpiry } from "../../src/domain/workspaces/acl.js";
+import { autostartJob } from "../../src/domain/workspaces/autostart.js";
 import { reportFailures } from "../../src/domain/workspaces/failure-reports.js";
 import { workspaceJobs } from "../../src/domain/workspaces/workspace-jobs.js";
 import { rotateEncryption } from "../../src/domain/encryption/rotation.js";
@@ -59,9 +61,12 @@ export const rotate = ({ services }: App) => rotateEncryption(services, () => {}
 /** Makes the prebuilt workspaces that are missing, and deletes the surplus, on a replica. */
 export const prebuild = ({ services }: App): Promise<void> => reconcilePrebuilds(services);
 
-/** Runs the job for workspaces whose name begins with `name`, on a replica: `stop`, `make` (dormant), `delete`. */
-export const runSchedule = ({ services }: App, name: "stop" | "make" | "delete"): Promise<void> =>
-  workspaceJobs.find((job) => job.name.startsWith(name))!.run(services);
+/**
+ * Runs the job for workspaces whose name begins with `name`, on a replica: `start`, `stop`, `make` (dormant), `delete`,
+ * `end` (shares).
+ */
+export const runSchedule = ({ services }: App, name: "start" | "stop" | "make" | "delete" | "end"): Promise<void> =>
+  [...workspaceJobs, autostartJob, shareExpiry].find((job) => job.name.startsWith(name))!.run(services);
 
 /** Sends the reports about the builds of this week on a replica, as if it were `weeks` later. */
 export const reportWeek = ({ services }: App, weeks = 1): Promise<void> =>

@@ -33,6 +33,7 @@ const withoutId: Record<string, string[]> = {
     "AssignedValue",
     "MatchedProvisioners",
     "ProvisionerAssignment",
+    "PrebuildSchedule",
     "ProvisionerJobInput",
     "ProvisionerJobMetadata",
     "InterruptPart",

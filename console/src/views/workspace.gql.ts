@@ -76,12 +76,15 @@ export type UpdateWorkspaceAclInput = {
 };
 
 export type UpdateWorkspaceInput = {
+  automaticUpdates?: boolean | null | undefined;
+  autostartSchedule?: string | null | undefined;
   name?: string | null | undefined;
   ttlSeconds?: number | null | undefined;
   workspace: string;
 };
 
 export type WorkspaceAclChangeInput = {
+  expiresAt?: string | null | undefined;
   id: string;
   role?: string | null | undefined;
 };
@@ -224,7 +227,7 @@ export const AgentLogAppended = operation<AgentLogAppendedSubscription, AgentLog
 export const BuildUpdated = operation<BuildUpdatedSubscription, BuildUpdatedSubscriptionVariables>("subscription BuildUpdated($workspaceId: UUID!) { workspaceBuildUpdated(workspaceId: $workspaceId) { id status job { id status } } }");
 export const ExternalAgent = operation<ExternalAgentQuery, ExternalAgentQueryVariables>("query ExternalAgent($workspaceId: UUID!, $agentName: String!) { externalAgentCredentials(workspaceId: $workspaceId, agentName: $agentName) { agentToken command } }");
 export const WorkspaceShares = operation<WorkspaceSharesQuery, WorkspaceSharesQueryVariables>("query WorkspaceShares($id: UUID!) { workspace(id: $id) { id acl { users { role user { id username name } } groups { role group { id name displayName } } } } }");
-export const UpdateWorkspace = operation<UpdateWorkspaceMutation, UpdateWorkspaceMutationVariables>("mutation UpdateWorkspace($input: UpdateWorkspaceInput!) { updateWorkspace(input: $input) { workspace { id } } }", {"name":{"type":"String","hint":"New name."},"ttlSeconds":{"type":"Int","hint":"Seconds that it runs after the following starts; 0 sets no limit."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
+export const UpdateWorkspace = operation<UpdateWorkspaceMutation, UpdateWorkspaceMutationVariables>("mutation UpdateWorkspace($input: UpdateWorkspaceInput!) { updateWorkspace(input: $input) { workspace { id } } }", {"automaticUpdates":{"type":"Boolean","hint":"Whether its starts take the active version, where the template leaves that to the owner."},"autostartSchedule":{"type":"String","hint":"When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Empty ends the schedule."},"name":{"type":"String","hint":"New name."},"ttlSeconds":{"type":"Int","hint":"Seconds that it runs after the following starts; 0 sets no limit."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
 export const DeleteWorkspace = operation<DeleteWorkspaceMutation, DeleteWorkspaceMutationVariables>("mutation DeleteWorkspace($input: DeleteWorkspaceInput!) { deleteWorkspace(input: $input) { workspace { id } } }", {"orphan":{"type":"Boolean","hint":"Whether to delete it immediately and without a daemon, which leaves behind what daemons have created. Requires permission to update the template. Default: false."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
 export const ActivateWorkspace = operation<ActivateWorkspaceMutation, ActivateWorkspaceMutationVariables>("mutation ActivateWorkspace($input: ActivateWorkspaceInput!) { activateWorkspace(input: $input) { workspace { id } } }", {"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
 export const ExtendDeadline = operation<ExtendDeadlineMutation, ExtendDeadlineMutationVariables>("mutation ExtendDeadline($input: ExtendWorkspaceDeadlineInput!) { extendWorkspaceDeadline(input: $input) { workspace { id } } }", {"deadline":{"type":"DateTime","hint":"New deadline: later than the present one, and not later than `maxDeadline` of the latest build.","isRequired":true},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});

@@ -1,5 +1,7 @@
+import { sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Diff } from "../kernel/audit.js";
-import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { anyOf, day, now, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { Problems, quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -14,11 +16,14 @@ export type EntryRole = "use" | "admin";
 export interface UserEntry {
   user: UserRow;
   role: EntryRole;
+  /** When the entry ends by itself; null or absent for never. */
+  expiresAt?: string | null;
 }
 
 export interface GroupEntry {
   group: GroupRow;
   role: EntryRole;
+  expiresAt?: string | null;
 }
 
 /** The access list of an object: users by username, and groups by name. */
@@ -31,6 +36,8 @@ export interface AccessList {
 export interface AclChange {
   id: string;
   role?: string | null;
+  /** When the entry ends by itself, RFC 3339; absent and null for never. Lists whose entries do not end ignore it. */
+  expiresAt?: string | null;
 }
 
 /** Changes of the access list of an object. Entries that are not named stay. */
@@ -42,6 +49,9 @@ export interface AclChanges {
 /** Maximum number of entries of a change. */
 const mostEntries = 1000;
 
+/** Milliseconds after which an entry that ends must do so: ten years. */
+const longest = 3650 * day;
+
 /** Declares the access lists of a kind of objects, by the table of their entries and its reference to the object. */
 export function accessLists(
   ...[name, reference]: ["templateAclEntries", "templateId"] | ["workspaceAclEntries", "workspaceId"]
@@ -49,30 +59,38 @@ export function accessLists(
   // The tables differ only in this reference.
   const [table, object] = [name as "templateAclEntries", reference as "templateId"];
 
+  // Entries of workspaces can end by themselves. Until they are deleted, those that have ended are left out.
+  const ends = name === "workspaceAclEntries";
+  const expiresAt = (ends ? sql.ref<string | null>("e.expiresAt") : sql<null>`null`).as("expiresAt");
+  const isInForce = ends ? sql<SqlBool>`(e.expires_at is null or e.expires_at > now())` : sql<SqlBool>`true`;
+
   async function readAll(ctx: Context, ids: readonly string[]): Promise<AccessList[]> {
     const users = await ctx.db
       .selectFrom(`${table} as e`)
       .innerJoin("users as u", "u.id", "e.userId")
       .where(`e.${object}`, "=", anyOf(ids))
       .where("u.deletedAt", "is", null)
-      .select([...userFields, "e.role", `e.${object} as objectId`])
+      .where(isInForce)
+      .select([...userFields, "e.role", `e.${object} as objectId`, expiresAt])
       .orderBy(({ fn }) => fn("lower", ["u.username"]))
       .orderBy("u.id")
-      .$castTo<UserRow & { role: EntryRole; objectId: string }>()
+      .$castTo<UserRow & { role: EntryRole; objectId: string; expiresAt: string | null }>()
       .execute();
     const ofGroups = await groups(ctx.db)
       .innerJoin(`${table} as e`, "e.groupId", "g.id")
       .where(`e.${object}`, "=", anyOf(ids))
-      .select(["e.role", `e.${object} as objectId`])
+      .where(isInForce)
+      .select(["e.role", `e.${object} as objectId`, expiresAt])
       .orderBy("g.name")
       .orderBy("g.id")
       .execute();
     const [userRows, groupRows] = [rowsByKey(users, ids, objectOf), rowsByKey(ofGroups, ids, objectOf)];
     return ids.map((_, nr) => ({
-      users: userRows[nr]!.map(({ role, objectId: _id, ...user }) => ({ user, role })),
-      groups: groupRows[nr]!.map(({ role, objectId: _id, ...group }) => ({
+      users: userRows[nr]!.map(({ role, objectId: _id, expiresAt: end, ...user }) => ({ user, role, expiresAt: end })),
+      groups: groupRows[nr]!.map(({ role, objectId: _id, expiresAt: end, ...group }) => ({
         group: { ...group, membersAtOnce: membersAtOnce.listed },
         role,
+        expiresAt: end,
       })),
     }));
   }
@@ -100,20 +118,20 @@ export function accessLists(
 
       const ids = given.map((each) => each.id);
       const entries = await ctx.db
-        .selectFrom(table)
+        .selectFrom(`${table} as e`)
         .where(object, "=", id)
         .where((eb) => eb.or([eb("userId", "=", anyOf(ids)), eb("groupId", "=", anyOf(ids))]))
-        .select(["id", "userId", "groupId", "role"])
+        .select(["id", "userId", "groupId", "role", expiresAt])
         .execute();
       const before = new Map(
         entries.map((entry) => [entry.groupId ? `group:${entry.groupId}` : `user:${entry.userId}`, entry]),
       );
       const changed = given
         .map((each) => ({ ...each, key: `${each.kind}:${each.id}`, old: before.get(`${each.kind}:${each.id}`) }))
-        .filter(({ old, role }) => (old?.role ?? null) !== role);
+        .filter(({ old, role, end }) => (old?.role ?? null) !== role || (ends && (old?.expiresAt ?? null) !== end));
       const former = changed.flatMap(({ old }) => old?.id ?? []);
       if (former.length > 0) await ctx.db.deleteFrom(table).where("id", "=", anyOf(former)).execute();
-      const added = changed.flatMap(({ kind, id: subject, role }) =>
+      const added = changed.flatMap(({ kind, id: subject, role, end }) =>
         role === null
           ? []
           : {
@@ -123,15 +141,22 @@ export function accessLists(
               groupId: kind === "group" ? subject : null,
               role,
               createdAt: now,
+              ...(ends && { expiresAt: end }),
             },
       );
       if (added.length > 0) await ctx.db.insertInto(table).values(added).execute();
       return Object.fromEntries(
-        changed.map(({ key, old, role }) => [key, { old: old?.role ?? null, new: role }]),
+        changed.map(({ key, old, role, end }) => [
+          key,
+          { old: old ? described(old.role, old.expiresAt) : null, new: role && described(role, ends ? end : null) },
+        ]),
       ) satisfies Diff;
     },
   };
 }
+
+/** An entry in the audit log. */
+const described = (role: EntryRole, end: string | null): string => (end === null ? role : `${role} until ${end}`);
 
 /** Returns the users and groups that can hold an entry, locked so that they remain until the entry is stored. */
 async function lockEligible(ctx: Context, organizationId: string, userIds: string[], groupIds: string[]) {
@@ -151,10 +176,18 @@ const objectOf = ({ objectId }: { objectId: string }) => objectId;
 
 const idsOf = (changes: readonly AclChange[]) => changes.map(({ id }) => id).filter(isUuid);
 
+function endProblem(expiresAt: string, isRole: boolean): string | undefined {
+  if (!isRole) return "Must be given with a role only.";
+  const ahead = Date.parse(expiresAt) - databaseTime();
+  if (ahead <= 0) return "Must be in the future.";
+  return ahead > longest ? "Must be within ten years." : undefined;
+}
+
 interface ReadChange {
   kind: "user" | "group";
   id: string;
   role: EntryRole | null;
+  end: string | null;
 }
 
 function readChanges(
@@ -164,7 +197,7 @@ function readChanges(
   problems: Problems,
 ): ReadChange[] {
   const [known, seen] = [new Set(eligible), new Set<string>()];
-  return changes.map(({ id: given, role: named }, index) => {
+  return changes.map(({ id: given, role: named, expiresAt }, index) => {
     const [field, id, role] = [`${kind}Perms[${index}]`, given.toLowerCase(), (named ?? "").toLowerCase()];
     const isRole = role === "use" || role === "admin";
     if (!isUuid(id)) problems.add(field, `The key ${quote(given)} must be a UUID.`);
@@ -172,7 +205,8 @@ function readChanges(
     if (role !== "" && !isRole) problems.add(field, `The role must be "use", "admin", or empty.`);
     else if (isRole && isUuid(id) && !known.has(id))
       problems.add(field, `Must be a ${kind === "user" ? "member" : "group"} of the organization.`);
+    if (expiresAt != null) problems.add(`${field}.expiresAt`, endProblem(expiresAt, isRole));
     seen.add(id);
-    return { kind, id, role: isRole ? role : null };
+    return { kind, id, role: isRole ? role : null, end: isRole ? (expiresAt ?? null) : null };
   });
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { sql } from "kysely";
+import { sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
@@ -7,6 +8,7 @@ import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, minute, now } from "../kernel/queries.js";
 import { resolveParameters } from "../templates/parameters.js";
+import { scheduledInstances } from "../templates/prebuild-schedules.js";
 import { documentsById } from "../templates/template-versions.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { createBuild } from "../workspaces/builds.js";
@@ -22,6 +24,9 @@ const unclaimed = (db: Db) =>
     .innerJoin("templates as t", "t.id", "w.templateId")
     .where("w.deletedAt", "is", null);
 
+/** The number of workspaces that are kept ready for a preset: as its schedules say, else as always. */
+const wantedInstances = sql<number>`coalesce(p.scheduled_instances, p.instances)`;
+
 /** Whether an unclaimed workspace is not, or will not be, one that a user could claim. */
 const isUnfit = sql<boolean>`coalesce(
   t.active_version_id is distinct from p.version_id or t.deprecation_message <> ''
@@ -34,7 +39,7 @@ function superfluousWorkspaces(db: Db) {
   // The oldest is claimed first.
   const ranked = unclaimed(db).select(({ fn }) => [
     "w.id",
-    "p.instances",
+    wantedInstances.as("instances"),
     "w.latestStatus",
     "w.autobuildAfter",
     isUnfit.as("isUnfit"),
@@ -80,12 +85,29 @@ const activePresets = (db: Db) =>
     .innerJoin("templates as t", "t.activeVersionId", "p.versionId")
     .where("t.deletedAt", "is", null)
     .where("t.deprecationMessage", "=", "")
-    .where("p.instances", ">", 0)
+    .where(wantedInstances, ">", 0)
     .where("p.prebuildStatus", "=", "healthy");
 
 /** The number of workspaces that such a preset lacks. */
-const missing = sql<number>`(p.instances - (
+const missing = sql<number>`(${wantedInstances} - (
   select count(*) from workspaces w where w.prebuilt_preset_id = p.id and w.deleted_at is null and not ${isUnfit}))`;
+
+/** Stores what the schedules of presets of active versions say now. Replicas that do so at the same time agree. */
+async function followSchedules(db: Db): Promise<void> {
+  const time = databaseTime();
+  const scheduled = await db
+    .selectFrom("templatePresets as p")
+    .innerJoin("templates as t", "t.activeVersionId", "p.versionId")
+    .where("t.deletedAt", "is", null)
+    .where(sql<SqlBool>`p.prebuild_schedules <> '[]'`)
+    .select(["p.id", "p.prebuildSchedules", "p.scheduledInstances"])
+    .execute();
+  for (const { id, prebuildSchedules, scheduledInstances: stored } of scheduled) {
+    const wanted = scheduledInstances(prebuildSchedules, time);
+    if (wanted !== stored)
+      await db.updateTable("templatePresets").set({ scheduledInstances: wanted }).where("id", "=", id).execute();
+  }
+}
 
 /** Maximum number of workspaces that are made for a preset in one transaction. */
 const batchSize = 10;
@@ -147,13 +169,14 @@ async function prebuild(ctx: Context, presetId: string): Promise<void> {
 }
 
 /**
- * Deletes unclaimed workspaces that are surplus, outdated, too old, or failed, and makes what presets of active versions
+ * Follows the schedules of presets, deletes unclaimed workspaces that are surplus, outdated, too old, or failed, and makes what presets of active versions
  * lack, each in a transaction of its own. Does nothing while the setting pauses it. Replicas may run it concurrently.
  */
 export async function reconcilePrebuilds(services: Services): Promise<void> {
   if (!hasFeature({ services }, "workspace_prebuilds")) return;
   if ((await readPrebuildsSettings(contextOf(services))).reconciliationPaused) return;
   const { db } = services.database;
+  await followSchedules(db);
   for (const { id } of await superfluousWorkspaces(db)) await attempt(services, id, deleteUnclaimed);
   const lacking = await activePresets(db).where(missing, ">", 0).select("p.id").execute();
   for (const { id } of lacking) await attempt(services, id, prebuild);

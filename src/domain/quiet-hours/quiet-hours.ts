@@ -4,6 +4,7 @@ import { auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { forbidden, Problems } from "../kernel/errors.js";
+import { anyOf, rowById } from "../kernel/queries.js";
 import {
   type DailySchedule,
   nextStart,
@@ -35,6 +36,16 @@ export async function readQuietHours(ctx: Context, ref: string): Promise<QuietHo
   authorize(ctx.actor, "user:read_personal", userTarget(user));
   const own = await storedSchedule(ctx, user.id);
   return quietHours(ctx, own === undefined ? undefined : scheduleOf(own));
+}
+
+/** Batch read of the schedules that users have set, null for those who have not, for `ctx.load`. Checks no permission. */
+export async function ownSchedules({ db }: Context, userIds: readonly string[]): Promise<Array<string | null>> {
+  const rows = await db
+    .selectFrom("userQuietHours")
+    .select(["userId as id", "schedule"])
+    .where("userId", "=", anyOf(userIds))
+    .execute();
+  return rowById(rows, userIds).map((row) => row?.schedule ?? null);
 }
 
 /** The schedule that a user has set, if any. */

@@ -13,6 +13,7 @@ export const most = {
   apps: 50,
   scripts: 50,
   tags: 20,
+  schedules: 20,
   others: 100,
 } as const;
 

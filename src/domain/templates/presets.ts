@@ -1,9 +1,10 @@
-import type { InferResult } from "kysely";
+import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
+import type { PrebuildSchedule } from "./prebuild-schedules.js";
 import type { TemplateDocument } from "./template-documents.js";
 import { lockTemplate, ofTemplate } from "./templates.js";
 import { versionsById } from "./template-versions.js";
@@ -26,6 +27,8 @@ const presets = (db: Db) =>
       "p.isDefault",
       "p.parameters",
       "p.instances",
+      "p.prebuildSchedules",
+      "p.scheduledInstances",
       "p.prebuildTtl",
       "p.lastInvalidatedAt",
       "p.prebuildStatus",
@@ -48,6 +51,7 @@ export async function storePresets(ctx: Context, versionId: string, { presets: g
     parameters,
     instances: prebuilds?.instances ?? 0,
     prebuildTtl: prebuilds?.ttl_seconds || null,
+    prebuildSchedules: sql<PrebuildSchedule[]>`${JSON.stringify(prebuilds?.schedules ?? [])}::jsonb`,
   }));
   await ctx.db.insertInto("templatePresets").values(rows).execute();
 }

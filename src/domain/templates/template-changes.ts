@@ -21,6 +21,10 @@ import { addVersion, readContent, type VersionContent } from "./version-changes.
 export const Weekday = { SUNDAY: 0, MONDAY: 1, TUESDAY: 2, WEDNESDAY: 3, THURSDAY: 4, FRIDAY: 5, SATURDAY: 6 } as const;
 export type Weekday = (typeof Weekday)[keyof typeof Weekday];
 
+/** When starts of workspaces take the active version of their template by themselves. */
+export const AutomaticUpdates = { NEVER: "never", OWNERS_CHOICE: "owners_choice", ALWAYS: "always" } as const;
+export type AutomaticUpdates = (typeof AutomaticUpdates)[keyof typeof AutomaticUpdates];
+
 type Settings = Omit<
   TemplateRow,
   "id" | "createdAt" | "updatedAt" | "organizationId" | "creatorId" | "activeVersionId"
@@ -58,18 +62,32 @@ const propertiesOf = ({
   activityBumpSeconds: activityBump,
   dormantAfterSeconds: dormantAfter,
   deleteAfterSeconds: deleteAfter,
-  autostopDays: days,
+  autostopDays,
+  autostartDays,
   ...others
-}: TemplateFields) => {
-  const autostopDays = days && [...new Set(days)].toSorted((a, b) => a - b);
-  return given({ ...others, defaultTtl, activityBump, dormantAfter, deleteAfter, autostopDays });
-};
+}: TemplateFields) =>
+  given({
+    ...others,
+    defaultTtl,
+    activityBump,
+    dormantAfter,
+    deleteAfter,
+    autostopDays: ordered(autostopDays),
+    autostartDays: ordered(autostartDays),
+  });
+
+const ordered = (days: readonly number[] | null | undefined) => days && [...new Set(days)].toSorted((a, b) => a - b);
 
 type Properties = ReturnType<typeof propertiesOf>;
 
 /** Throws FORBIDDEN if changes need a license that the deployment lacks. Switching off needs none. */
-function requireScheduling(ctx: Context, { autostopDays = [], dormantAfter, deleteAfter }: Properties): void {
-  if (autostopDays.length > 0 || dormantAfter || deleteAfter) requireFeature(ctx, "advanced_template_scheduling");
+function requireScheduling(
+  ctx: Context,
+  { autostopDays = [], autostartDays, dormantAfter, deleteAfter }: Properties,
+): void {
+  const isRestricted = autostartDays !== undefined && autostartDays.length < 7;
+  if (autostopDays.length > 0 || isRestricted || dormantAfter || deleteAfter)
+    requireFeature(ctx, "advanced_template_scheduling");
 }
 
 const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name", "This name is in use.") });

@@ -16,6 +16,7 @@ import {
   validated,
   whole,
 } from "../kernel/validation.js";
+import { timeZoneNamed } from "../quiet-hours/time-zones.js";
 import {
   addRepeated,
   described,
@@ -29,6 +30,7 @@ import {
   unique,
 } from "./document-members.js";
 import { checkResources, type DocumentAgent, resourceOf } from "./document-resources.js";
+import { hoursProblem } from "./prebuild-schedules.js";
 import { referenceFaults, referenceName, templatesIn } from "./references.js";
 import {
   largestTogether,
@@ -161,8 +163,26 @@ function checkValidation(payload: Payload<ParameterMembers>): void {
     addFault(payload, "Must not be less than min.", "validation", "max");
 }
 
+const prebuildSchedule = z.strictObject({
+  cron: text(hoursProblem).check(
+    means(
+      "The hours and days in the five fields of cron, of which the minute is `*`: `* 8-17 * * 1-5` is from 8:00 to 17:59 on Monday to Friday.",
+    ),
+  ),
+  timezone: z
+    .prefault(
+      text((name) => (timeZoneNamed(name) ? undefined : "Must be an IANA name such as Europe/Berlin.")),
+      "UTC",
+    )
+    .check(means("IANA name of the time zone of the hours and days.")),
+  instances: whole(0, 50).check(means("Number of workspaces that are kept ready in these hours.")),
+});
+
 const prebuilds = z.strictObject({
   instances: z.prefault(whole(0, 50), 0).check(means("Number of workspaces that are kept ready.")),
+  schedules: entriesOf(list(most.schedules, prebuildSchedule)).check(
+    means("Other numbers of workspaces by the time. The first that holds counts; at most 20."),
+  ),
   ttl_seconds: z
     .prefault(whole(0, 31_536_000), 0)
     .check(means("Seconds after which a workspace that no user has claimed is replaced; 0 for none.")),
@@ -283,6 +303,10 @@ export type TemplateDocument = z.output<typeof document>;
 export type DocumentPreset = TemplateDocument["presets"][number];
 type PresetMembers = z.output<typeof preset>;
 
+/** Whether workspaces are prebuilt for a preset at some time. */
+const isPrebuilt = ({ prebuilds: wanted }: PresetMembers): boolean =>
+  wanted !== undefined && [wanted, ...wanted.schedules].some(({ instances }) => instances > 0);
+
 /** Reads the values of a preset by the parameters of the document. */
 function presetIn(
   payload: Payload<unknown>,
@@ -303,7 +327,7 @@ function presetIn(
     return [name, value ?? ""];
   });
   // No user enters values for prebuilt workspaces.
-  if (found.prebuilds && found.prebuilds.instances > 0)
+  if (isPrebuilt(found))
     for (const { name, default: value } of parameters)
       if (value === undefined && !Object.hasOwn(found.parameters, name)) {
         const rule = "Is required for prebuilds: the parameter has no default.";
@@ -317,7 +341,7 @@ function checkPresets(payload: Payload<unknown>, presets: readonly PresetMembers
   const areExternal = agents.some(({ external }) => external);
   for (const [index, each] of presets.entries()) {
     if (each.default && index > first) addFault(payload, "Is set on another preset.", "presets", index, "default");
-    if (areExternal && (each.prebuilds?.instances ?? 0) > 0)
+    if (areExternal && isPrebuilt(each))
       addFault(payload, "Must not be used with external agents.", "presets", index, "prebuilds");
   }
 }

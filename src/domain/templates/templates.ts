@@ -30,6 +30,9 @@ const templates = (db: Db) =>
       "t.defaultTtl as defaultTtlSeconds",
       "t.activityBump as activityBumpSeconds",
       "t.autostopDays",
+      "t.allowUserAutostart",
+      "t.autostartDays",
+      "t.automaticUpdates",
       "t.dormantAfter as dormantAfterSeconds",
       "t.deleteAfter as deleteAfterSeconds",
       "t.allowUserCancel",
@@ -42,12 +45,11 @@ export type TemplateRow = InferResult<ReturnType<typeof templates>>[number];
 /** The role of a user in the access list of a template. */
 export type AclRole = "use" | "admin";
 
-/**
- * The role of the caller in the access list of the template `t`, by which the policy decides; null without one. `admin`
- * comes first in the alphabet.
- */
-export function aclOfCaller({ actor }: Context) {
-  const user = userIdOf(actor) ?? null;
+/** The role of the caller in the access list of the template `t`, by which the policy decides; null without one. */
+export const aclOfCaller = ({ actor }: Pick<Context, "actor">) => aclOf(userIdOf(actor) ?? null);
+
+/** The role of a user in the access list of the template `t`; null without one. `admin` comes first in the alphabet. */
+export function aclOf(user: string | null) {
   return sql<AclRole | null>`(
     select min(e.role) from template_acl_entries e
     where e.template_id = t.id and (e.user_id = ${user} or e.group_id = any(array(${groupIdsOf(user)}))))`.as("acl");
@@ -185,6 +187,9 @@ auditChangesOf(Template, {
     "defaultTtl",
     "activityBump",
     "autostopDays",
+    "allowUserAutostart",
+    "autostartDays",
+    "automaticUpdates",
     "dormantAfter",
     "deleteAfter",
     "allowUserCancel",

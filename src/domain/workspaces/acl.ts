@@ -1,8 +1,10 @@
+import { sql } from "kysely";
 import { authorize } from "../authorization/authorization.js";
 import { type AccessList, accessLists, type AclChanges } from "../groups/access-lists.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import type { Context } from "../kernel/context.js";
-import { lockWorkspace, ofWorkspace, workspaceHint, type WorkspaceRow } from "./workspaces.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
+import { minute, now } from "../kernel/queries.js";
+import { lockWorkspace, ofWorkspace, workspaceHint, type WorkspaceRow, workspacesById } from "./workspaces.js";
 
 export interface UpdateWorkspaceAcl extends AclChanges {
   /** Id, or `<owner>/<name>`. */
@@ -28,3 +30,52 @@ export async function readWorkspaceAcl(ctx: Context, workspace: WorkspaceRow): P
   authorize(ctx.actor, "workspace:share", workspace);
   return entries.read(ctx, workspace.id);
 }
+
+/** Maximum number of entries that are deleted in a transaction. */
+const batchSize = 100;
+
+/** Deletes entries that have ended, and wakes the streams that depended on them. Returns their number. */
+async function endShares(ctx: Context): Promise<number> {
+  const ended = await ctx.db
+    .deleteFrom("workspaceAclEntries")
+    .where(
+      "id",
+      "=",
+      sql<string>`any(array(${ctx.db
+        .selectFrom("workspaceAclEntries")
+        .select("id")
+        .where("expiresAt", "<=", now)
+        .orderBy("expiresAt")
+        .limit(batchSize)
+        .forUpdate()
+        .skipLocked()}))`,
+    )
+    .returning(["workspaceId", "userId", "groupId", "role", "expiresAt"])
+    .execute();
+  const byWorkspace = Map.groupBy(ended, ({ workspaceId }) => workspaceId);
+  for (const workspace of await workspacesById(ctx, [...byWorkspace.keys()])) {
+    if (!workspace) continue;
+    const diff = Object.fromEntries(
+      byWorkspace
+        .get(workspace.id)!
+        .map(({ userId, groupId, role, expiresAt }) => [
+          userId === null ? `group:${groupId}` : `user:${userId}`,
+          { old: `${role} until ${expiresAt}`, new: null },
+        ]),
+    );
+    ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
+    ctx.publish(workspaceHint(workspace.id));
+  }
+  return ended.length;
+}
+
+/** Ends the shares whose time is over. They grant nothing from that time on, whether this has run or not. */
+async function endExpiredShares(services: Services): Promise<void> {
+  for (;;) {
+    const ctx = systemContext(services);
+    const ended = await ctx.transactional(() => endShares(ctx));
+    if (ended < batchSize) return;
+  }
+}
+
+export const shareExpiry = { name: "end shares of workspaces", every: minute / 12, run: endExpiredShares };

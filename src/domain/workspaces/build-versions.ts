@@ -6,7 +6,10 @@ import type { TemplateDocument } from "../templates/template-documents.js";
 import { aclOfCaller } from "../templates/templates.js";
 import { documentsById } from "../templates/template-versions.js";
 
-const buildVersions = (ctx: Context) =>
+/** Who starts a workspace: the caller, or for a start by its schedule, the owner. */
+export type Starter = Pick<Context, "actor">;
+
+const buildVersions = (ctx: Context, starter: Starter) =>
   ctx.db
     .selectFrom("templateVersions as v")
     .innerJoin("templates as t", "t.id", "v.templateId")
@@ -22,7 +25,8 @@ const buildVersions = (ctx: Context) =>
       "t.activeVersionId",
       "t.requireActiveVersion",
       "t.deprecationMessage",
-      aclOfCaller(ctx),
+      "t.automaticUpdates",
+      aclOfCaller(starter),
     ]);
 
 /** A template version that builds use, with its template, and what the policy reads of it. */
@@ -32,8 +36,8 @@ export interface BuildVersion extends Row {
 type Row = InferResult<ReturnType<typeof buildVersions>>[number];
 
 /** Reads a version. Checks no permission. */
-export async function readVersion(ctx: Context, id: string): Promise<BuildVersion | undefined> {
-  const version = await buildVersions(ctx).where("v.id", "=", id).executeTakeFirst();
+export async function readVersion(ctx: Context, id: string, starter: Starter = ctx): Promise<BuildVersion | undefined> {
+  const version = await buildVersions(ctx, starter).where("v.id", "=", id).executeTakeFirst();
   return version && { ...version, document: await ctx.load(documentsById, version.documentId) };
 }
 
@@ -50,12 +54,12 @@ export const creationProblem = (version: BuildVersion): string | undefined =>
     : `The template is deprecated: ${version.deprecationMessage}`;
 
 /** Throws FORBIDDEN if the template requires its active version of the caller, and this is another one. */
-export function requireAllowed({ actor }: Context, version: BuildVersion): void {
-  if (isAllowed({ actor }, version)) return;
+export function requireAllowed(starter: Starter, version: BuildVersion): void {
+  if (isAllowed(starter, version)) return;
   throw forbidden("The template requires its active version.");
 }
 
-const isAllowed = ({ actor }: Pick<Context, "actor">, version: BuildVersion): boolean =>
+const isAllowed = ({ actor }: Starter, version: BuildVersion): boolean =>
   !version.requireActiveVersion || version.activeVersionId === version.id || may(actor, "template:update", version);
 
 /** Which version the next start of a workspace uses. */
@@ -65,29 +69,38 @@ export interface WantedVersion {
   previousId: string;
   /** The version that the caller chose. */
   chosenId?: string | null;
+  /** Whether the owner of the workspace chose automatic updates. */
+  automaticUpdates: boolean;
 }
 
+/** Whether a start moves to the active version by itself, which the starter may use. */
+const updatesItself = ({ actor }: Starter, version: BuildVersion, isChosen: boolean): boolean =>
+  (version.automaticUpdates === "always" || (version.automaticUpdates === "owners_choice" && isChosen)) &&
+  may(actor, "template:use", version);
+
 /**
- * Chooses the version of the next start of a workspace: the given one, or that of the previous build. Plain users of
- * templates that require it start the active one. Adds a fault of `templateVersionId`, and returns `undefined`, for a
+ * Chooses the version of the next start of a workspace: the given one, the active one if the workspace takes it by
+ * itself, or that of the previous build. Plain users of templates that require it start the active one. Adds a fault of `templateVersionId`, and returns `undefined`, for a
  * version that cannot be used. Throws FORBIDDEN for a version that the caller may not choose.
  */
 export async function versionToStart(
   ctx: Context,
-  { templateId, previousId, chosenId }: WantedVersion,
+  { templateId, previousId, chosenId, automaticUpdates }: WantedVersion,
   problems: Problems,
+  starter: Starter = ctx,
 ): Promise<BuildVersion | undefined> {
-  const wanted = await readVersion(ctx, chosenId ?? previousId);
+  const wanted = await readVersion(ctx, chosenId ?? previousId, starter);
   if (!wanted || wanted.templateId !== templateId) {
     problems.add("templateVersionId", "Must be a version of the template of the workspace.");
     return undefined;
   }
-  if (chosenId) requireAllowed(ctx, wanted);
-  const isForced = !chosenId && wanted.activeVersionId !== null && !isAllowed(ctx, wanted);
-  const version = isForced ? await readVersion(ctx, wanted.activeVersionId!) : wanted;
+  if (chosenId) requireAllowed(starter, wanted);
+  const isMoved = !chosenId && (!isAllowed(starter, wanted) || updatesItself(starter, wanted, automaticUpdates));
+  const activeId = isMoved ? wanted.activeVersionId : null;
+  const version = activeId === null ? wanted : await readVersion(ctx, activeId, starter);
   if (!version) throw notFound();
   if (version.id === previousId) return version;
-  authorize(ctx.actor, "template:use", version);
+  authorize(starter.actor, "template:use", version);
   const problem = versionProblem(version);
   problems.add("templateVersionId", problem);
   return problem === undefined ? version : undefined;

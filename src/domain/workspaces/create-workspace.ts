@@ -13,7 +13,7 @@ import { findTemplate, holdTemplate } from "../templates/templates.js";
 import { findUser } from "../users/users.js";
 import { announceBuild } from "./build-events.js";
 import { type BuildReason, createBuild } from "./builds.js";
-import { ttlProblem } from "./workspace-settings.js";
+import { autostartColumns, autostartProblem, ttlProblem } from "./workspace-settings.js";
 import type { Built, ParameterValue } from "./transitions.js";
 import {
   type BuildVersion,
@@ -36,6 +36,10 @@ export interface CreateWorkspace {
   parameters?: ParameterValue[] | null;
   /** How long it runs after a start. Default: that of the template. */
   ttlSeconds?: number | null;
+  /** When it starts by itself, as a cron expression. Default: never. */
+  autostartSchedule?: string | null;
+  /** Whether its starts take the active version, where the template leaves that to owners. Default: false. */
+  automaticUpdates?: boolean | null;
 }
 
 /**
@@ -56,9 +60,16 @@ export async function createWorkspace(
   const preset = version ? await readPreset(ctx, input.presetId, version, problems) : null;
   const parameters = version && resolveParameters(version.document, { given: input.parameters, preset }, problems);
   problems.add("ttlSeconds", ttlProblem(input.ttlSeconds));
+  problems.add("autostartSchedule", autostartProblem(input.autostartSchedule));
   problems.throwIfAny();
 
-  const fields = { ownerId: owner.id, name: input.name, ttl: input.ttlSeconds ?? null };
+  const fields = {
+    ownerId: owner.id,
+    name: input.name,
+    ttl: input.ttlSeconds ?? null,
+    automaticUpdates: input.automaticUpdates ?? false,
+    ...(await autostartColumns(ctx, version!.templateId, input.autostartSchedule)),
+  };
   const isPlain = preset !== null && hasValuesOf(version!, preset, parameters!);
   const claimed = isPlain ? await claimPrebuild(ctx, preset.id, fields) : undefined;
   const id = claimed ?? newId();
@@ -145,6 +156,9 @@ interface Claim {
   ownerId: string;
   name: string;
   ttl: number | null;
+  automaticUpdates: boolean;
+  autostartSchedule?: string | null;
+  autostartAt?: Date | null;
 }
 
 /**

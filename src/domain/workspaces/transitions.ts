@@ -6,8 +6,8 @@ import { cancelPendingJob, succeedWithoutDaemon } from "../provisioners/ended-jo
 import { resolveParameters } from "../templates/parameters.js";
 import { announceBuild } from "./build-events.js";
 import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";
-import { readPreset, readVersion, versionToStart } from "./build-versions.js";
-import { type FoundWorkspace, lockWorkspace } from "./workspaces.js";
+import { readPreset, readVersion, type Starter, versionToStart } from "./build-versions.js";
+import { type FoundWorkspace, lockWorkspace, type WorkspaceRow } from "./workspaces.js";
 
 /** The reasons that clients give for a start. */
 export const StartReason = {
@@ -54,8 +54,16 @@ export async function startWorkspace(ctx: Context, { workspace: ref, ...options 
 }
 
 /** `startWorkspace` for a workspace that the caller has locked, and for any reason. */
-export async function startLocked(ctx: Context, workspace: FoundWorkspace, options: StartOptions): Promise<BuildRow> {
-  const { userId: initiatorId } = requireUser(ctx.actor);
+export const startLocked = (ctx: Context, workspace: FoundWorkspace, options: StartOptions): Promise<BuildRow> =>
+  startFor(ctx, workspace, options, { initiatorId: requireUser(ctx.actor).userId, starter: ctx });
+
+/** Starts a locked workspace within what the starter may do. Checks no permission for the workspace. */
+export async function startFor(
+  ctx: Context,
+  workspace: WorkspaceRow,
+  options: StartOptions,
+  { initiatorId, starter }: { initiatorId: string; starter: Starter },
+): Promise<BuildRow> {
   requireNoOpenBuild(workspace);
   if (workspace.dormantAt !== null) throw conflict("The workspace is dormant. Activate it first.");
   if (workspace.latestStatus === "running") throw conflict("The workspace is already running.");
@@ -63,9 +71,10 @@ export async function startLocked(ctx: Context, workspace: FoundWorkspace, optio
   if (!previous) throw notFound();
 
   const problems = new Problems();
-  const { templateId } = workspace;
-  const wanted = { templateId, previousId: previous.versionId, chosenId: options.templateVersionId };
-  const version = await versionToStart(ctx, wanted, problems);
+  const { templateId, automaticUpdates } = workspace;
+  const { templateVersionId: chosenId } = options;
+  const wanted = { templateId, previousId: previous.versionId, chosenId, automaticUpdates };
+  const version = await versionToStart(ctx, wanted, problems, starter);
   const preset = version ? await readPreset(ctx, options.presetId, version, problems) : null;
   const sources = { given: options.parameters, preset, previous: previous.parameters };
   const parameters = version && resolveParameters(version.document, sources, problems);

@@ -41,7 +41,7 @@ export function deadlinesAt(ctx: Context, limits: Limits, time: number): Deadlin
 const momentOf = (time: number): string | null => (time === Infinity ? null : new Date(time).toISOString());
 
 /** Returns the first start of a schedule at or after an instant on one of some days of the week, in its time zone. */
-function firstOn(days: readonly number[], schedule: DailySchedule, earliest: number): number {
+export function firstOn(days: readonly number[], schedule: DailySchedule, earliest: number): number {
   let start = nextStart(schedule, earliest - 1);
   while (!days.includes(new Date(start + offsetAt(schedule.zone, start)).getUTCDay()))
     start = nextStart(schedule, start);

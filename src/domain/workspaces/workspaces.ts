@@ -28,6 +28,9 @@ export const workspaces = (db: Db) =>
       "w.templateId",
       "w.prebuiltPresetId",
       "w.ttl as ttlSeconds",
+      "w.autostartSchedule",
+      "w.autostartAt",
+      "w.automaticUpdates",
       "w.lastUsedAt",
       "w.dormantAt",
       "w.pinnedDaemonId",
@@ -49,19 +52,23 @@ export interface FoundWorkspace extends WorkspaceRow {
   acl: AccessRole | null;
 }
 
+/** Whether the entry `e` of an access list has not expired. */
+const isInForce = sql<boolean>`(e.expires_at is null or e.expires_at > now())`;
+
 /** The role of the caller in the access list of the workspace `w`; null without one. */
 export function workspaceAcl({ actor }: Pick<Context, "actor">) {
   const userId = userIdOf(actor) ?? null;
   // `admin` comes first in the alphabet.
   return sql<AccessRole | null>`(
-    select min(e.role) from workspace_acl_entries e where e.workspace_id = w.id
+    select min(e.role) from workspace_acl_entries e where e.workspace_id = w.id and ${isInForce}
       and (e.user_id = ${userId}::uuid or e.group_id = any(array(${groupIdsOf(userId)}))))`.as("acl");
 }
 
 /** Selects the ids of the workspaces that are shared with a user or a group of the user. */
 export const sharedWith = (userId: string | null) => sql<string>`
-  select e.workspace_id from workspace_acl_entries e where e.user_id = ${userId}::uuid
-  union all select e.workspace_id from workspace_acl_entries e where e.group_id = any(array(${groupIdsOf(userId)}))`;
+  select e.workspace_id from workspace_acl_entries e where e.user_id = ${userId}::uuid and ${isInForce}
+  union all select e.workspace_id from workspace_acl_entries e
+    where e.group_id = any(array(${groupIdsOf(userId)})) and ${isInForce}`;
 
 const foundWorkspaces = (ctx: Context) => workspaces(ctx.db).select(workspaceAcl(ctx));
 
@@ -150,7 +157,7 @@ export const ofWorkspace = ({ id, name, organizationId }: Pick<WorkspaceRow, "id
 auditChangesOf(Workspace, {
   resource: ({ id, organization }, before) =>
     ofWorkspace({ id, name: before("name"), organizationId: organization.id }),
-  fields: ["name", "ttl", "dormantAt", "deadline"],
+  fields: ["name", "ttl", "autostartSchedule", "automaticUpdates", "dormantAt", "deadline"],
   names: { ttl: "ttlSeconds" },
 });
 

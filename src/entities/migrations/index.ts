@@ -6,6 +6,9 @@ import { MonthBounds } from "./0054-month-bounds.js";
 import { MonthBoundsChecked } from "./0055-month-bounds-checked.js";
 import { Months } from "./0056-months.js";
 import { TaskConversations } from "./0067-task-conversations.js";
+import { Schedules } from "./0060-schedules.js";
+import { LimitedShares } from "./0061-limited-shares.js";
+import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
 import { Secrets } from "./0002-secrets.js";
@@ -87,5 +90,8 @@ export const migrations: MigrationObject[] = [
   { name: "0054-month-bounds", class: MonthBounds },
   { name: "0055-month-bounds-checked", class: MonthBoundsChecked },
   { name: "0056-months", class: Months },
+  { name: "0060-schedules", class: Schedules },
+  { name: "0061-limited-shares", class: LimitedShares },
+  { name: "0062-prebuild-schedules", class: PrebuildSchedules },
   { name: "0067-task-conversations", class: TaskConversations },
 ];

@@ -1,6 +1,7 @@
 import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
+  AutomaticUpdates,
   createTemplate,
   type CreateTemplate,
   deleteTemplate,
@@ -43,6 +44,22 @@ abstract class TemplateFieldsInput {
     description: "Days on which workspaces stop when the quiet hours of their owner start. Default: none.",
   })
   autostopDays?: Weekday[] | null;
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether owners may have their workspaces started by a schedule. If not, schedules that exist have no effect. Default: true.",
+  })
+  allowUserAutostart?: boolean | null;
+  @Field(() => [Weekday], {
+    nullable: true,
+    description: "Days on which schedules start workspaces, in the time zone of each schedule. Default: all.",
+  })
+  autostartDays?: Weekday[] | null;
+  @Field(() => AutomaticUpdates, {
+    nullable: true,
+    description: "When starts of workspaces take the active version by themselves. Default: `OWNERS_CHOICE`.",
+  })
+  automaticUpdates?: AutomaticUpdates | null;
   @Access({ rule: durationRule })
   @Field(() => Int, {
     nullable: true,

@@ -1,6 +1,7 @@
 import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/paging.js";
+import type { PrebuildSchedule } from "../../domain/templates/prebuild-schedules.js";
 import { PrebuildStatus, presetsByVersion, type PresetRow } from "../../domain/templates/presets.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
 import {
@@ -32,12 +33,25 @@ class TemplateParameterValueType {
   @Field({ description: "Its value: numbers, booleans, and lists in JSON." }) value!: string;
 }
 
+@ObjectType("PrebuildSchedule", {
+  simpleResolvers: true,
+  description: "A number of prebuilt workspaces that holds at some hours and days.",
+})
+class PrebuildScheduleType implements PrebuildSchedule {
+  @Field({ description: "Hours and days as a cron expression, such as `* 8-17 * * 1-5`." }) cron!: string;
+  @Field({ description: "IANA name of its time zone." }) timezone!: string;
+  @Field(() => Int, { description: "Number of prebuilt workspaces that are kept ready then." }) instances!: number;
+}
+
 @Access({ readWith: "template:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("TemplatePreset", {
   simpleResolvers: true,
   description: "Named parameter values of a template version, for which workspaces can be prebuilt.",
 })
-export class TemplatePresetType implements Omit<PresetRow, "versionId" | "parameters" | "instances" | "prebuildTtl"> {
+export class TemplatePresetType implements Omit<
+  PresetRow,
+  "versionId" | "parameters" | "instances" | "scheduledInstances" | "prebuildTtl"
+> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field({ description: "Name, unique within the version." }) name!: string;
   @Field({ description: "Display name; may be empty." }) displayName!: string;
@@ -46,6 +60,11 @@ export class TemplatePresetType implements Omit<PresetRow, "versionId" | "parame
   @Field({ description: "Whether it is the preset that clients offer first." }) isDefault!: boolean;
   @Field(() => PrebuildStatus, { description: "The state of its prebuilt workspaces." })
   prebuildStatus!: PrebuildStatus;
+  @Access({ countsAs: 5 })
+  @Field(() => [PrebuildScheduleType], {
+    description: "Other numbers of prebuilt workspaces by the time. The first that holds counts.",
+  })
+  prebuildSchedules!: PrebuildSchedule[];
   @Field(() => DateTime, {
     nullable: true,
     description: "When its prebuilt workspaces were last invalidated; null if never. Older ones are replaced.",
@@ -62,7 +81,9 @@ export class TemplatePresetsResolver {
     return Object.entries(parameters).map(([name, value]) => ({ name, value }));
   }
 
-  @FieldResolver(() => Int, { description: "Number of prebuilt workspaces that are kept ready." })
+  @FieldResolver(() => Int, {
+    description: "Number of prebuilt workspaces that are kept ready while no schedule says another one.",
+  })
   prebuildInstances(@Root() { instances }: PresetRow): number {
     return instances;
   }

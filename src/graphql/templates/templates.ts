@@ -3,7 +3,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
-import { Weekday } from "../../domain/templates/template-changes.js";
+import { AutomaticUpdates, Weekday } from "../../domain/templates/template-changes.js";
 import {
   findTemplate,
   findTemplateByName,
@@ -31,6 +31,12 @@ enumType({ Weekday }, "A day of the week.", {
   SATURDAY: "Saturday.",
 });
 
+enumType({ AutomaticUpdates }, "When starts of workspaces take the active version of their template by themselves.", {
+  NEVER: "A start takes the version of the previous build.",
+  OWNERS_CHOICE: "The owner of each workspace chooses.",
+  ALWAYS: "Every start takes the active version, unless the caller names another one.",
+});
+
 @Access({ readWith: "template:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("Template", { simpleResolvers: true, description: "A template, from which workspaces are created." })
 export class TemplateType implements Omit<TemplateRow, "organizationId" | "creatorId" | "activeVersionId"> {
@@ -48,6 +54,15 @@ export class TemplateType implements Omit<TemplateRow, "organizationId" | "creat
     description: "Days on which workspaces stop when the quiet hours of their owner start.",
   })
   autostopDays!: number[];
+  @Field({ description: "Whether owners may have their workspaces started by a schedule." })
+  allowUserAutostart!: boolean;
+  @Access({ countsAs: 7 })
+  @Field(() => [Weekday], {
+    description: "Days on which schedules start workspaces, in the time zone of each schedule.",
+  })
+  autostartDays!: number[];
+  @Field(() => AutomaticUpdates, { description: "When starts take the active version by themselves." })
+  automaticUpdates!: AutomaticUpdates;
   @Field(() => Int, { description: "Seconds without use after which workspaces become dormant; 0 for never." })
   dormantAfterSeconds!: number;
   @Field(() => Int, { description: "Seconds of dormancy after which workspaces are deleted; 0 for never." })

@@ -5,6 +5,7 @@ import { readWorkspaceAcl, updateWorkspaceAcl, type UpdateWorkspaceAcl } from ".
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
+import { DateTime } from "../engine/scalars.js";
 import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
@@ -14,10 +15,13 @@ enumType({ WorkspaceRole }, "A role in the access list of a workspace.", {
   ADMIN: "Also changes, starts, and stops the workspace.",
 });
 
+const endsDescription = "When the entry ends by itself; null for never. Streams that depend on it end then.";
+
 @ObjectType("WorkspaceUserEntry", { simpleResolvers: true, description: "The role of a user in an access list." })
 class WorkspaceUserEntryType implements UserEntry {
   @Field(() => PublicUserType, { description: "The user." }) user!: UserEntry["user"];
   @Field(() => WorkspaceRole, { description: "The role." }) role!: UserEntry["role"];
+  @Field(() => DateTime, { nullable: true, description: endsDescription }) expiresAt!: string | null;
 }
 
 @ObjectType("WorkspaceGroupEntry", { simpleResolvers: true, description: "The role of a group in an access list." })
@@ -27,6 +31,7 @@ class WorkspaceGroupEntryType implements GroupEntry {
   group!: GroupEntry["group"];
   @Field(() => WorkspaceRole, { description: "The role, which all members of the group have." })
   role!: GroupEntry["role"];
+  @Field(() => DateTime, { nullable: true, description: endsDescription }) expiresAt!: string | null;
 }
 
 @Access({ readWith: "workspace:share" })
@@ -49,6 +54,11 @@ class WorkspaceAclChangeInput implements AclChange {
     description: "`use` or `admin`, in any letter case; null or empty removes the entry.",
   })
   role?: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the entry ends by itself: a time within ten years. Null or omitted for never.",
+  })
+  expiresAt?: string | null;
 }
 
 @InputType({ description: "Input of `updateWorkspaceAcl`. At most 1000 entries together; others stay." })

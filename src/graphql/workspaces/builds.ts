@@ -41,7 +41,7 @@ import { WorkspaceType } from "./workspaces.js";
 
 enumType({ WorkspaceBuildReason: BuildReason }, "Why a build was created.", {
   INITIATOR: "A user requested it.",
-  AUTOSTART: "Reserved for scheduled starts.",
+  AUTOSTART: "The schedule of the workspace was due.",
   AUTOSTOP: "The deadline of the workspace passed.",
   DORMANCY: "The workspace was not used and became dormant.",
   AUTODELETE: "The workspace was dormant for too long.",

@@ -62,6 +62,18 @@ class CreateWorkspaceInput {
     description: "Seconds that it runs after a start; 0 sets no limit. Default: as the template says.",
   })
   ttlSeconds?: number | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Default: never.",
+  })
+  autostartSchedule?: string | null;
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether its starts take the active version, where the template leaves that to the owner. Default: false.",
+  })
+  automaticUpdates?: boolean | null;
 }
 
 @InputType({ description: "Input of `startWorkspace`." })
@@ -108,6 +120,17 @@ class UpdateWorkspaceInput {
     description: "Seconds that it runs after the following starts; 0 sets no limit.",
   })
   ttlSeconds?: number | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Empty ends the schedule.",
+  })
+  autostartSchedule?: string | null;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether its starts take the active version, where the template leaves that to the owner.",
+  })
+  automaticUpdates?: boolean | null;
 }
 
 @InputType({ description: "Input of `extendWorkspaceDeadline`." })

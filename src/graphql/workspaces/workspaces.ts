@@ -6,6 +6,7 @@ import type { Page } from "../../domain/kernel/paging.js";
 import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
+import { nextAutostart } from "../../domain/workspaces/autostart.js";
 import { isOutdated } from "../../domain/workspaces/builds.js";
 import {
   listWorkspaces,
@@ -57,6 +58,15 @@ export class WorkspaceType implements Partial<WorkspaceRow> {
     description: "Seconds that it runs after a start; 0 sets no limit. Null: as the template says.",
   })
   ttlSeconds!: number | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "When it starts by itself, such as `CRON_TZ=Europe/Berlin 0 9 * * 1-5`; null if only people start it.",
+  })
+  autostartSchedule!: string | null;
+  @Field({
+    description: "Whether its starts take the active version, where the template leaves that to the owner.",
+  })
+  automaticUpdates!: boolean;
   @Field(() => DateTime, { description: "When it was last used, accurate to a minute." }) lastUsedAt!: string;
   @Field(() => DateTime, { nullable: true, description: "Since when it is dormant; null if it is not." })
   dormantAt!: string | null;
@@ -151,6 +161,15 @@ export class WorkspacesResolver {
   })
   isOutdated(@Root() workspace: WorkspaceRow, @Ctx() ctx: Context): Promise<boolean> {
     return isOutdated(ctx, workspace);
+  }
+
+  @FieldResolver(() => DateTime, {
+    nullable: true,
+    description:
+      "When its schedule starts it next, if it is stopped then; null without a schedule, or if the template does not allow it. A start that is due at quiet hours at which the template stops workspaces waits for their end.",
+  })
+  nextAutostartAt(@Root() workspace: WorkspaceRow, @Ctx() ctx: Context): Promise<string | null> {
+    return nextAutostart(ctx, workspace);
   }
 
   @FieldResolver(() => PublicUserType, { description: "User who owns the workspace." })
