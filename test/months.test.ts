@@ -12,7 +12,7 @@ import { type World, world } from "./support/world.js";
 const day = 86_400_000;
 const all = Object.keys(firstPartitions) as Partitioned[];
 const names = (...offsets: number[]) => offsets.map((offset) => month(offset).name);
-const lines = (text: string) => loggedFromInfo.filter(({ msg }) => msg?.includes(text));
+const lines = (text: string) => loggedFromInfo.filter(({ msg }) => String(msg).includes(text));
 
 async function query<Row extends object>({ app }: World, text: string, values: unknown[] = []): Promise<Row[]> {
   return (await app.services.database.pool.query<Row>(text, values)).rows;

@@ -34,7 +34,7 @@ interface Content {
 }
 
 /** Milliseconds for which a command waits for another one to write, and after which it takes the other one for dead. */
-const patience = 30_000;
+const lockTimeout = 30_000;
 
 /** The directory of the user's settings. */
 const directory = (): string => {
@@ -80,14 +80,14 @@ export async function changeLogins<Result>(change: (content: Content) => Promise
 /** Waits for the lock file, and removes that of a command which died. Returns a function that removes it. */
 async function lock(): Promise<() => Promise<void>> {
   const path = join(directory(), "logins.lock");
-  for (const deadline = Date.now() + 2 * patience; ;) {
+  for (const deadline = Date.now() + 2 * lockTimeout; ;) {
     try {
       await (await open(path, "wx", 0o600)).close();
       return () => rm(path, { force: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") return explain(error);
       const since = await stat(path).catch(() => undefined);
-      if (since && Date.now() - since.mtimeMs > patience) await rm(path, { force: true });
+      if (since && Date.now() - since.mtimeMs > lockTimeout) await rm(path, { force: true });
       else if (Date.now() > deadline)
         throw new Failed(`Another command does not release ${path}. Delete it.`, { cause: error });
       else await sleep(20 + 30 * Math.random());

@@ -2,9 +2,17 @@
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import { operation } from "./operation.js";
+export type AutomaticUpdates =
+  | 'ALWAYS'
+  | 'NEVER'
+  | 'OWNERS_CHOICE';
+
 export type CreateTemplateInput = {
   activityBumpSeconds?: number | null | undefined;
+  allowUserAutostart?: boolean | null | undefined;
   allowUserCancel?: boolean | null | undefined;
+  automaticUpdates?: AutomaticUpdates | null | undefined;
+  autostartDays?: Array<Weekday> | null | undefined;
   autostopDays?: Array<Weekday> | null | undefined;
   defaultTtlSeconds?: number | null | undefined;
   deleteAfterSeconds?: number | null | undefined;

@@ -26,6 +26,8 @@ export type AppHealth =
   | 'UNHEALTHY';
 
 export type CreateWorkspaceInput = {
+  automaticUpdates?: boolean | null | undefined;
+  autostartSchedule?: string | null | undefined;
   name: string;
   owner?: string | null | undefined;
   parameters?: Array<WorkspaceParameterInput> | null | undefined;
