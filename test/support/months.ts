@@ -17,7 +17,7 @@ export function month(offset: number): { name: string; date: string } {
 }
 
 /** Makes a table as it is some months later: its first partition ends before the month `from`, and the next ones exist. */
-export async function age({ app }: World, table: Partitioned, from: number, others: readonly number[]): Promise<void> {
+export async function age({ app }: World, table: Partitioned, from: number, made: readonly number[]): Promise<void> {
   const first = firstPartitions[table];
   const { pool } = app.services.database;
   await pool.query(`
@@ -25,7 +25,7 @@ export async function age({ app }: World, table: Partitioned, from: number, othe
     delete from ${first};
     alter table ${table} attach partition ${first} for values from (minvalue) to (
       '${(await pool.query<{ id: string }>("select first_id_of($1::timestamptz) as id", [month(from).date])).rows[0]!.id}')`);
-  for (const each of others) await pool.query("select create_month($1, $2)", [table, month(each).date]);
+  for (const each of made) await pool.query("select create_month($1, $2)", [table, month(each).date]);
 }
 
 /** The endings of the partitions of a table that are months, in their order. */
