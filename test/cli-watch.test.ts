@@ -10,7 +10,7 @@ import { eventually } from "./support/watchers.js";
 import { Client } from "./support/world.js";
 
 describe("commands that watch", function () {
-  this.timeout(120_000);
+  this.timeout(200_000);
   let database: TestDatabase;
   let url: string;
   let server: ServerProcess;
@@ -93,16 +93,18 @@ describe("commands that watch", function () {
     server = await spawnServer(settings);
   });
 
-  it("go on with another token when theirs expires", async () => {
+  it("go on with another token each time theirs expires, however quiet it is", async () => {
     const tokenNow = async () => (await cli.logins()).logins[url].accessToken as string;
-    await begin();
-    const before = await tokenNow();
     const connection = new Connection(database.url);
     await connection.connect();
-    await connection.query("update api_keys set expires_at = now() where id = $1", [before.slice(7, 17)]);
+    await begin();
+    for (let time = 1; time <= 3; time++) {
+      const before = await tokenNow();
+      await connection.query("update api_keys set expires_at = now() where id = $1", [before.slice(7, 17)]);
+      // The server asks again for the condition of a stream at least every 30 seconds.
+      await eventually(async () => (await tokenNow()) !== before, "another token", 60_000);
+    }
     await connection.end();
-    // The server asks again for the condition of a stream at least every 30 seconds.
-    await eventually(async () => (await tokenNow()) !== before, "another token", 60_000);
     await send("With another token");
     await prints(watch, "With another token");
     expect(watch.stderr()).to.not.include("is lost");

@@ -19,4 +19,10 @@ export type MeQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type MeQuery = { me: { id: string, username: string, name: string, email: string, roles: Array<{ name: RoleName }>, organizations: Array<{ id: string, name: string, displayName: string }> } };
 
+export type MyNameQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type MyNameQuery = { me: { username: string } };
+
 export const Me = operation<MeQuery, MeQueryVariables>("query Me { me { id username name email roles { name } organizations { id name displayName } } }");
+export const MyName = operation<MyNameQuery, MyNameQueryVariables>("query MyName { me { username } }");

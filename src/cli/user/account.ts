@@ -1,6 +1,6 @@
 // Logins: which servers the user has, and who the user is there.
-import { Failed, notSignedIn } from "./failures.js";
-import { Me } from "./account.gql.js";
+import { ApiFailure, Failed, notSignedIn } from "./failures.js";
+import { Me, MyName } from "./account.gql.js";
 import { Api } from "./api.js";
 import { browse } from "./browse.js";
 import { command, flag, text, UsageError } from "./command.js";
@@ -35,18 +35,29 @@ const login = command({
       token: () => Promise.resolve(tokens.accessToken),
       renewed: () => Promise.reject(notSignedIn(url)),
     };
-    const { me } = await new Api(session, signal, () => {}).run(Me, {});
+    const username = await nameIn(new Api(session, signal, () => {}));
     const before = await changeLogins((content) => {
       const replaced = content.logins[url];
-      content.logins[url] = { ...tokens, scope, username: me.username, registration };
+      content.logins[url] = { ...tokens, scope, username, registration };
       content.current = url;
       return replaced;
     });
     // The new login does not depend on whether the end of the old one succeeds.
     if (before?.refreshToken) await revoke(url, before.registration, before.refreshToken).catch(() => {});
-    output.done({ server: url, username: me.username, scope }, `Signed in to ${url} as ${me.username}.`);
+    const value = { server: url, username, scope };
+    output.done(value, `Signed in to ${url}${username && ` as ${username}`}.`);
   },
 });
+
+/** The name of the user; empty if the scopes do not permit to read it. */
+const nameIn = (api: Api): Promise<string> =>
+  api.run(MyName, {}).then(
+    ({ me }) => me.username,
+    (error: unknown) => {
+      if (error instanceof ApiFailure && error.code === "FORBIDDEN") return "";
+      throw error;
+    },
+  );
 
 /** Asks for access with the registration of this program at the server, or a new one. */
 async function begin(url: string, known: Registration | undefined, scope: string) {
@@ -122,8 +133,8 @@ const servers = command({
   summary: "List the servers that you are signed in to. Commands use the one with a star.",
   run: async ({ output }) => {
     const { current, logins } = await readLogins();
-    const rows = Object.entries(logins).flatMap(([url, { username, expiresAt, scope }]) =>
-      username
+    const rows = Object.entries(logins).flatMap(([url, { username, accessToken, expiresAt, scope }]) =>
+      accessToken
         ? [{ url, username, isCurrent: url === current, tokenExpiresAt: new Date(expiresAt).toISOString(), scope }]
         : [],
     );
@@ -143,7 +154,7 @@ const use = command({
   run: async ({ words: [word = ""], output }) => {
     const url = requireUrl(word);
     await changeLogins((content) => {
-      if (!content.logins[url]?.username) throw notSignedIn(url);
+      if (!content.logins[url]?.accessToken) throw notSignedIn(url);
       content.current = url;
     });
     // Otherwise, it would look as if the choice had no effect.

@@ -78,35 +78,35 @@ export class Api {
   ): AsyncGenerator<Data, void> {
     let pause = pauses.first;
     let isLost = false;
-    let rejections = 0;
+    let refusals = 0;
     while (!this.signal.aborted) {
       const connection = this.#connect();
+      let isOpen = false;
       try {
         await connection.opened;
         if (isLost) this.note("Connected again.");
-        isLost = false;
+        [isOpen, isLost, refusals] = [true, false, 0];
         const events = connection.client.iterate<Data>({
           query: text,
           variables: variables() as Record<string, unknown>,
         });
         for await (const { data, errors } of events) {
           if (errors) throw errors;
-          [pause, rejections] = [pauses.first, 0];
+          pause = pauses.first;
           if (data) yield data;
         }
         return;
       } catch (error) {
         if (this.signal.aborted) return;
-        const problem = problemOf(error);
-        if (problem.isRejected) {
-          // Renews the login, or throws if it has ended. A token that was new is not rejected again.
-          if (++rejections > 2) throw new ApiFailure("The server ends the connection.", { code: "FORBIDDEN" });
-          await this.session.renewed(await connection.token());
-          continue;
+        const { isRejected, failure, reason } = problemOf(error);
+        if (failure) throw failure;
+        // A credential that is new is not rejected because it has expired.
+        if (isRejected && !isOpen && ++refusals > 2) throw new ApiFailure(reason || "The server ends the connection.");
+        const isRenewed = isRejected && (await this.#renewed(connection.token()));
+        if (!isLost && !isRenewed) {
+          this.note(`The connection to ${this.url} is lost (${reason}). Connecting again…`);
+          isLost = true;
         }
-        if (problem.failure) throw problem.failure;
-        if (!isLost) this.note(`The connection to ${this.url} is lost (${problem.reason}). Connecting again…`);
-        isLost = true;
       } finally {
         connection.close();
       }
@@ -114,6 +114,16 @@ export class Api {
       pause = Math.min(2 * pause, pauses.most);
     }
   }
+
+  /** Renews a credential. Returns whether the server could be reached; throws if the login has ended. */
+  #renewed = (rejected: string): Promise<boolean> =>
+    this.session.renewed(rejected).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof Unreachable) return false;
+        throw error;
+      },
+    );
 
   #connect() {
     let token = "";
@@ -148,7 +158,7 @@ export class Api {
       void client.dispose();
     };
     this.signal.addEventListener("abort", close);
-    return { client, close, opened: opened.promise, token: () => Promise.resolve(token) };
+    return { client, close, opened: opened.promise, token: () => token };
   }
 }
 

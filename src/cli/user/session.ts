@@ -44,7 +44,7 @@ export async function openSession(server: string | undefined): Promise<Session> 
   const { current, logins } = await readLogins();
   const wanted = server ?? (STEWARD_URL || undefined);
   const url = wanted === undefined ? current : requireUrl(wanted, server === undefined ? "STEWARD_URL" : "--server");
-  if (url === undefined || !logins[url]) throw notSignedIn(url);
+  if (url === undefined || !logins[url]?.accessToken) throw notSignedIn(url);
   return ofLogin(url);
 }
 
