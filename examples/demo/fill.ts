@@ -101,7 +101,17 @@ export class Company {
     await built(person, task.workspaceId);
     const agent = await startAgent(person, task.workspaceId, "chat");
     if (report) await agent.mutate("reportAppStatus", { appSlug: "chat", ...report });
-    if (isPaused) await person.mutate("pauseTask", { task: task.id });
+    if (isPaused) {
+      const replies = company.conversations[input.name] ?? [report?.message ?? "Done."];
+      const messages = [input.input, ...replies].map((content, at) => ({
+        id: at,
+        role: at % 2 === 0 ? "user" : "agent",
+        content,
+        time: new Date().toISOString(),
+      }));
+      await agent.mutate("uploadTaskLogSnapshot", { taskId: task.id, format: "agentapi", content: { messages } });
+      await person.mutate("pauseTask", { task: task.id });
+    }
     return { id: task.id as string, agent };
   }
 }

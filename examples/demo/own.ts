@@ -103,6 +103,7 @@ export async function startOwnDemo(options: Options, progress: Progress): Promis
     if (!isOld) {
       const made = new Company(owner, progress.report);
       await owner.mutate("addLicense", { license: state.license });
+      await owner.mutate("updateUser", { user: "me", name: "Olivia Brandt" });
       await found(made, `${services.url}/chat`);
       state.provisionerKey = made.provisionerKey;
       farm = runFarm(server.url, state.provisionerKey);
@@ -117,6 +118,7 @@ export async function startOwnDemo(options: Options, progress: Progress): Promis
       farm = runFarm(server.url, state.provisionerKey);
       await equip(made, options.days, state, services);
       state.proxy = await administer(made);
+      await owner.run("mutation { refreshEntitlements { __typename } }");
       state.password = made.password;
       state.isComplete = true;
       save(directory, state);
@@ -232,6 +234,8 @@ const settingsOf = (directory: string, state: State, services: Services): Record
   // A month of sign-ins takes a minute.
   STEWARD_RATE_LIMIT_CREDENTIAL: "600",
   STEWARD_RATE_LIMIT_CREDENTIAL_IP: "6000",
+  // The owner may look into everything.
+  STEWARD_ADMIN_WORKSPACE_ACCESS: "true",
   STEWARD_LOG_LEVEL: "warn",
   STEWARD_LOG_FORMAT: "json",
 });

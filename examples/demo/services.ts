@@ -29,6 +29,8 @@ const thinking = 1_500;
 const mostBytes = 1024 ** 2;
 
 export class Services {
+  /** Those who watch the conversation of a task. */
+  readonly #watchers = new Map<string, Set<ServerResponse>>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   /** What the door hands out once: the cookies of a session by a secret path. */
   readonly #doors = new Map<string, { home: string; cookies: string[] }>();
@@ -61,7 +63,9 @@ export class Services {
   /** Adds to the conversation of a task. */
   say(task: string, role: Message["role"], content: string): void {
     const messages = (this.conversations[task] ??= []);
-    messages.push({ id: messages.length, role, content, time: new Date().toISOString() });
+    const message = { id: messages.length, role, content, time: new Date().toISOString() };
+    messages.push(message);
+    for (const watcher of this.#watchers.get(task) ?? []) watcher.write(updateOf(message));
   }
 
   close(): void {
@@ -77,6 +81,7 @@ export class Services {
     const body = await textOf(request).catch(() => undefined);
     if (body === undefined) return send(413);
     const [, first = "", second = "", third = ""] = request.url!.split("?")[0]!.split("/");
+    if (first === "chat" && third === "events") return this.#watch(second, response);
     if (first === "chat") return this.#chat(second, third, body, send);
     switch (`${first}/${second}`) {
       case "git/device":
@@ -104,6 +109,16 @@ export class Services {
     }
   }
 
+  /** Sends a conversation, and then what is added to it. */
+  #watch(task: string, response: ServerResponse): void {
+    const watchers = this.#watchers.get(task) ?? new Set();
+    this.#watchers.set(task, watchers.add(response));
+    response.on("close", () => watchers.delete(response));
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    for (const message of this.conversations[task] ?? []) response.write(updateOf(message));
+    response.write(eventOf("status_change", { status: "stable", agent_type: "custom" }));
+  }
+
   /** The program of a task. */
   #chat(task: string, what: string, body: string, send: (status: number, body?: unknown) => void): void {
     const messages = this.conversations[task] ?? [];
@@ -115,6 +130,11 @@ export class Services {
     send(200, { ok: true });
   }
 }
+
+const eventOf = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+const updateOf = ({ id, role, content, time }: Message) =>
+  eventOf("message_update", { id, role, message: content, time });
 
 function contentOf(body: string): string {
   try {

@@ -33,7 +33,7 @@ function draw(uPlot: typeof UPlot, host: HTMLElement, days: readonly number[], s
   const options: UPlot.Options = {
     width: host.clientWidth,
     height,
-    padding: [8, 4, 0, 0],
+    padding: [8, 22, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: {
@@ -104,27 +104,30 @@ export function Chart({ title, days, series }: ChartProps) {
         </span>
       </figcaption>
       <div ref={box} class="drawing" aria-hidden="true" />
-      <table class={isDrawable ? "hidden" : ""}>
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th>Day</th>
-            {series.map(({ label }) => (
-              <th key={label}>{label}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {days.map((day, at) => (
-            <tr key={day}>
-              <td>{dayOf(day)}</td>
-              {series.map(({ label, values }) => (
-                <td key={label}>{values[at]}</td>
+      {/* A table cannot be made smaller than its rows, and would make the page longer. */}
+      <div class={isDrawable ? "hidden" : ""}>
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th>Day</th>
+              {series.map(({ label }) => (
+                <th key={label}>{label}</th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {days.map((day, at) => (
+              <tr key={day}>
+                <td>{dayOf(day)}</td>
+                {series.map(({ label, values }) => (
+                  <td key={label}>{values[at]}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

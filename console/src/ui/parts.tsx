@@ -145,14 +145,21 @@ export const Loading = () => (
 );
 
 /** A part of a whole as a bar, with both in words. `of` is undefined where there is no limit. */
-export function Share({ part, of, show = String }: { part: number; of?: number | null; show?: (n: number) => string }) {
+interface ShareProps {
+  part: number;
+  of?: number | null;
+  show?: (n: number) => string;
+  unit?: string;
+}
+
+export function Share({ part, of, show = String, unit = "" }: ShareProps) {
   if (of == null) return <>{show(part)}</>;
   const percent = of === 0 ? (part > 0 ? 100 : 0) : Math.min(100, Math.round((part / of) * 100));
   const tone = percent >= 100 ? "bad" : percent >= 80 ? "busy" : "good";
   return (
     <span class="share">
       <span>
-        {show(part)} of {show(of)}
+        {show(part)} of {show(of)} {unit}
       </span>
       <progress class={tone} max={100} value={percent} aria-label={`${percent} percent used`} />
     </span>
@@ -162,11 +169,13 @@ export function Share({ part, of, show = String }: { part: number; of?: number |
 /** Values by name, such as tags and changes. */
 export const Pairs = ({ of }: { of: Record<string, unknown> }) => (
   <span class="pairs">
-    {Object.entries(of).map(([name, value]) => (
-      <code key={name}>
-        {name}={typeof value === "string" ? value : JSON.stringify(value)}
-      </code>
-    ))}
+    {Object.entries(of)
+      .filter(([, value]) => value !== "")
+      .map(([name, value]) => (
+        <code key={name}>
+          {name}={typeof value === "string" ? value : JSON.stringify(value)}
+        </code>
+      ))}
   </span>
 );
 

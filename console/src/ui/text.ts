@@ -9,6 +9,8 @@ const spellings: Record<string, string> = {
   SMTP: "Email",
   API_KEY: "API key",
   "SCIM-KEY": "SCIM key",
+  TEMPLATE_RBAC: "Template roles",
+  AIBRIDGE: "AI bridge",
 };
 
 /** `ORGANIZATION_ADMIN`, `memberCount` and `connection-log` as people read them: "Organization admin". */

@@ -54,7 +54,7 @@ export function Overview() {
             count={data.people.totalCount}
             note={
               seats?.limit ? (
-                <Share part={seats.actual ?? 0} of={seats.limit} show={(n) => `${n} seats`} />
+                <Share part={seats.actual ?? 0} of={seats.limit} unit="seats" />
               ) : (
                 `${data.suspended?.totalCount ?? 0} suspended`
               )

@@ -1,5 +1,5 @@
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData } from "../api/hooks";
@@ -179,6 +179,9 @@ const settings = [
   "requireActiveVersion",
 ] as const;
 
+/** Milliseconds between two looks at versions that are being imported. */
+const pollInterval = 2_000;
+
 export function TemplateView({ id }: { id: string }) {
   const place = usePlace();
   const { route } = useLocation();
@@ -188,6 +191,14 @@ export function TemplateView({ id }: { id: string }) {
     delete: { may: "template:delete", resourceId: id },
   });
   const template = data?.template;
+  const isImporting = template?.versions.nodes.some(
+    ({ job }) => job?.status === "PENDING" || job?.status === "RUNNING",
+  );
+  useEffect(() => {
+    if (!isImporting) return undefined;
+    const timer = setInterval(refresh, pollInterval);
+    return () => clearInterval(timer);
+  }, [isImporting, refresh]);
   if (!template) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const { activeVersion } = template;
   const presets = activeVersion?.presets ?? [];
