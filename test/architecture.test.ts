@@ -489,6 +489,7 @@ describe("the GraphQL schema", () => {
       "AgentFile",
       "AgentSecretError",
       "AgentTask",
+      "TaskAction",
       "AgentEvent",
       // For provisioner daemons.
       // For workspace proxies.

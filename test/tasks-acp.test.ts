@@ -224,7 +224,7 @@ describe("tasks with programs that speak ACP", () => {
       const task = await start("closed", "ask");
       await task.request();
       await task.interrupt();
-      await task.says("Nobody chose.");
+      await task.says("You did not choose.");
       await task.is("IDLE");
       expect((await partsOf(task.id)).find(({ requestId }) => requestId)).to.include({
         optionId: null,

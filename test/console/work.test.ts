@@ -1,6 +1,7 @@
 // Templates, workspaces, builds, and tasks in the console, which follows them while they change.
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
+import { eventually } from "../support/watchers.js";
 import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
 
 const size = {
@@ -271,6 +272,59 @@ describe("the console shows work", () => {
       await fill("Edit prompt", { Prompt: "Count to nine" }, "Save");
       await page.getByRole("region", { name: "Prompt" }).getByText("Count to nine").waitFor();
       await fill("Delete Counting", {}, "Delete");
+      await heading("Tasks");
+    });
+
+    it("show calls of tools, and let their owners decide about permissions and interrupt them", async () => {
+      const { world, page, asOwner, fill, heading, text, button } = console();
+      await importedTemplate(
+        world,
+        "builder",
+        echoDocument([{ ...externalAgent, apps: [{ slug: "chat", url: program.url }] }], {
+          ai_task: { agent: "main", app: "chat" },
+        }),
+      );
+      await asOwner("/tasks");
+      await fill("Create a task", { Prompt: "Clean up", Title: "Cleaning", Template: "builder" }, "Create");
+      await heading("Cleaning");
+      await text("Initializing");
+      const id = page.url().split("/").at(-1)!;
+      const as = world.as(world.owner);
+      const { task } = await as.graphql("query($id: String!) { task(task: $id) { workspaceId } }", { id });
+      const agent = await agentOf(console(), task.workspaceId);
+      const mutate = (name: string, input: string) =>
+        agent.graphql(`mutation { ${name}(input: { ${input} }) { __typename } }`);
+      const tell = (state: string, optionId: string | null) =>
+        mutate(
+          "reportTaskConversation",
+          `taskId: "${id}", state: ${state}, messages: [{ key: "1", role: AGENT, writtenAt: "2026-01-02T03:04:05Z", parts: [
+            { kind: TEXT, text: "I will clean up." },
+            { kind: TOOL_CALL, toolCallId: "c", title: "Remove old files", status: PENDING },
+            { kind: TOOL_RESULT, toolCallId: "c", text: "12 files" },
+            { kind: PERMISSION, requestId: "r", title: "Remove old files", optionId: ${JSON.stringify(optionId)}, options: [
+              { id: "y", name: "Allow it", kind: ALLOW_ONCE }, { id: "n", name: "Reject it", kind: REJECT_ONCE }] } ] }]`,
+        );
+      for (const state of ["STARTING", "READY"]) await mutate("reportAgentLifecycle", `state: ${state}`);
+      await mutate("beginTaskConversation", `taskId: "${id}", protocol: ACP`);
+      await tell("REQUIRES_ACTION", null);
+      for (const shown of ["I will clean up.", "12 files", "The agent asks for a permission: Remove old files"])
+        await text(shown);
+      await button("Reject it").waitFor();
+      await button("Allow it").click();
+      const actions = async () =>
+        (
+          await world.app.services.database.pool.query("select kind, option_id from task_actions where task_id = $1", [
+            id,
+          ])
+        ).rows;
+      await eventually(async () => (await actions()).length === 1, "the decision");
+      expect(await actions()).to.deep.equal([{ kind: "decision", option_id: "y" }]);
+      await tell("WORKING", "y");
+      await text("Remove old files: Allow it");
+      await button("Allow it").waitFor({ state: "detached" });
+      await button("Interrupt").click();
+      await eventually(async () => (await actions()).length === 2, "the interrupt");
+      await fill("Delete Cleaning", {}, "Delete");
       await heading("Tasks");
     });
   });

@@ -49,7 +49,7 @@ const acts = {
       status: isAllowed ? "completed" : "failed",
       content,
     });
-    await update(text(outcome.outcome === "selected" ? `You chose ${outcome.optionId}.` : "Nobody chose."));
+    await update(text(outcome.outcome === "selected" ? `You chose ${outcome.optionId}.` : "You did not choose."));
   },
   /** Works until it is interrupted. */
   wait: ({ sessionId }) => new Promise((resolve) => waiting.set(sessionId, resolve)),

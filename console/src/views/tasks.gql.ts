@@ -6,6 +6,16 @@ export type CancelTaskInputInput = {
   id: string;
 };
 
+export type ConversationRole =
+  | 'AGENT'
+  | 'USER';
+
+export type ConversationState =
+  | 'ERROR'
+  | 'IDLE'
+  | 'REQUIRES_ACTION'
+  | 'WORKING';
+
 export type CreateTaskInput = {
   displayName?: string | null | undefined;
   input?: string | null | undefined;
@@ -15,8 +25,20 @@ export type CreateTaskInput = {
   user?: string | null | undefined;
 };
 
+export type DecideTaskPermissionInput = {
+  optionId: string;
+  requestId: string;
+  task: string;
+  user?: string | null | undefined;
+};
+
 export type DeleteTaskInput = {
   duringBuild?: boolean | null | undefined;
+  task: string;
+  user?: string | null | undefined;
+};
+
+export type InterruptTaskInput = {
   task: string;
   user?: string | null | undefined;
 };
@@ -29,6 +51,12 @@ export type PauseTaskInput = {
   task: string;
   user?: string | null | undefined;
 };
+
+export type PermissionOptionKind =
+  | 'ALLOW_ALWAYS'
+  | 'ALLOW_ONCE'
+  | 'REJECT_ALWAYS'
+  | 'REJECT_ONCE';
 
 export type ResumeTaskInput = {
   task: string;
@@ -69,6 +97,10 @@ export type TaskOrder = {
 export type TaskOrderField =
   | 'CREATED_AT';
 
+export type TaskProtocol =
+  | 'ACP'
+  | 'AGENTAPI';
+
 export type TaskStateKind =
   | 'COMPLETE'
   | 'FAILED'
@@ -82,6 +114,12 @@ export type TaskStatus =
   | 'PAUSED'
   | 'PENDING'
   | 'UNKNOWN';
+
+export type ToolCallStatus =
+  | 'COMPLETED'
+  | 'FAILED'
+  | 'IN_PROGRESS'
+  | 'PENDING';
 
 export type UpdateTaskInputInput = {
   input: string;
@@ -128,6 +166,40 @@ export type TaskConversationQueryVariables = Exact<{
 
 
 export type TaskConversationQuery = { task: { id: string, logs: { snapshot: boolean, snapshotAt: string | null, entries: Array<{ id: number, content: string, time: string, type: TaskLogType }> } } | null };
+
+export type TaskPartsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TaskPartsQuery = { task: { id: string, conversation: { protocol: TaskProtocol, state: ConversationState | null, omittedCount: number, messages: { nodes: Array<{ id: string, role: ConversationRole, isCut: boolean, parts: Array<
+            | { __typename: 'InterruptPart', reason: string }
+            | { __typename: 'PermissionPart', requestId: string, title: string, optionId: string | null, isCanceled: boolean, options: Array<{ id: string, name: string, kind: PermissionOptionKind }> }
+            | { __typename: 'TextPart', text: string }
+            | { __typename: 'ToolCallPart', title: string, callStatus: ToolCallStatus }
+            | { __typename: 'ToolResultPart', isError: boolean, result: string }
+          > }> } } | null } | null };
+
+export type TaskConversationChangedSubscriptionVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TaskConversationChangedSubscription = { taskConversationChanged: { conversation: { revision: number } } };
+
+export type DecideTaskPermissionMutationVariables = Exact<{
+  input: DecideTaskPermissionInput;
+}>;
+
+
+export type DecideTaskPermissionMutation = { decideTaskPermission: { task: { id: string } } };
+
+export type InterruptTaskMutationVariables = Exact<{
+  input: InterruptTaskInput;
+}>;
+
+
+export type InterruptTaskMutation = { interruptTask: { task: { id: string } } };
 
 export type TaskChangedSubscriptionVariables = Exact<{
   id?: string | null | undefined;
@@ -196,6 +268,10 @@ export type DeleteTaskMutation = { deleteTask: { task: { id: string } } };
 export const Tasks = operation<TasksQuery, TasksQueryVariables>("query Tasks($filter: TaskFilter, $orderBy: TaskOrder, $first: Int, $after: String, $last: Int, $before: String) { tasks( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { ...TaskRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } }");
 export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } } query Task($id: String!) { task(task: $id) { ...TaskRow initialPrompt updatedAt workspaceId workspaceName workspaceStatus currentState { state message timestamp uri } inputs { id content state createdAt deliveredAt lastError sender { id username name } } } }");
 export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($id: String!) { task(task: $id) { id logs { snapshot snapshotAt entries { id content time type } } } }");
+export const TaskParts = operation<TaskPartsQuery, TaskPartsQueryVariables>("query TaskParts($id: String!) { task(task: $id) { id conversation { protocol state omittedCount messages(last: 200) { nodes { id role isCut parts { __typename ... on TextPart { text } ... on ToolCallPart { title callStatus: status } ... on ToolResultPart { result: text isError } ... on PermissionPart { requestId title options { id name kind } optionId isCanceled } ... on InterruptPart { reason: text } } } } } } }");
+export const TaskConversationChanged = operation<TaskConversationChangedSubscription, TaskConversationChangedSubscriptionVariables>("subscription TaskConversationChanged($id: UUID!) { taskConversationChanged(id: $id) { conversation { revision } } }");
+export const DecideTaskPermission = operation<DecideTaskPermissionMutation, DecideTaskPermissionMutationVariables>("mutation DecideTaskPermission($input: DecideTaskPermissionInput!) { decideTaskPermission(input: $input) { task { id } } }", {"optionId":{"type":"String","hint":"ID of the chosen option.","isRequired":true},"requestId":{"type":"String","hint":"The request.","isRequired":true},"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
+export const InterruptTask = operation<InterruptTaskMutation, InterruptTaskMutationVariables>("mutation InterruptTask($input: InterruptTaskInput!) { interruptTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
 export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("subscription TaskChanged($id: UUID, $user: String) { taskChanged(id: $id, user: $user) { id } }");
 export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { taskMessages(id: $id) { id content time type } }");
 export const CreateTask = operation<CreateTaskMutation, CreateTaskMutationVariables>("mutation CreateTask($input: CreateTaskInput!) { createTask(input: $input) { task { id } } }", {"displayName":{"type":"String","hint":"Name that people see. Default: first line of the prompt."},"input":{"type":"String","hint":"The prompt. Default: empty."},"name":{"type":"String","hint":"Name of the task and its workspace. Default: from the prompt."},"templateVersionId":{"type":"UUID","hint":"ID of a template version with an AI task.","isRequired":true},"templateVersionPresetId":{"type":"UUID","hint":"ID of a preset of the version. The zero UUID means none."},"user":{"type":"String","hint":"The owner: ID, username, or `me`. Default: `me`."}});

@@ -15,18 +15,22 @@ import {
   CancelTaskInput,
   CreateTask,
   DeleteTask,
+  InterruptTask,
   PauseTask,
   ResumeTask,
   SendTaskInput,
   Task,
   TaskChanged,
   TaskConversation,
+  TaskConversationChanged,
   TaskMessages,
   type TaskMessagesSubscription,
+  TaskParts,
   Tasks,
   type TaskStatus,
   UpdateTaskPrompt,
 } from "./tasks.gql";
+import { ConversationParts } from "./task-parts";
 import { useUsableTemplates } from "./workspace-changes";
 
 const statuses: readonly TaskStatus[] = ["PENDING", "INITIALIZING", "ACTIVE", "PAUSED", "ERROR"];
@@ -111,6 +115,7 @@ export function TaskView({ id }: { id: string }) {
   const { data, error, refresh } = useData(Task, { id });
   // By itself: it fails while the program of the agent does not respond.
   const conversation = useData(TaskConversation, { id });
+  const parts = useData(TaskParts, { id });
   const [streamed, setStreamed] = useState<ReadonlyMap<number, Entry>>(new Map());
   const may = useAllowed({
     update: { may: "task:update", resourceId: id },
@@ -120,6 +125,7 @@ export function TaskView({ id }: { id: string }) {
   const refreshAll = () => {
     refresh();
     conversation.refresh();
+    parts.refresh();
   };
   useLive(TaskChanged, id, { variables: () => ({ id }), onEvent: refreshAll, onRestart: refreshAll });
   const stream = `${id} ${task?.status}`;
@@ -131,11 +137,20 @@ export function TaskView({ id }: { id: string }) {
     onRestart: forget,
     onEvent: ({ taskMessages: entry }) => setStreamed((before) => new Map(before).set(entry.id, entry)),
   });
+  useLive(TaskConversationChanged, `parts ${id} ${task?.status}`, {
+    variables: () => (task?.status === "ACTIVE" ? { id } : undefined),
+    onEvent: parts.refresh,
+  });
   if (!task) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const logs = conversation.data?.task?.logs;
   const entries = [
     ...new Map([...(logs?.entries ?? []).map((entry) => [entry.id, entry] as const), ...streamed]).values(),
   ];
+  const structured = parts.data?.task?.conversation ?? undefined;
+  // Agents that do not report it have the last stored conversation only.
+  const isStructured =
+    structured !== undefined && (structured.protocol === "ACP" || structured.messages.nodes.length >= entries.length);
+  const isBusy = structured?.state === "WORKING" || structured?.state === "REQUIRES_ACTION";
   const waiting = task.inputs.filter(({ state }) => state !== "DELIVERED");
   const isPaused = task.status === "PAUSED";
   return (
@@ -204,21 +219,30 @@ export function TaskView({ id }: { id: string }) {
         <p class="prose">{task.initialPrompt || <span class="faint">None</span>}</p>
       </Panel>
       <Panel title="Conversation">
-        {entries.length === 0 && (
+        {may("update") && isBusy && <Action label="Interrupt" run={InterruptTask} given={{ task: id }} />}
+        {entries.length === 0 && !structured?.messages.nodes.length && (
           <Empty>
             {conversation.error
               ? `The conversation cannot be read: ${inSentences(conversation.error)}`
               : "The conversation appears here once the agent works."}
           </Empty>
         )}
-        <ol class="conversation" aria-live="polite">
-          {entries.map((entry) => (
-            <li key={entry.id} class={entry.type.toLowerCase()}>
-              <span class="hidden">{entry.type === "INPUT" ? "Sent: " : "Agent: "}</span>
-              {entry.content}
-            </li>
-          ))}
-        </ol>
+        {isStructured ? (
+          <ConversationParts
+            conversation={structured}
+            taskId={id}
+            mayDecide={may("update") && structured.state === "REQUIRES_ACTION"}
+          />
+        ) : (
+          <ol class="conversation" aria-live="polite">
+            {entries.map((entry) => (
+              <li key={entry.id} class={entry.type.toLowerCase()}>
+                <span class="hidden">{entry.type === "INPUT" ? "Sent: " : "Agent: "}</span>
+                {entry.content}
+              </li>
+            ))}
+          </ol>
+        )}
         {logs?.snapshot && logs.snapshotAt && (
           <p class="faint">
             As of <Time at={logs.snapshotAt} />: the task does not run.

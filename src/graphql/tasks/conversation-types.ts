@@ -63,11 +63,13 @@ enumType({ TaskActionKind }, "The kind of an action for the agent of a task.", {
 
 type PartOf<Kind extends ConversationPart["kind"]> = Omit<Extract<ConversationPart, { kind: Kind }>, "kind">;
 
+@Access({ readWith: "task:read" })
 @ObjectType("TextPart", { simpleResolvers: true, description: "Text of a message, in Markdown." })
 class TextPart implements PartOf<"text"> {
   @Field({ description: "The text." }) text!: string;
 }
 
+@Access({ readWith: "task:read" })
 @ObjectType("ToolCallPart", { simpleResolvers: true, description: "The program calls a tool." })
 class ToolCallPart implements PartOf<"tool_call"> {
   @Field({ description: "Identifies the call in the conversation." }) toolCallId!: string;
@@ -78,6 +80,7 @@ class ToolCallPart implements PartOf<"tool_call"> {
   input!: string;
 }
 
+@Access({ readWith: "task:read" })
 @ObjectType("ToolResultPart", { simpleResolvers: true, description: "The result of the call of a tool." })
 class ToolResultPart implements PartOf<"tool_result"> {
   @Field({ description: "The call." }) toolCallId!: string;
@@ -85,6 +88,7 @@ class ToolResultPart implements PartOf<"tool_result"> {
   @Field({ description: "Whether the call failed." }) isError!: boolean;
 }
 
+@Access({ readWith: "task:read" })
 @ObjectType("PermissionOption", { simpleResolvers: true, description: "An option of a request for a permission." })
 class PermissionOptionType {
   @Field({ description: "Identifies the option in the request." }) id!: string;
@@ -93,6 +97,7 @@ class PermissionOptionType {
 }
 type PermissionOptionKind = (typeof PermissionOptionKind)[keyof typeof PermissionOptionKind];
 
+@Access({ readWith: "task:read" })
 @ObjectType("PermissionPart", {
   simpleResolvers: true,
   description: "The program asks for a permission, and waits for `decideTaskPermission`.",
@@ -112,6 +117,7 @@ class PermissionPart implements PartOf<"permission"> {
   isCanceled!: boolean;
 }
 
+@Access({ readWith: "task:read" })
 @ObjectType("InterruptPart", { simpleResolvers: true, description: "The turn of the program ended early." })
 class InterruptPart implements PartOf<"interrupt"> {
   @Field({ description: "Why, in a sentence." }) text!: string;

@@ -28,7 +28,7 @@ export interface ProgramOptions {
   command: readonly string[];
   env: NodeJS.ProcessEnv;
   transcript: Transcript;
-  /** What was said before, and the session in which it was. */
+  /** The messages before the start, and the session in which they were written. */
   earlier: readonly PlainMessage[];
   sessionId: string | null;
   /** Milliseconds for the program to begin a session, and to end a turn that was interrupted. */
