@@ -10,6 +10,8 @@ import { accessHints } from "../workspaces/workspaces.js";
 import { taskHint } from "./task-status.js";
 import { findTaskFor, type TaskRow, tasksById } from "./tasks.js";
 
+export type { ConversationPart };
+
 /** The protocol by which the program of a task is spoken to. */
 export const TaskProtocol = { AGENTAPI: "agentapi", ACP: "acp" } as const;
 export type TaskProtocol = (typeof TaskProtocol)[keyof typeof TaskProtocol];

@@ -1,8 +1,8 @@
 import { createUnionType, Field, Int, ObjectType } from "type-graphql";
-import type { ConversationPart } from "../../entities/tasks.js";
 import {
   type ConversationChange,
   type ConversationMessageRow,
+  type ConversationPart,
   ConversationRole,
   type ConversationRow,
   ConversationState,
