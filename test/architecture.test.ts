@@ -451,6 +451,7 @@ describe("the GraphQL schema", () => {
       "ProvisionerJobInput",
       "ProvisionerJobMetadata",
       "ProvisionerKeyDaemons",
+      "ProvisionerKeyFormerSecret",
       "WorkspaceGroupEntry",
       "WorkspaceParameter",
       "WorkspaceResourceMetadata",

@@ -16,6 +16,11 @@ export const ProvisionerKeySchema = defineEntity({
       name: "provisioner_keys_name_unique",
       expression: "create unique index provisioner_keys_name_unique on provisioner_keys (organization_id, lower(name))",
     },
+    {
+      name: "provisioner_keys_former_secret_unique",
+      expression:
+        "create unique index provisioner_keys_former_secret_unique on provisioner_keys (former_secret_hash) where former_secret_hash is not null",
+    },
   ],
   properties: {
     id: p.uuid().primary(),
@@ -26,6 +31,14 @@ export const ProvisionerKeySchema = defineEntity({
     tags: p.json<Record<string, string>>(),
     creator: () => p.manyToOne(User).ref().index(false),
     createdAt: moment(),
+    /** When it got its secret, if not when it was created. */
+    rotatedAt: moment().nullable(),
+    /** When a daemon last used the secret, accurate to a minute. */
+    lastUsedAt: moment().nullable(),
+    /** The secret before the last rotation; null without one. It is valid until it ends. */
+    formerSecretHash: bytes().nullable(),
+    formerSecretEndsAt: moment().nullable(),
+    formerSecretUsedAt: moment().nullable(),
   },
 });
 export class ProvisionerKey extends ProvisionerKeySchema.class {}

@@ -34,6 +34,7 @@ const withoutId: Record<string, string[]> = {
     "MatchedProvisioners",
     "ProvisionerAssignment",
     "PrebuildSchedule",
+    "ProvisionerKeyFormerSecret",
     "ProvisionerJobInput",
     "ProvisionerJobMetadata",
     "InterruptPart",

@@ -21,6 +21,11 @@ export type DeleteProvisionerKeyInput = {
   organization: string;
 };
 
+export type EndProvisionerKeyFormerSecretInput = {
+  name: string;
+  organization: string;
+};
+
 export type ProvisionerDaemonStatus =
   | 'BUSY'
   | 'IDLE'
@@ -47,6 +52,12 @@ export type ProvisionerJobType =
   | 'TEMPLATE_VERSION_IMPORT'
   | 'WORKSPACE_BUILD';
 
+export type RotateProvisionerKeyInput = {
+  name: string;
+  organization: string;
+  overlapSeconds?: number | null | undefined;
+};
+
 export type WorkspaceTransition =
   | 'DELETE'
   | 'START'
@@ -58,7 +69,21 @@ export type ProvisionersQueryVariables = Exact<{
 }>;
 
 
-export type ProvisionersQuery = { provisionerDaemons: Array<{ id: string, name: string, version: string, status: ProvisionerDaemonStatus, keyName: string, tags: Record<string, unknown>, provisioners: Array<string>, createdAt: string, lastSeenAt: string, currentJob: { id: string, status: ProvisionerJobStatus } | null }>, provisionerKeys?: Array<{ id: string, name: string, tags: Record<string, unknown>, createdAt: string }> };
+export type ProvisionersQuery = { provisionerDaemons: Array<{ id: string, name: string, version: string, status: ProvisionerDaemonStatus, keyName: string, tags: Record<string, unknown>, provisioners: Array<string>, createdAt: string, lastSeenAt: string, currentJob: { id: string, status: ProvisionerJobStatus } | null }>, provisionerKeys?: Array<{ id: string, name: string, tags: Record<string, unknown>, createdAt: string, lastUsedAt: string | null, formerSecret: { endsAt: string, lastUsedAt: string | null } | null }> };
+
+export type RotateProvisionerKeyMutationVariables = Exact<{
+  input: RotateProvisionerKeyInput;
+}>;
+
+
+export type RotateProvisionerKeyMutation = { rotateProvisionerKey: { key: string, provisionerKey: { id: string, name: string } } };
+
+export type EndProvisionerKeyFormerSecretMutationVariables = Exact<{
+  input: EndProvisionerKeyFormerSecretInput;
+}>;
+
+
+export type EndProvisionerKeyFormerSecretMutation = { endProvisionerKeyFormerSecret: { provisionerKey: { id: string } } };
 
 export type CreateProvisionerKeyMutationVariables = Exact<{
   input: CreateProvisionerKeyInput;
@@ -107,7 +132,9 @@ export type CancelJobMutationVariables = Exact<{
 
 export type CancelJobMutation = { cancelProvisionerJob: { provisionerJob: { id: string } } };
 
-export const Provisioners = operation<ProvisionersQuery, ProvisionersQueryVariables>("query Provisioners($organization: String!, $keys: Boolean!) { provisionerDaemons(organization: $organization) { id name version status keyName tags provisioners createdAt lastSeenAt currentJob { id status } } provisionerKeys(organization: $organization) @include(if: $keys) { id name tags createdAt } }");
+export const Provisioners = operation<ProvisionersQuery, ProvisionersQueryVariables>("query Provisioners($organization: String!, $keys: Boolean!) { provisionerDaemons(organization: $organization) { id name version status keyName tags provisioners createdAt lastSeenAt currentJob { id status } } provisionerKeys(organization: $organization) @include(if: $keys) { id name tags createdAt lastUsedAt formerSecret { endsAt lastUsedAt } } }");
+export const RotateProvisionerKey = operation<RotateProvisionerKeyMutation, RotateProvisionerKeyMutationVariables>("mutation RotateProvisionerKey($input: RotateProvisionerKeyInput!) { rotateProvisionerKey(input: $input) { key provisionerKey { id name } } }", {"name":{"type":"String","hint":"Name of the key, in any letter case.","isRequired":true},"organization":{"type":"String","hint":"The organization: ID, name, or `default`.","isRequired":true},"overlapSeconds":{"type":"Int","hint":"Seconds for which the present secret stays valid beside the new one. Default: 86400, a day."}});
+export const EndProvisionerKeyFormerSecret = operation<EndProvisionerKeyFormerSecretMutation, EndProvisionerKeyFormerSecretMutationVariables>("mutation EndProvisionerKeyFormerSecret($input: EndProvisionerKeyFormerSecretInput!) { endProvisionerKeyFormerSecret(input: $input) { provisionerKey { id } } }", {"name":{"type":"String","hint":"Name of the key, in any letter case.","isRequired":true},"organization":{"type":"String","hint":"The organization: ID, name, or `default`.","isRequired":true}});
 export const CreateProvisionerKey = operation<CreateProvisionerKeyMutation, CreateProvisionerKeyMutationVariables>("mutation CreateProvisionerKey($input: CreateProvisionerKeyInput!) { createProvisionerKey(input: $input) { key provisionerKey { id name } } }", {"name":{"type":"String","hint":"Name, 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends. Default: `key-` and 8 hexadecimal digits."},"organization":{"type":"String","hint":"The organization: ID, name, or `default`.","isRequired":true},"tags":{"type":"JSONObject","hint":"Tags of its daemons, values by key: at most 20, keys of 64 and values of 256 characters."}});
 export const DeleteProvisionerKey = operation<DeleteProvisionerKeyMutation, DeleteProvisionerKeyMutationVariables>("mutation DeleteProvisionerKey($input: DeleteProvisionerKeyInput!) { deleteProvisionerKey(input: $input) { provisionerKey { id } } }", {"name":{"type":"String","hint":"Name of the key, in any letter case.","isRequired":true},"organization":{"type":"String","hint":"The organization: ID, name, or `default`.","isRequired":true}});
 export const DeleteProvisionerDaemon = operation<DeleteProvisionerDaemonMutation, DeleteProvisionerDaemonMutationVariables>("mutation DeleteProvisionerDaemon($input: DeleteProvisionerDaemonInput!) { deleteProvisionerDaemon(input: $input) { provisionerDaemon { id } } }", {"id":{"type":"UUID","hint":"ID of the daemon.","isRequired":true}});

@@ -14,11 +14,13 @@ import {
   CreateProvisionerKey,
   DeleteProvisionerDaemon,
   DeleteProvisionerKey,
+  EndProvisionerKeyFormerSecret,
   Job,
   Jobs,
   type ProvisionerJobStatus,
   type ProvisionerJobType,
   Provisioners,
+  RotateProvisionerKey,
 } from "./provisioners.gql";
 
 /** Milliseconds between loads: daemons and jobs have no subscription. */
@@ -135,21 +137,62 @@ export function ProvisionersView() {
               { title: "Name", show: ({ name }) => name },
               { title: "Tags", show: ({ tags }) => <Pairs of={tags} /> },
               { title: "Created", show: ({ createdAt }) => <Time at={createdAt} /> },
+              { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} none="never" /> },
+              {
+                title: "Former secret",
+                show: ({ formerSecret }) =>
+                  formerSecret ? (
+                    <>
+                      Ends <Time at={formerSecret.endsAt} />
+                      <span class="faint block">
+                        Last used <Time at={formerSecret.lastUsedAt} none="never" />
+                      </span>
+                    </>
+                  ) : (
+                    <span class="faint">–</span>
+                  ),
+              },
               {
                 title: "Actions",
                 isAction: true,
-                show: (key) =>
-                  may("delete") && (
-                    <Action
-                      label="Delete"
-                      on={key.name}
-                      look="danger"
-                      confirm="Its daemons are disconnected, and their jobs fail. This cannot be undone."
-                      run={DeleteProvisionerKey}
-                      given={{ organization, name: key.name }}
-                      said="The key is deleted."
-                    />
-                  ),
+                show: (key) => (
+                  <>
+                    {may("create") && !key.formerSecret && (
+                      <Action
+                        label="Rotate"
+                        on={key.name}
+                        run={RotateProvisionerKey}
+                        given={{ organization, name: key.name }}
+                        fields={["overlapSeconds"]}
+                        reveal={({ rotateProvisionerKey }) => [
+                          `Key ${rotateProvisionerKey.provisionerKey.name}`,
+                          rotateProvisionerKey.key,
+                        ]}
+                      />
+                    )}
+                    {may("delete") && key.formerSecret && (
+                      <Action
+                        label="End former secret"
+                        on={key.name}
+                        confirm="Daemons that use it are disconnected."
+                        run={EndProvisionerKeyFormerSecret}
+                        given={{ organization, name: key.name }}
+                        said="The former secret has ended."
+                      />
+                    )}
+                    {may("delete") && (
+                      <Action
+                        label="Delete"
+                        on={key.name}
+                        look="danger"
+                        confirm="Its daemons are disconnected, and their jobs fail. This cannot be undone."
+                        run={DeleteProvisionerKey}
+                        given={{ organization, name: key.name }}
+                        said="The key is deleted."
+                      />
+                    )}
+                  </>
+                ),
               },
             ]}
           />

@@ -9,7 +9,7 @@ import { after, anyOf, now } from "../kernel/queries.js";
 import { presenceHint } from "./provisioner-jobs.js";
 import { isWaiting } from "./matching.js";
 import { scoped, type Tags } from "./tags.js";
-import { reservedKeys } from "./provisioner-key-tokens.js";
+import { noteKeyUsed, reservedKeys } from "./provisioner-key-tokens.js";
 
 /** The version of the protocol that this server speaks. */
 export const protocolVersion = { major: 1, minor: 0 } as const;
@@ -85,6 +85,7 @@ export async function registerDaemon(
     );
   if (!stored) throw conflictOn("name", "A daemon of another key or user has this name.");
   events.publish(presenceHint(stored.id));
+  if (keyId !== null) await noteKeyUsed(database.db, keyId, tokenHash);
   return { kind: "provisioner", ...stored, organizationId, keyId, user, tokenHash, provisioners, tags, connectionId };
 }
 
@@ -105,10 +106,10 @@ export async function presenceOf(
   return daemon.connectionId === connectionId ? "connected" : "replaced";
 }
 
-/** Records that a daemon was heard of, and renews the leases of the jobs that it runs. */
+/** Records that a daemon was heard of and its key used, and renews the leases of the jobs that it runs. */
 export async function noteSeen(
   { database, config }: Pick<Services, "database" | "config">,
-  { id, connectionId }: Pick<ProvisionerActor, "id" | "connectionId">,
+  { id, connectionId, keyId, tokenHash }: Pick<ProvisionerActor, "id" | "connectionId" | "keyId" | "tokenHash">,
 ): Promise<Presence> {
   const seen = await database.db
     .updateTable("provisionerDaemons")
@@ -118,6 +119,7 @@ export async function noteSeen(
     .returning("id")
     .executeTakeFirst();
   if (!seen) return presenceOf({ database }, { id, connectionId });
+  if (keyId !== null) await noteKeyUsed(database.db, keyId, tokenHash);
   await database.db
     .updateTable("provisionerJobs")
     .set({ leaseExpiresAt: after(config.jobHungAfter) })

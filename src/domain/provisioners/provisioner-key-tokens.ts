@@ -1,4 +1,6 @@
-import { anyOf } from "../kernel/queries.js";
+import { sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
+import { anyOf, now } from "../kernel/queries.js";
 import type { MachineTokens } from "../tokens/machines.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
@@ -21,14 +23,44 @@ export const provisionerKeys: MachineTokens<ProvisionerKeyHolder> = {
   form: /^stwk_([0-9A-Za-z]{43})$/,
   malformed: "The token is malformed.",
   find: (db, hashes) =>
-    db
-      .selectFrom("provisionerKeys as k")
-      .innerJoin("organizations as o", "o.id", "k.organizationId")
+    livingKeys(db)
       .where("k.secretHash", "=", anyOf(hashes, "bytea"))
-      .where("o.deletedAt", "is", null)
-      .select(["k.id", "k.organizationId", "k.name", "k.tags", "k.secretHash as tokenHash"])
+      .select("k.secretHash as tokenHash")
+      .unionAll(
+        livingKeys(db)
+          .where("k.formerSecretHash", "=", anyOf(hashes, "bytea"))
+          .where("k.formerSecretEndsAt", ">", now)
+          .select((eb) => eb.ref("k.formerSecretHash").$notNull().as("tokenHash")),
+      )
       .execute(),
 };
+
+const livingKeys = (db: Db) =>
+  db
+    .selectFrom("provisionerKeys as k")
+    .innerJoin("organizations as o", "o.id", "k.organizationId")
+    .where("o.deletedAt", "is", null)
+    .select(["k.id", "k.organizationId", "k.name", "k.tags"]);
+
+const isOlder = (column: string) =>
+  sql<SqlBool>`coalesce(${sql.ref(column)}, '-infinity') < now() - interval '1 minute'`;
+
+/** Records that a daemon uses a secret of a key, at most once a minute. */
+export async function noteKeyUsed(db: Db, keyId: string, tokenHash: string): Promise<void> {
+  const hash = Buffer.from(tokenHash, "base64");
+  const ofKey = db.updateTable("provisionerKeys").where("id", "=", keyId);
+  const noted = await ofKey
+    .set({ lastUsedAt: now })
+    .where("secretHash", "=", hash)
+    .where(isOlder("lastUsedAt"))
+    .executeTakeFirst();
+  if (noted.numUpdatedRows > 0n) return;
+  await ofKey
+    .set({ formerSecretUsedAt: now })
+    .where("formerSecretHash", "=", hash)
+    .where(isOlder("formerSecretUsedAt"))
+    .execute();
+}
 
 /** Generates a key. The text is returned once; only the hash is stored. */
 export function newProvisionerKey(): { text: string; hash: Buffer } {

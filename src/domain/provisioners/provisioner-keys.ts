@@ -8,7 +8,8 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf, now, rowById } from "../kernel/queries.js";
+import { after, anyOf, now, rowById } from "../kernel/queries.js";
+import { wholeNumber } from "../kernel/text.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { machineHint } from "../tokens/machines.js";
 import { endJobsOf } from "./ended-jobs.js";
@@ -22,7 +23,26 @@ import {
 } from "./provisioner-key-tokens.js";
 
 const keys = (db: Db) =>
-  db.selectFrom("provisionerKeys as k").select(["k.id", "k.organizationId", "k.name", "k.tags", "k.createdAt"]);
+  db
+    .selectFrom("provisionerKeys as k")
+    .select(["k.id", "k.organizationId", "k.name", "k.tags", "k.createdAt", "k.rotatedAt", "k.lastUsedAt"])
+    .select([
+      "k.formerSecretUsedAt",
+      // While it is valid.
+      sql<string | null>`case when k.former_secret_ends_at > now() then k.former_secret_ends_at end`.as(
+        "formerSecretEndsAt",
+      ),
+    ]);
+
+/** The secret of a key before its last rotation, while it is valid. */
+export interface FormerSecret {
+  endsAt: string;
+  /** Accurate to a minute; null if it was not used since daemons note it. */
+  lastUsedAt: string | null;
+}
+
+export const formerSecretOf = ({ formerSecretEndsAt: endsAt, formerSecretUsedAt }: ProvisionerKeyRow) =>
+  endsAt === null ? null : ({ endsAt, lastUsedAt: formerSecretUsedAt } satisfies FormerSecret);
 
 /** A key of provisioner daemons, without its secret. */
 export type ProvisionerKeyRow = InferResult<ReturnType<typeof keys>>[number];
@@ -61,6 +81,10 @@ const reservedRow = (key: ReservedKey, organization: OrganizationRow): Provision
   organizationId: organization.id,
   tags: {},
   createdAt: organization.createdAt,
+  rotatedAt: null,
+  lastUsedAt: null,
+  formerSecretUsedAt: null,
+  formerSecretEndsAt: null,
 });
 
 /** Batch read of keys by id, for `ctx.load`. Checks no permission: the object that has the id does. */
@@ -107,30 +131,116 @@ export async function createProvisionerKey(
   return { id, key: text };
 }
 
-export interface DeleteProvisionerKey {
+export interface RotateProvisionerKey extends KeyReference {
+  /** Seconds for which the former secret stays valid. Default: a day. */
+  overlapSeconds?: number | null;
+}
+
+const noFormerSecret = { formerSecretHash: null, formerSecretEndsAt: null, formerSecretUsedAt: null };
+
+/** Seconds: 30 days. */
+const longestOverlap = 30 * 86_400;
+export const overlapRule = wholeNumber(0, longestOverlap);
+const usualOverlap = 86_400;
+
+/**
+ * Gives a key a new secret, and returns its text, which cannot be read again. The former one is valid for a time, in which
+ * daemons can be restarted with the new one; then the sockets of the others are closed. Throws CONFLICT while the secret
+ * before it is valid, BAD_USER_INPUT for reserved keys.
+ */
+export async function rotateProvisionerKey(
+  ctx: Context,
+  { overlapSeconds, ...ref }: RotateProvisionerKey,
+): Promise<{ id: string; key: string }> {
+  const organizationId = await organizationFor(ctx, ref, "provisioner_key:create");
+  requireFeature(ctx, "external_provisioner_daemons");
+  const problems = new Problems();
+  problems.add("name", isReservedKey(ref.name) ? "Reserved keys have no secret." : undefined);
+  const overlap = overlapSeconds ?? usualOverlap;
+  problems.add("overlapSeconds", overlap < 0 || overlap > longestOverlap ? overlapRule : undefined);
+  problems.throwIfAny();
+  const key = await lockKey(ctx, organizationId, ref.name);
+  if (key.formerSecretEndsAt !== null)
+    throw conflict(`The secret before the present one is valid until ${key.formerSecretEndsAt}. End it first.`);
+  const { text, hash: secretHash } = newProvisionerKey();
+  const { endsAt } = await ctx.db
+    .updateTable("provisionerKeys")
+    .set((eb) => ({
+      secretHash,
+      rotatedAt: now,
+      lastUsedAt: null,
+      ...(overlap === 0
+        ? noFormerSecret
+        : {
+            formerSecretHash: eb.ref("secretHash"),
+            formerSecretEndsAt: after(overlap * 1000),
+            formerSecretUsedAt: eb.ref("lastUsedAt"),
+          }),
+    }))
+    .where("id", "=", key.id)
+    .returning("formerSecretEndsAt as endsAt")
+    .executeTakeFirstOrThrow();
+  const diff = { key: { old: "***", new: "***" }, formerSecretEndsAt: { new: endsAt } };
+  ctx.audit({ action: "update", ...ofKey(key), diff });
+  ctx.publish(machineHint(key.id));
+  return { id: key.id, key: text };
+}
+
+/**
+ * Ends the secret that a key had before its last rotation: the sockets of daemons that use it are closed. Has no effect
+ * if it has ended. Returns the id of the key.
+ */
+export async function endFormerSecret(ctx: Context, ref: KeyReference): Promise<string> {
+  const organizationId = await organizationFor(ctx, ref, "provisioner_key:delete");
+  if (isReservedKey(ref.name)) throw badInput([{ field: "name", detail: "Reserved keys have no secret." }]);
+  const key = await lockKey(ctx, organizationId, ref.name);
+  if (key.formerSecretEndsAt === null) return key.id;
+  await ctx.db.updateTable("provisionerKeys").set(noFormerSecret).where("id", "=", key.id).execute();
+  const diff = { formerSecretEndsAt: { old: key.formerSecretEndsAt, new: null } };
+  ctx.audit({ action: "update", ...ofKey(key), diff });
+  ctx.publish(machineHint(key.id));
+  return key.id;
+}
+
+/** A key, by its organization and name. */
+export interface KeyReference {
   /** An id, a name, or `default`. */
   organization: string;
   /** In any letter case. */
   name: string;
 }
 
-/**
- * Deletes a key with its daemons: their sockets are closed, their jobs fail. Returns the key before the deletion. Throws
- * BAD_USER_INPUT for reserved keys.
- */
-export async function deleteProvisionerKey(
+async function organizationFor(
   ctx: Context,
-  { organization: ref, name }: DeleteProvisionerKey,
-): Promise<ProvisionerKeyRow> {
+  { organization: ref }: KeyReference,
+  permission: "provisioner_key:create" | "provisioner_key:delete",
+): Promise<string> {
   const { id: organizationId } = await findOrganization(ctx, ref);
-  authorize(ctx.actor, "provisioner_key:delete", { organizationId });
-  if (isReservedKey(name)) throw badInput([{ field: "name", detail: "Reserved keys cannot be deleted." }]);
-  const key = await keys(ctx.db)
+  authorize(ctx.actor, permission, { organizationId });
+  return organizationId;
+}
+
+async function lockKey({ db }: Context, organizationId: string, name: string): Promise<ProvisionerKeyRow> {
+  const key = await keys(db)
     .where("k.organizationId", "=", organizationId)
     .where(sql<SqlBool>`lower(k.name) = lower(${name})`)
     .forUpdate()
     .executeTakeFirst();
   if (!key) throw notFound();
+  return key;
+}
+
+const ofKey = ({ id, name, organizationId }: ProvisionerKeyRow) =>
+  auditedAs("provisioner_key", id, name, organizationId);
+
+/**
+ * Deletes a key with its daemons: their sockets are closed, their jobs fail. Returns the key before the deletion. Throws
+ * BAD_USER_INPUT for reserved keys.
+ */
+export async function deleteProvisionerKey(ctx: Context, ref: KeyReference): Promise<ProvisionerKeyRow> {
+  const organizationId = await organizationFor(ctx, ref, "provisioner_key:delete");
+  if (isReservedKey(ref.name)) throw badInput([{ field: "name", detail: "Reserved keys cannot be deleted." }]);
+  const key = await lockKey(ctx, organizationId, ref.name);
   // No further jobs are assigned to them from here on, which would refer to them.
   const daemons = await ctx.db
     .selectFrom("provisionerDaemons")
@@ -144,7 +254,7 @@ export async function deleteProvisionerKey(
   await ctx.db.deleteFrom("provisionerKeys").where("id", "=", key.id).execute();
   ctx.audit({
     action: "delete",
-    ...auditedAs("provisioner_key", key.id, key.name, organizationId),
+    ...ofKey(key),
     diff: { name: { old: key.name }, tags: { old: key.tags } },
   });
   ctx.publish(machineHint(key.id));

@@ -9,6 +9,7 @@ import { TaskConversations } from "./0067-task-conversations.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
+import { ProvisionerKeyRotation } from "./0063-provisioner-key-rotation.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
 import { Secrets } from "./0002-secrets.js";
@@ -93,5 +94,6 @@ export const migrations: MigrationObject[] = [
   { name: "0060-schedules", class: Schedules },
   { name: "0061-limited-shares", class: LimitedShares },
   { name: "0062-prebuild-schedules", class: PrebuildSchedules },
+  { name: "0063-provisioner-key-rotation", class: ProvisionerKeyRotation },
   { name: "0067-task-conversations", class: TaskConversations },
 ];

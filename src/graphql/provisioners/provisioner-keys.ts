@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type DaemonJob,
@@ -13,12 +13,18 @@ import { ProvisionerJobStatus } from "../../domain/provisioners/provisioner-jobs
 import {
   type CreateProvisionerKey,
   createProvisionerKey,
-  type DeleteProvisionerKey,
   deleteProvisionerKey,
+  endFormerSecret,
+  type FormerSecret,
+  formerSecretOf,
+  type KeyReference,
   listKeysOfDaemons,
   listProvisionerKeys,
+  overlapRule,
   type ProvisionerKeyRow,
   provisionerKeysByIds,
+  rotateProvisionerKey,
+  type RotateProvisionerKey,
 } from "../../domain/provisioners/provisioner-keys.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
@@ -40,17 +46,40 @@ class ProvisionerDaemonJobType implements DaemonJob {
   @Field({ description: "Icon of the template." }) templateIcon!: string;
 }
 
+@ObjectType("ProvisionerKeyFormerSecret", {
+  simpleResolvers: true,
+  description: "The secret of a provisioner key before its rotation, which daemons may still use.",
+})
+class ProvisionerKeyFormerSecretType implements FormerSecret {
+  @Field(() => DateTime, {
+    description: "When it ends. The sockets of daemons that use it are closed then, with the code 4403.",
+  })
+  endsAt!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When a daemon last used it, accurate to a minute; null if none has.",
+  })
+  lastUsedAt!: string | null;
+}
+
 @Access({ readWith: "provisioner_key:read", references: ["id", "name"] })
 @ObjectType("ProvisionerKey", {
   simpleResolvers: true,
   description: "A key with which provisioner daemons connect. Its secret is never returned.",
 })
-class ProvisionerKeyType implements ProvisionerKeyRow {
+class ProvisionerKeyType implements Omit<ProvisionerKeyRow, "formerSecretEndsAt" | "formerSecretUsedAt"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => UUID, { description: "ID of the organization whose jobs its daemons take." }) organizationId!: string;
   @Field({ description: "Name, unique in the organization in any letter case." }) name!: string;
   @Field(() => JSONObject, { description: "Tags of its daemons, values by key." }) tags!: Record<string, string>;
   @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "When it got its present secret; null if at its creation." })
+  rotatedAt!: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When a daemon last used its present secret, accurate to a minute; null if none has.",
+  })
+  lastUsedAt!: string | null;
 }
 
 @Access({ readWith: "provisioner_daemon:read", references: ["id"] })
@@ -117,7 +146,25 @@ class CreateProvisionerKeyInput implements CreateProvisionerKey {
 }
 
 @InputType({ description: "Input of `deleteProvisionerKey`." })
-class DeleteProvisionerKeyInput implements DeleteProvisionerKey {
+class DeleteProvisionerKeyInput implements KeyReference {
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "Name of the key, in any letter case." }) name!: string;
+}
+
+@InputType({ description: "Input of `rotateProvisionerKey`." })
+class RotateProvisionerKeyInput implements RotateProvisionerKey {
+  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field({ description: "Name of the key, in any letter case." }) name!: string;
+  @Access({ rule: overlapRule })
+  @Field(() => Int, {
+    nullable: true,
+    description: "Seconds for which the present secret stays valid beside the new one. Default: 86400, a day.",
+  })
+  overlapSeconds?: number | null;
+}
+
+@InputType({ description: "Input of `endProvisionerKeyFormerSecret`." })
+class EndProvisionerKeyFormerSecretInput implements KeyReference {
   @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
   @Field({ description: "Name of the key, in any letter case." }) name!: string;
 }
@@ -127,7 +174,7 @@ class DeleteProvisionerDaemonInput {
   @Field(() => UUID, { description: "ID of the daemon." }) id!: string;
 }
 
-@Resolver()
+@Resolver(() => ProvisionerKeyType)
 export class ProvisionerKeysResolver {
   @Access({ needs: ["provisioner_key:read"], countsAs: 100 })
   @Query(() => [ProvisionerKeyType], { description: "Lists the provisioner keys of an organization by creation." })
@@ -152,6 +199,14 @@ export class ProvisionerKeysResolver {
     return listKeysOfDaemons(ctx, organization);
   }
 
+  @FieldResolver(() => ProvisionerKeyFormerSecretType, {
+    nullable: true,
+    description: "The secret that it had before the last rotation, while that is valid as well; null otherwise.",
+  })
+  formerSecret(@Root() key: ProvisionerKeyRow): FormerSecret | null {
+    return formerSecretOf(key);
+  }
+
   @Access({ needs: ["provisioner_key:create"] })
   @Mutates("Creates a key with which provisioner daemons connect. Fails with CONFLICT if the name is taken.", {
     provisionerKey: { type: () => ProvisionerKeyType, description: "The new key.", covers: "everything" },
@@ -163,6 +218,35 @@ export class ProvisionerKeysResolver {
   ) {
     const { id, key } = await createProvisionerKey(ctx, input);
     return { provisionerKey: () => ctx.load(provisionerKeysByIds, id), key };
+  }
+
+  @Access({ needs: ["provisioner_key:create"] })
+  @Mutates(
+    "Gives a provisioner key a new secret. The former one stays valid for a time, in which daemons are restarted with the new one. Fails with CONFLICT while the secret before it is valid.",
+    {
+      provisionerKey: { type: () => ProvisionerKeyType, description: "The key.", covers: "everything" },
+      key: { type: () => String, description: "The key that daemons send from now on. Returned only once." },
+    },
+  )
+  async rotateProvisionerKey(
+    @Arg("input", { description: "The key, and the overlap." }) input: RotateProvisionerKeyInput,
+    @Ctx() ctx: Context,
+  ) {
+    const { id, key } = await rotateProvisionerKey(ctx, input);
+    return { provisionerKey: () => ctx.load(provisionerKeysByIds, id), key };
+  }
+
+  @Access({ needs: ["provisioner_key:delete"] })
+  @Mutates(
+    "Ends the secret that a provisioner key had before its rotation: the sockets of daemons that use it are closed. Has no effect if it has ended.",
+    { provisionerKey: { type: () => ProvisionerKeyType, description: "The key.", covers: "everything" } },
+  )
+  async endProvisionerKeyFormerSecret(
+    @Arg("input", { description: "The key." }) input: EndProvisionerKeyFormerSecretInput,
+    @Ctx() ctx: Context,
+  ) {
+    const id = await endFormerSecret(ctx, input);
+    return { provisionerKey: () => ctx.load(provisionerKeysByIds, id) };
   }
 
   @Access({ needs: ["provisioner_key:delete"] })
