@@ -227,7 +227,26 @@ describe("agents", () => {
     });
     expect(reportAgentStartup.agent.startedAt).to.be.a("string");
 
-    await report(agent, "reportAgentResources", { memoryUsedBytes: 5_000_000_000, diskTotalBytes: 0 });
+    const ofWorkspace = async () =>
+      (
+        await the()
+          .as(owner)
+          .graphql(
+            `{ workspace(id: "${workspace.id}") { usage { cpuUsedMillicores cpuTotalMillicores memoryUsedBytes } } }`,
+          )
+      ).workspace.usage;
+    expect(await ofWorkspace()).to.equal(null);
+    await report(agent, "reportAgentResources", {
+      cpuUsedMillicores: 1250,
+      cpuTotalMillicores: 4000,
+      memoryUsedBytes: 5_000_000_000,
+      diskTotalBytes: 0,
+    });
+    expect(await ofWorkspace()).to.deep.equal({
+      cpuUsedMillicores: 1250,
+      cpuTotalMillicores: 4000,
+      memoryUsedBytes: 5_000_000_000,
+    });
     const { usage } = await seen(
       the(),
       owner,
@@ -274,7 +293,9 @@ describe("agents", () => {
     const wrong = { appSlug: "none", state: "IDLE", message: "ä".repeat(81), uri: "javascript:alert(1)" };
     expect(await validations(status, wrong)).to.deep.equal(["input.appSlug", "input.message", "input.uri"]);
     const resources = `mutation($input: ReportAgentResourcesInput!) { reportAgentResources(input: $input) { __typename } }`;
-    expect(await validations(resources, { memoryUsedBytes: -1 })).to.deep.equal(["input.memoryUsedBytes"]);
+    expect(
+      await validations(resources, { memoryUsedBytes: -1, cpuUsedMillicores: -1, cpuTotalMillicores: 1_000_000_001 }),
+    ).to.deep.equal(["input.cpuUsedMillicores", "input.cpuTotalMillicores", "input.memoryUsedBytes"]);
     const script = `mutation($input: ReportScriptResultInput!) { reportScriptResult(input: $input) { __typename } }`;
     expect(await validations(script, { scriptId: agentId, exitCode: 0, status: "OK" })).to.deep.equal([
       "input.scriptId",

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir, userInfo } from "node:os";
+import { cpus, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { Daemon } from "../src/provisioner/daemon.js";
@@ -20,6 +20,7 @@ const quick = {
   retry: 20,
   logBatch: 5,
   heartbeat: 50,
+  resources: 50,
   output: 30,
   settle: 400,
   restart: 100,
@@ -142,6 +143,10 @@ describe("the process provisioner", () => {
     expect(agent.lifecycle).to.deep.equal(["STARTING", "READY"]);
     expect(agent.inputsOf("reportAgentStartup")[0]).to.include({ expandedDirectory: join(home(), "project/app") });
     expect(agent.inputsOf("reportAgentResources")[0]!.memoryTotalBytes).to.be.greaterThan(1);
+    await agent.until(() => agent.inputsOf("reportAgentResources").some((each) => each.cpuUsedMillicores != null));
+    const measured = agent.inputsOf("reportAgentResources").find((each) => each.cpuUsedMillicores != null)!;
+    expect(measured.cpuTotalMillicores).to.equal(cpus().length * 1000);
+    expect(measured.cpuUsedMillicores).to.be.within(0, cpus().length * 1000);
     expect(readReport(home()).directory).to.equal(join(home(), "project/app"));
     const [{ logSourceId }] = agent.inputsOf("appendAgentLogs") as [{ logSourceId: string }];
     expect(logSourceId).to.equal(agent.manifest.logSourceId);

@@ -5,8 +5,13 @@ import { Workspace, WorkspaceBuild, WorkspaceResource } from "./workspaces.js";
 
 const bytes = () => p.type("bytea").$type<Buffer>();
 
-/** Memory and disk of the machine of an agent, in bytes; null if unknown. */
+/**
+ * Processors, memory and disk of the machine of an agent, in thousandths of a processor and bytes; null if unknown. Reports of
+ * earlier releases lack the processors.
+ */
 export interface AgentUsage {
+  cpuUsedMillicores?: number | null;
+  cpuTotalMillicores?: number | null;
   memoryUsedBytes: number | null;
   memoryTotalBytes: number | null;
   diskUsedBytes: number | null;

@@ -9,7 +9,7 @@ export const pace = {
   logBatch: 250,
 
   heartbeat: 10_000,
-  /** Interval of the reports of memory and disk. */
+  /** Interval of the reports of processors, memory, and disk. */
   resources: 60_000,
   /** Interval in which the output of commands is read. */
   output: 500,

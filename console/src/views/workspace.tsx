@@ -66,7 +66,7 @@ export function WorkspaceView({ id }: { id: string }) {
             label="Edit"
             run={UpdateWorkspace}
             given={given}
-            fields={["name", "ttlSeconds"]}
+            fields={["name", "ttlSeconds", "autostartSchedule", "automaticUpdates"]}
             values={workspace}
             submit="Save"
           />
@@ -116,6 +116,8 @@ export function WorkspaceView({ id }: { id: string }) {
           ["Last used", <Time key="used" at={workspace.lastUsedAt} />],
           ["Stops after", durationOf(workspace.ttlSeconds)],
           ["Stops by itself", <Time key="stops" at={workspace.deadline} />],
+          ["Starts by itself", <Time key="starts" at={workspace.nextAutostartAt} none="never" />],
+          ["Takes the active version", workspace.automaticUpdates ? "With each start, if the template allows" : "No"],
           ["Secrets of its owner", workspace.injectUserSecrets ? "It gets them" : "It gets none"],
           ...(workspace.dormantAt
             ? ([["Dormant since", <Time key="dormant" at={workspace.dormantAt} />]] as const)
@@ -198,6 +200,11 @@ function Agent({ agent, workspaceId, mayRead }: { agent: AgentData; workspaceId:
           ))}
       </p>
       {!health.healthy && health.reason && <p class="fault">{health.reason}</p>}
+      {usage?.cpuTotalMillicores != null && usage.cpuUsedMillicores != null && (
+        <p>
+          Processors <Share part={usage.cpuUsedMillicores} of={usage.cpuTotalMillicores} show={coresOf} />
+        </p>
+      )}
       {usage?.memoryTotalBytes != null && usage.memoryUsedBytes != null && (
         <p>
           Memory <Share part={usage.memoryUsedBytes} of={usage.memoryTotalBytes} show={bytesOf} />
@@ -227,13 +234,20 @@ function Agent({ agent, workspaceId, mayRead }: { agent: AgentData; workspaceId:
   );
 }
 
+const coresOf = (millicores: number): string => (millicores / 1000).toFixed(1);
+
 /** The users and groups with whom the owner shares the workspace. */
 function Shares({ id, organization }: { id: string; organization: string }) {
   const shares = useData(WorkspaceShares, { id });
   const acl = shares.data?.workspace?.acl;
   const rows = acl && [
-    ...acl.groups.map(({ role, group }) => ({ id: group.id, role, name: titleOf(group), isGroup: true })),
-    ...acl.users.map(({ role, user }) => ({ id: user.id, role, name: user.name || user.username, isGroup: false })),
+    ...acl.groups.map(({ group, ...entry }) => ({ ...entry, id: group.id, name: titleOf(group), isGroup: true })),
+    ...acl.users.map(({ user, ...entry }) => ({
+      ...entry,
+      id: user.id,
+      name: user.name || user.username,
+      isGroup: false,
+    })),
   ];
   return (
     <Panel
@@ -258,6 +272,7 @@ function Shares({ id, organization }: { id: string; organization: string }) {
         columns={[
           { title: "Who", show: ({ name }) => name },
           { title: "Role", show: ({ role }) => (role === "USE" ? "May use it" : wordsOf(role)) },
+          { title: "Ends", show: ({ expiresAt }) => <Time at={expiresAt} none="never" /> },
           {
             title: "Actions",
             isAction: true,

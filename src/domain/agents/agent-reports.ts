@@ -116,20 +116,29 @@ export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle):
   return agent.id;
 }
 
-/** Bytes; absent if unknown. */
+/** Thousandths of a processor, and bytes; absent if unknown. */
 export type AgentResources = { [Part in Exclude<keyof AgentUsage, "reportedAt">]?: number | null };
 
+const processors = ["cpuUsedMillicores", "cpuTotalMillicores"] as const;
+/** A million processors. */
+const mostMillicores = 1_000_000_000;
 const parts = ["memoryUsedBytes", "memoryTotalBytes", "diskUsedBytes", "diskTotalBytes"] as const;
 
-/** Records the memory and disk of the calling agent, in place of the last report. */
+/** Records the processors, memory and disk of the calling agent, in place of the last report. */
 export async function reportAgentResources(ctx: Context, resources: AgentResources): Promise<string> {
   const agent = callingAgent(ctx);
   const problems = new Problems();
+  for (const part of processors) {
+    const value = resources[part] ?? 0;
+    problems.add(part, value < 0 || value > mostMillicores ? wholeNumber(0, mostMillicores) : undefined);
+  }
   for (const part of parts)
     problems.add(part, (resources[part] ?? 0) < 0 ? wholeNumber(0, Number.MAX_SAFE_INTEGER) : undefined);
   problems.throwIfAny();
   const bytesOf = (part: (typeof parts)[number]) => resources[part] ?? null;
   const usage = {
+    cpuUsedMillicores: resources.cpuUsedMillicores ?? null,
+    cpuTotalMillicores: resources.cpuTotalMillicores ?? null,
     memoryUsedBytes: bytesOf("memoryUsedBytes"),
     memoryTotalBytes: bytesOf("memoryTotalBytes"),
     diskUsedBytes: bytesOf("diskUsedBytes"),

@@ -115,5 +115,15 @@ export async function agentsById({ db }: Context, ids: readonly string[]): Promi
   return rowById(rows, ids);
 }
 
+/** Batch read of the usage of workspaces, for `ctx.load`: that of the first agent that reported it. Checks no permission. */
+export async function usageByWorkspace({ db }: Context, ids: readonly string[]): Promise<Array<AgentUsage | null>> {
+  const found = await agentsInOrder(db)
+    .where("a.workspaceId", "=", anyOf(ids))
+    .where("a.tokenEndedAt", "is", null)
+    .where("a.usage", "is not", null)
+    .execute();
+  return rowsByKey(found, ids, ({ workspaceId }) => workspaceId).map(([first]) => first?.usage ?? null);
+}
+
 /** The hint that the log of an agent grew. Other changes of an agent are those of its workspace. */
 export const agentLogHint = (id: string) => ({ topic: "builds", id: `a:${id}` }) as const;

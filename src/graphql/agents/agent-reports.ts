@@ -83,6 +83,13 @@ class ReportScriptResultInput implements ScriptResult {
 
 @InputType({ description: "Input of `reportAgentResources`. Absent values are unknown." })
 class ReportAgentResourcesInput implements AgentResources {
+  @Field(() => Int, {
+    nullable: true,
+    description: "Processors in use, in thousandths of one, since the report before.",
+  })
+  cpuUsedMillicores?: number | null;
+  @Field(() => Int, { nullable: true, description: "All processors, in thousandths of one: 1000 for each." })
+  cpuTotalMillicores?: number | null;
   @Field(() => BigInt, { nullable: true, description: "Memory in use, in bytes." }) memoryUsedBytes?: number | null;
   @Field(() => BigInt, { nullable: true, description: "All memory, in bytes." }) memoryTotalBytes?: number | null;
   @Field(() => BigInt, { nullable: true, description: "Disk space in use, in bytes." }) diskUsedBytes?: number | null;

@@ -29,9 +29,16 @@ export class WorkspaceAgentHealthType {
 
 @ObjectType("WorkspaceAgentUsage", {
   simpleResolvers: true,
-  description: "Memory and disk of the machine of an agent. Unknown values are null.",
+  description: "Processors, memory, and disk of the machine of an agent. Unknown values are null.",
 })
-class WorkspaceAgentUsageType implements AgentUsage {
+export class WorkspaceAgentUsageType implements AgentUsage {
+  @Field(() => Int, {
+    nullable: true,
+    description: "Processors in use, in thousandths of one, since the report before.",
+  })
+  cpuUsedMillicores?: number | null;
+  @Field(() => Int, { nullable: true, description: "All processors, in thousandths of one: 1000 for each." })
+  cpuTotalMillicores?: number | null;
   @Field(() => BigInt, { nullable: true, description: "Memory in use, in bytes." }) memoryUsedBytes!: number | null;
   @Field(() => BigInt, { nullable: true, description: "All memory, in bytes." }) memoryTotalBytes!: number | null;
   @Field(() => BigInt, { nullable: true, description: "Disk space in use, in bytes." }) diskUsedBytes!: number | null;
@@ -106,7 +113,7 @@ export class WorkspaceAgentType implements Omit<
   @Field(() => AgentStatus, { description: "The connection to the server." }) status!: AgentStatus;
   @Field(() => WorkspaceAgentUsageType, {
     nullable: true,
-    description: "Memory and disk of its machine; null until it reported them.",
+    description: "Processors, memory, and disk of its machine; null until it reported them.",
   })
   usage!: AgentUsage | null;
 }

@@ -1,5 +1,5 @@
 import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
-import { AgentStatus } from "../../domain/agents/agents.js";
+import { AgentStatus, type AgentUsage, usageByWorkspace } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
@@ -20,6 +20,7 @@ import {
   type WorkspaceRow,
   WorkspaceStatus,
 } from "../../domain/workspaces/workspaces.js";
+import { WorkspaceAgentUsageType } from "../agents/agents.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
@@ -170,6 +171,15 @@ export class WorkspacesResolver {
   })
   nextAutostartAt(@Root() workspace: WorkspaceRow, @Ctx() ctx: Context): Promise<string | null> {
     return nextAutostart(ctx, workspace);
+  }
+
+  @FieldResolver(() => WorkspaceAgentUsageType, {
+    nullable: true,
+    description:
+      "Processors, memory, and disk of its machine, as the first of its agents reported them; null unless one has since the start.",
+  })
+  usage(@Root() { id }: WorkspaceRow, @Ctx() ctx: Context): Promise<AgentUsage | null> {
+    return ctx.load(usageByWorkspace, id);
   }
 
   @FieldResolver(() => PublicUserType, { description: "User who owns the workspace." })

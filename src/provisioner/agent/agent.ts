@@ -1,6 +1,6 @@
 // The life of one agent: runs its command and its scripts, and speaks for it.
 import { statfs } from "node:fs/promises";
-import { freemem, totalmem } from "node:os";
+import { cpus, freemem, totalmem } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { delay, pace as usual, type Pace } from "../pace.js";
 import { AppChecks } from "./app-health.js";
@@ -209,9 +209,10 @@ export class Agent {
   /** Starts the loops that speak for the agent. */
   #speak(): void {
     const { home } = this.#options.place;
+    const processors = processorMeter();
     this.#reports.add(() => this.#client.startup(directoryOf(this.#manifest, home)));
     void this.#repeat(this.#pace.heartbeat, () => this.#beat());
-    void this.#repeat(this.#pace.resources, async () => this.#client.resources(await resourcesOf(home)));
+    void this.#repeat(this.#pace.resources, async () => this.#client.resources(await resourcesOf(home, processors)));
     void this.#repeat(this.#pace.output, async () => {
       if (await this.#output.step()) this.#changed();
     });
@@ -293,9 +294,31 @@ function directoryOf({ directory }: Manifest, home: string): string {
   return isAbsolute(directory) ? directory : resolve(home, directory);
 }
 
-async function resourcesOf(home: string) {
+/** Reads how long the processors have been busy and idle. */
+function processorTimes() {
+  const times = cpus().map(({ times: each }) => each);
+  const total = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
+  return { total, idle: times.reduce((sum, { idle }) => sum + idle, 0), count: times.length };
+}
+
+/** Returns a function that measures the use of the processors since its last call, in thousandths of one. */
+function processorMeter(): () => number | undefined {
+  let last: ReturnType<typeof processorTimes> | undefined;
+  return () => {
+    const [before, now] = [last, processorTimes()];
+    last = now;
+    const total = now.total - (before?.total ?? now.total);
+    if (!before || total <= 0) return undefined;
+    const used = Math.max(0, total - (now.idle - before.idle));
+    return Math.round((used / total) * now.count * 1000);
+  };
+}
+
+async function resourcesOf(home: string, processors: () => number | undefined) {
   const { bsize, blocks, bavail } = await statfs(home);
   return {
+    cpuUsedMillicores: processors(),
+    cpuTotalMillicores: cpus().length * 1000,
     memoryUsedBytes: totalmem() - freemem(),
     memoryTotalBytes: totalmem(),
     diskUsedBytes: (blocks - bavail) * bsize,

@@ -188,6 +188,9 @@ export interface ScriptResult {
 }
 
 export interface Resources {
+  /** Thousandths of a processor; absent in the first report, which has no earlier one to compare with. */
+  cpuUsedMillicores?: number;
+  cpuTotalMillicores: number;
   memoryUsedBytes: number;
   memoryTotalBytes: number;
   diskUsedBytes: number;
