@@ -358,10 +358,10 @@ describe("the migrations to months, of replicas that start concurrently", functi
       );
       expect(counts!.all).to.be.above(rows).and.to.equal(counts!.first);
       const indexes = await select(
-        `select relname from pg_index join pg_class on oid = indexrelid where indrelid = '${first}'::regclass and not relispartition order by relname`,
+        `select relname from pg_index join pg_class on oid = indexrelid where indrelid = '${first}'::regclass and not relispartition`,
       );
       expect(
-        indexes.map(({ relname }) => relname),
+        indexes.map(({ relname }) => String(relname)).toSorted(),
         "indexes beside those of the parent",
       ).to.deep.equal(own[first]);
       const [plain] = await select(`select count(*)::int as n from pg_constraint where conname = '${first}_months'`);
