@@ -22,8 +22,8 @@ export function ConversationParts({ conversation, ...place }: Place & { conversa
         {messages.nodes.map(({ id, role, parts, isCut }) => (
           <li key={id} class={role === "USER" ? "input" : "output"}>
             <span class="hidden">{role === "USER" ? "Sent: " : "Agent: "}</span>
-            {parts.map((part, index) => (
-              <PartView key={index} part={part} {...place} />
+            {keyed(parts).map(({ key, part }) => (
+              <PartView key={key} part={part} {...place} />
             ))}
             {isCut && <p class="faint">A part of this message was cut.</p>}
           </li>
@@ -31,6 +31,16 @@ export function ConversationParts({ conversation, ...place }: Place & { conversa
       </ol>
     </>
   );
+}
+
+/** Parts with keys: their types, numbered. Parts keep their order while a message grows. */
+function keyed(parts: readonly Part[]) {
+  const counts = new Map<string, number>();
+  return parts.map((part) => {
+    const count = (counts.get(part.__typename) ?? 0) + 1;
+    counts.set(part.__typename, count);
+    return { key: `${part.__typename} ${count}`, part };
+  });
 }
 
 function PartView({ part, taskId, mayDecide }: Place & { part: Part }) {
@@ -62,7 +72,7 @@ function Permission({ part, taskId, mayDecide }: Place & { part: Extract<Part, {
       </p>
     );
   return (
-    <div role="group" aria-label={`Permission: ${title}`}>
+    <fieldset aria-label={`Permission: ${title}`}>
       <p>The agent asks for a permission: {title}</p>
       {mayDecide &&
         options.map(({ id, name, kind }) => (
@@ -74,6 +84,6 @@ function Permission({ part, taskId, mayDecide }: Place & { part: Extract<Part, {
             given={{ task: taskId, requestId, optionId: id }}
           />
         ))}
-    </div>
+    </fieldset>
   );
 }
