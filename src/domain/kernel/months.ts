@@ -137,16 +137,17 @@ export async function dropMonths(services: Services, table: Partitioned, age: nu
 }
 
 /**
- * Declares a job that drops the months of a table after their retention, and deletes older rows of the month that it has
- * not left yet, in batches of 1000. Replicas may run it concurrently.
+ * Declares a job that drops the months of a table after the retention of their last row: a row stays for up to a month
+ * longer. Rows of the first partition, which has more than a month, and of the default partition are deleted, in batches
+ * of 1000. Replicas may run it concurrently.
  */
 export function purgeMonths(
   table: Partitioned,
   { by, keptFor }: { by: string; keptFor: (config: Config) => number },
 ): Purge<Services> {
-  const deleteOldest = (age: number) => sql`
-    delete from ${sql.table(table)} where id = any(array(
-      select t.id from ${sql.table(table)} t where ${sql.ref(by)} <= now() - make_interval(secs => ${age / 1000})
+  const deleteOldest = (partition: string, age: number) => sql`
+    delete from ${sql.table(partition)} where id = any(array(
+      select t.id from ${sql.table(partition)} t where ${sql.ref(by)} <= now() - make_interval(secs => ${age / 1000})
       order by ${sql.ref(by)} limit 1000 for update of t skip locked))`;
   return {
     name: `purge ${table}`,
@@ -155,7 +156,11 @@ export function purgeMonths(
       const age = keptFor(services.config);
       if (age === Infinity) return;
       await dropMonths(services, table, age);
-      while ((await deleteOldest(age).execute(services.database.db)).numAffectedRows! > 0n);
+      const { db } = services.database;
+      const { rows } = await sql<{ name: string }>`
+        select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = ${table}::regclass and pg_get_expr(c.relpartbound, c.oid) ~ 'MINVALUE|DEFAULT'`.execute(db);
+      for (const { name } of rows) while ((await deleteOldest(name, age).execute(db)).numAffectedRows! > 0n);
     },
   };
 }
