@@ -52,7 +52,8 @@ export class Cluster {
 
   /** The members as Patroni lists them: name, role (`leader`, `sync_standby`, or `replica`), state, timeline, and lag. */
   async members() {
-    for (const { patroni } of this.nodes) {
+    // A node that is cut off lists what it remembers.
+    for (const { patroni } of this.nodes.filter((node) => !node.isCutOff)) {
       const { members } = (await ask(patroni, "GET", "/cluster").catch(() => undefined)) ?? {};
       if (members?.some(isLeader)) return members;
     }
@@ -68,14 +69,16 @@ export class Cluster {
     throw new Error(role ? `There is no ${word} at the moment.` : `"${word}" is no node.`);
   }
 
-  /** Waits until all nodes run and one of them is the synchronous standby. */
+  /** Waits until all nodes run and follow the leader, and one of them is the synchronous standby. */
   healthy(seconds = 60) {
-    return this.#until("all nodes run, with a synchronous standby", seconds, async () => {
+    return this.#until("all nodes follow the leader, one as the synchronous standby", seconds, async () => {
       const members = await this.members();
-      return (
-        this.nodes.every(({ name }) => members.some((each) => each.name === name && isWell(each))) &&
-        members.some(({ role }) => role === "sync_standby")
-      );
+      const leader = members.find(isLeader);
+      // What a node has last said of itself may be of the time before it was lost.
+      const follows = ({ state, timeline, lag = 0 }) =>
+        /^(running|streaming)$/.test(state) && timeline === leader.timeline && lag < 2 ** 24;
+      const isComplete = this.nodes.every(({ name }) => members.some((each) => each.name === name && follows(each)));
+      return isComplete && members.some(({ role }) => role === "sync_standby");
     });
   }
 
@@ -100,7 +103,9 @@ export class Cluster {
    * Loses all packets between a node and etcd and the other nodes. If it is cut off from Steward, too, the network of the node
    * is gone; otherwise, a leader that must not go on is still reached.
    */
-  partition({ name, links }, { fromSteward }) {
+  partition(node, { fromSteward }) {
+    const { name, links } = node;
+    node.isCutOff = true;
     for (const link of links.inside) link.lose(() => true);
     if (fromSteward) for (const link of links.outside) link.lose(() => true);
     // What it sends to the others: a standby gives its name when it connects.
@@ -110,7 +115,10 @@ export class Cluster {
 
   /** Repairs the network. */
   heal() {
-    for (const { links } of this.nodes) for (const link of [...links.inside, ...links.outside]) link.repair();
+    for (const node of this.nodes) {
+      node.isCutOff = false;
+      for (const link of [...node.links.inside, ...node.links.outside]) link.repair();
+    }
   }
 
   async close() {
@@ -158,7 +166,7 @@ export class Cluster {
     };
     node.settings = {
       PATRONI_NAME: name,
-      PATRONI_ETCD3_HOST: `${host}:${etcd.port}`,
+      PATRONI_ETCD3_PROXY: `http://${host}:${etcd.port}`,
       PATRONI_RESTAPI_LISTEN: `${host}:${node.patroni}`,
       PATRONI_RESTAPI_CONNECT_ADDRESS: `${host}:${patroni.port}`,
       PATRONI_POSTGRESQL_LISTEN: `${host}:${node.postgres}`,
@@ -210,8 +218,6 @@ export class Cluster {
 }
 
 const isLeader = ({ role }) => role === "leader";
-const isWell = ({ state, lag }) =>
-  (state === "running" || state === "streaming") && (lag === undefined || Number(lag) === 0 || lag < 2 ** 24);
 
 /** Sends a request to a program of the cluster. Returns the response, parsed if it is JSON. */
 async function ask(port, method, path, body) {
