@@ -46,7 +46,7 @@ export class Load {
   readonly #inboxes: Array<{ person: Person; acknowledged: string[]; received: Told[] }> = [];
   readonly #jobs: string[] = [];
   readonly #report = { failed: 0, unknown: 0, rotations: 0 };
-  /** What should not have happened. */
+  /** Responses that were not promised, and other failures. */
   readonly #faults: string[] = [];
   static #made = 0;
 
@@ -165,7 +165,7 @@ export class Load {
     this.#work.push(run());
   }
 
-  /** What a failed request says about its outcome. A response that is not promised is a fault. */
+  /** Returns the outcome that a failed request reports. A response that is not promised is a fault. */
   #failed({ status, body }: Answer, what: string): Outcome {
     const [error] = (body.errors ?? []) as Array<{ extensions: { code: string; detail?: string } }>;
     const text = error?.extensions.detail ?? body.detail ?? body.error_description ?? "";

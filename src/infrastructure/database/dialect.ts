@@ -116,7 +116,7 @@ class LazyConnection implements DatabaseConnection {
   #client: Promise<Connected> | undefined;
   /** The statement that begins the transaction. */
   #begin: string | undefined;
-  /** What identifies the transaction, so that its outcome can be asked; a rejection means that nothing was stored. */
+  /** Identifies the transaction, so that its outcome can be asked; a rejection means that nothing was stored. */
   #transaction: Promise<TransactionIdentity> | undefined;
 
   constructor(private readonly options: DialectOptions) {}
