@@ -1,5 +1,5 @@
 // Logins: which servers the user has, and who the user is there.
-import { ApiFailure, Failed, notSignedIn } from "./failures.js";
+import { Failed, notSignedIn } from "./failures.js";
 import { Me, MyName } from "./account.gql.js";
 import { Api } from "./api.js";
 import { browse } from "./browse.js";
@@ -35,7 +35,8 @@ const login = command({
       token: () => Promise.resolve(tokens.accessToken),
       renewed: () => Promise.reject(notSignedIn(url)),
     };
-    const username = await nameIn(new Api(session, signal, () => {}));
+    // Every credential may read the name of its user.
+    const { username } = (await new Api(session, signal, () => {}).run(MyName, {})).me;
     const before = await changeLogins((content) => {
       const replaced = content.logins[url];
       content.logins[url] = { ...tokens, scope, username, registration };
@@ -45,19 +46,9 @@ const login = command({
     // The new login does not depend on whether the end of the old one succeeds.
     if (before?.refreshToken) await revoke(url, before.registration, before.refreshToken).catch(() => {});
     const value = { server: url, username, scope };
-    output.done(value, `Signed in to ${url}${username && ` as ${username}`}.`);
+    output.done(value, `Signed in to ${url} as ${username}.`);
   },
 });
-
-/** The name of the user; empty if the scopes do not permit to read it. */
-const nameIn = (api: Api): Promise<string> =>
-  api.run(MyName, {}).then(
-    ({ me }) => me.username,
-    (error: unknown) => {
-      if (error instanceof ApiFailure && error.code === "FORBIDDEN") return "";
-      throw error;
-    },
-  );
 
 /** Asks for access with the registration of this program at the server, or a new one. */
 async function begin(url: string, known: Registration | undefined, scope: string) {
