@@ -1,9 +1,9 @@
-// What is done with several objects at once, and what is tried before it is done.
+// What is done with several objects together, and what is tried before it is done.
 import { expect } from "chai";
 import { type Console, consoleTests, echoDocument, importedTemplate } from "../support/console.js";
 import { makeScimKey, ScimClient } from "../support/scim.js";
 
-describe("the console handles several objects at once", () => {
+describe("the console handles several objects together", () => {
   const console = consoleTests();
 
   const select = async ({ page }: Console, ...names: string[]) => {
