@@ -66,6 +66,8 @@ for (const bench of chosen) {
   rows.push(...own);
   const method = bench.method ?? usualMethod(run);
   const isWhole = !quick && only.length === 0;
-  if (isWhole) progress(`written to ${await save(markdown(own, { postgres: database.version, method }), bench.name)}`);
+  if (!isWhole) continue;
+  progress(`written to ${await save(markdown(own, { postgres: database.version, method }), bench.name)}`);
+  bench.onWritten?.();
 }
 console.log(`\n${table(rows)}`);

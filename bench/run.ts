@@ -31,6 +31,8 @@ export interface Bench {
   /** How its figures are made, where that is not the usual way. */
   method?: string;
   measure(run: Run): Promise<Row[]>;
+  /** Called when its results are written, after a whole run. */
+  onWritten?: () => unknown;
 }
 
 /** Starts a server on the run's database. */

@@ -6,6 +6,7 @@ import { hintOf, type Received } from "../hints/hints.js";
 import { ServerProcess } from "../process.js";
 import type { Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
+import { updateDocument } from "../scale/document.js";
 import type { Events } from "../../src/domain/kernel/events.js";
 import { NatsEvents } from "../../src/infrastructure/events/nats-events.js";
 import { PostgresEvents } from "../../src/infrastructure/events/postgres-events.js";
@@ -246,4 +247,5 @@ nats-server (of Debian). All of them share the machine over loopback.`,
     }
     return rows;
   },
+  onWritten: updateDocument,
 };

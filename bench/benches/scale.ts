@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Deployment } from "../scale/deployment.js";
+import { updateDocument } from "../scale/document.js";
 import { linesPerBuild } from "../scale/fleet.js";
 import { busy, countRows, measure, rowSizes, type Spent } from "../scale/meters.js";
 import { isRequest, type KindName, kindNames, mix, p99Limit, published } from "../scale/model.js";
@@ -258,6 +259,7 @@ async function measureOn(deployment: Deployment, run: Run, since: number): Promi
   const peak = await play(1, together, deployment, run, times.peak);
   const best = await highest(peak, together, deployment, run, { isQuick, since });
   run.progress("scale: is everything there that was acknowledged?");
+  await deployment.clients.settled();
   const found = await promises.check(deployment);
   const memory = await Promise.all(deployment.servers.map((server) => server.usage()));
   const none: Row = { bench: "highest rate", what: "no tried multiple of the model", verdict: "missed" };
@@ -307,4 +309,5 @@ are judged together. In the end, everything that was acknowledged is looked up t
 fails if anything is missing. Published figures are those of their publishers: vCPUs that they recommend to provide,
 on machines of theirs, whereas Steward's are vCPUs that were busy.`,
   measure: measureAll,
+  onWritten: updateDocument,
 };

@@ -7,9 +7,12 @@ export interface Exchange {
   bytes: string;
   /** Takes the body of a success. Its promise resolves when everything has ended that the request began. */
   received?(body: string): Promise<void> | void;
-  /** Called if the request or what followed failed. */
-  failed?(): void;
+  /** Called if the request or what followed failed. If it was sent, the server may have done it all the same. */
+  failed?(isSent: boolean): void;
 }
+
+/** The request was not sent. */
+class NotSent extends Error {}
 
 /** One kind of operation. */
 export interface Kind {
@@ -21,13 +24,16 @@ export interface Kind {
 
 /** How the operations of a kind went. */
 export class Outcome {
-  begun = 0;
   /** Milliseconds from the moment at which an operation was due to its response. */
   readonly times: number[] = [];
   /** The same to the end of everything that it began, if that is later than the response. */
   readonly ends: number[] = [];
   /** Failures by their message. */
   readonly faults = new Map<string, number>();
+
+  addFault(message: string): void {
+    this.faults.set(message, (this.faults.get(message) ?? 0) + 1);
+  }
 
   get faultCount(): number {
     return [...this.faults.values()].reduce((sum, count) => sum + count, 0);
@@ -36,9 +42,10 @@ export class Outcome {
 
 export type Outcomes = ReadonlyMap<string, Outcome>;
 
-/** Milliseconds for a response, and for all that is pending when a run ends. */
+/** Milliseconds for a response, for all that is pending when a run ends, and for what is pending even then. */
 const responseTimeout = 20_000;
 const drainTimeout = 30_000;
+const lastTimeout = 120_000;
 
 /** Milliseconds after which an idle connection is not used again: before the server closes it. */
 const idleTime = 2_000;
@@ -51,6 +58,8 @@ export class Clients implements Disposable {
   readonly #lines: Line[] = [];
   readonly #idle: Line[][];
   readonly #open: number[];
+  /** Operations that have not ended. */
+  readonly #pending = new Set<Promise<void>>();
   #turn = 0;
 
   constructor(private readonly urls: readonly URL[]) {
@@ -70,11 +79,11 @@ export class Clients implements Disposable {
 
   /**
    * Begins each kind's operations at its rate times `factor`, at random moments, whether or not earlier ones have ended.
-   * Waits for all of them.
+   * Waits for them; those that take too long count as failures, and go on.
    */
   async run(kinds: readonly Kind[], factor: number, milliseconds: number): Promise<Outcomes> {
     const outcomes = new Map(kinds.map(({ name }) => [name, new Outcome()]));
-    const pending = new Set<Promise<void>>();
+    const pending = new Map<Promise<void>, string>();
     const gap = ({ perSecond }: Kind) => (-Math.log(1 - random()) * 1_000) / (perSecond * factor);
     const begun = performance.now();
     const dues = kinds.map((kind) => begun + gap(kind));
@@ -82,12 +91,22 @@ export class Clients implements Disposable {
       for (const [nr, kind] of kinds.entries())
         for (; dues[nr]! <= now; dues[nr]! += gap(kind)) {
           const doing = this.#perform(kind, outcomes.get(kind.name)!, dues[nr]!).finally(() => pending.delete(doing));
-          pending.add(doing);
+          pending.set(doing, kind.name);
         }
       await sleep(1);
     }
-    await inTime(drainTimeout, Promise.all(pending), () => `${pending.size} operations do not end.`);
+    const timedOut = await Promise.race([
+      Promise.all(pending.keys()),
+      sleep(drainTimeout, "timed out", { ref: false }),
+    ]);
+    if (timedOut === "timed out")
+      for (const name of pending.values()) outcomes.get(name)!.addFault(`It has not ended after ${drainTimeout} ms.`);
     return outcomes;
+  }
+
+  /** Waits for everything that has begun. */
+  async settled(): Promise<void> {
+    await inTime(lastTimeout, Promise.all(this.#pending), () => `${this.#pending.size} operations do not end.`);
   }
 
   /** Performs operations of one kind, `concurrent` at a time, each after the end of the one before. */
@@ -106,8 +125,13 @@ export class Clients implements Disposable {
     for (const line of this.#lines) line.close();
   }
 
-  async #perform(kind: Kind, outcome: Outcome, due: number): Promise<void> {
-    outcome.begun++;
+  #perform(kind: Kind, outcome: Outcome, due: number): Promise<void> {
+    const doing = this.#carryOut(kind, outcome, due).finally(() => this.#pending.delete(doing));
+    this.#pending.add(doing);
+    return doing;
+  }
+
+  async #carryOut(kind: Kind, outcome: Outcome, due: number): Promise<void> {
     const exchange = kind.next();
     try {
       if (!exchange) throw new Error("There is nothing to do it with.");
@@ -118,9 +142,8 @@ export class Clients implements Disposable {
       await following;
       outcome.ends.push(performance.now() - due);
     } catch (error) {
-      const { message } = error as Error;
-      outcome.faults.set(message, (outcome.faults.get(message) ?? 0) + 1);
-      exchange?.failed?.();
+      outcome.addFault((error as Error).message);
+      exchange?.failed?.(!(error instanceof NotSent));
       // So that a closed loop does not spin.
       await sleep(10);
     }
@@ -132,7 +155,7 @@ export class Clients implements Disposable {
       if (line.isOpen && performance.now() - line.idleSince < idleTime) return line;
       line.close();
     }
-    if (this.#open[server]! >= most) throw new Error(`${most} requests of a server are pending.`);
+    if (this.#open[server]! >= most) throw new NotSent(`${most} requests of a server are pending.`);
     this.#open[server]!++;
     const line = await Line.open(this.urls[server]!, () => this.#open[server]!--);
     this.#lines.push(line);

@@ -85,7 +85,7 @@ function signIns({ people }: Deployment, promises: Promises) {
       bytes: request("POST", "/api/v2/users/login", { body: { email: email(person().nr), password } }),
       received: (body: string) => promises.signedIn((parsed(body) as { session_token: string }).session_token),
     }),
-    "token refresh": () => {
+    "token refresh": (): Exchange | undefined => {
       const [nr, token] = latest.entries().next().value ?? [];
       if (nr === undefined || token === undefined) return undefined;
       latest.delete(nr);
@@ -98,6 +98,7 @@ function signIns({ people }: Deployment, promises: Promises) {
           latest.set(nr, issued.refresh_token);
           promises.refreshed(nr, issued.access_token, issued.refresh_token);
         },
+        failed: (isSent) => (isSent ? promises.forgetGrant(nr) : void latest.set(nr, token)),
       };
     },
     "client credentials": () => ({
@@ -140,7 +141,8 @@ function workspaces(deployment: Deployment, promises: Promises) {
         held.isRunning = !isRunning;
         held.isHeld = false;
       },
-      failed: () => (held.isHeld = false),
+      // Whether it runs is unknown after a request without a response: it is not used again.
+      failed: (isSent) => void (held.isHeld = isSent),
     };
   };
 
@@ -225,6 +227,7 @@ function directory({ scimKey: bearer, people }: Deployment, promises: Promises):
     return {
       bytes: request("PATCH", `/scim/v2/Users/${id}`, { bearer, body }),
       received: () => promises.titled(id, title),
+      failed: (isSent) => isSent && promises.forgetTitle(id),
     };
   };
 }

@@ -30,6 +30,9 @@ export class Promises {
   taskReported = (id: string, message: string): void => void (this.#tasks.get(id)!.message = message);
   notified = (title: string): void => void this.#titles.push(title);
   provisioned = (id: string, userName: string): void => void this.#users.set(id, userName);
+  /** Requests without a response may have been carried out, which ends the tokens and the title before. */
+  forgetGrant = (nr: number): void => void this.#grants.delete(nr);
+  forgetTitle = (id: string): void => void this.#userTitles.delete(id);
   titled = (id: string, title: string): void => void this.#userTitles.set(id, title);
 
   /** Looks everything up, on both servers in turn. Throws if something is missing; returns how much was found, by kind. */

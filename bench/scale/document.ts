@@ -1,0 +1,193 @@
+// Writes the tables of docs/scaling.md from the results of the benches.
+import { readFileSync, writeFileSync } from "node:fs";
+import { assumed, type Figures, monthly, need, readFigures } from "./figures.js";
+import { kindNames, mix } from "./model.js";
+
+const path = new URL("../../docs/scaling.md", import.meta.url);
+
+const sizes = [2_000, 10_000, 100_000, 10_000_000];
+
+const count = (value: number): string => {
+  const digits = value >= 1_000 ? 10 ** (Math.floor(Math.log10(value)) - 2) : 1;
+  const rounded = Math.round(value / digits) * digits;
+  return value < 10 ? String(Math.round(value * 10) / 10) : rounded.toLocaleString("en-US");
+};
+
+const scales = [
+  { least: 1e12, unit: "TB" },
+  { least: 1e9, unit: "GB" },
+  { least: 1e6, unit: "MB" },
+  { least: 0, unit: "kB" },
+];
+
+function bytes(value: number): string {
+  const { least, unit } = scales.find((each) => value >= each.least)!;
+  return `${count(value / (least || 1_000))} ${unit}`;
+}
+
+const table = (titles: readonly string[], rows: ReadonlyArray<readonly string[]>): string => {
+  const [head, ...body] = [titles, ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return [head, `|${titles.map(() => "---").join("|")}|`, ...body].join("\n");
+};
+
+const milliseconds = (value: number) => (value / 1_000).toFixed(value < 10_000 ? 2 : 1);
+
+function unitTable({ units }: Figures): string {
+  const sum = kindNames.reduce((all, name) => {
+    const { servers, postgres } = units.get(name)!;
+    return all + mix[name].perSecond * (servers + postgres);
+  }, 0);
+  const rows = kindNames.map((name) => {
+    const { servers, postgres, wal, rows: added } = units.get(name)!;
+    const share = (mix[name].perSecond * (servers + postgres)) / sum;
+    return [
+      name,
+      String(mix[name].perSecond),
+      milliseconds(servers),
+      milliseconds(postgres),
+      `${(share * 100).toFixed(0)} %`,
+      `${Math.max(0, wal).toFixed(1)} kB`,
+      added.map(([kind, each]) => `${each} × ${kind}`).join(", ") || "none",
+    ];
+  });
+  const titles = ["Operation", "Per second (2,000 users)", "Servers, ms CPU", "Postgres, ms CPU", "Share of the CPU"];
+  return table([...titles, "WAL", "Rows"], rows);
+}
+
+const provided = (busy: number) => `${count(busy)} busy, ${count(busy / assumed.busy)} to provide`;
+
+function deploymentTable(figures: Figures): string {
+  const needs = sizes.map((size) => need(figures, size));
+  const row = (title: string, cell: (of: ReturnType<typeof need>) => string) => [title, ...needs.map(cell)];
+  return table(
+    ["Users at work", ...sizes.map((size) => size.toLocaleString("en-US"))],
+    [
+      row("Requests per second", ({ requests }) => count(requests)),
+      row("Agent reports per second", ({ agentReports }) => count(agentReports)),
+      row("vCPU of the servers", ({ servers }) => provided(servers)),
+      row("vCPU of Postgres", ({ postgres }) => provided(postgres)),
+      row("Replicas of 4 vCPU", ({ replicas }) => count(replicas)),
+      row("Connections to Postgres", ({ connections }) => count(connections)),
+      row("WAL per second", ({ wal }) => bytes(wal)),
+      row(
+        "Watchers, and their memory in all replicas",
+        (each) => `${count(each.watchers)}, ${bytes(each.watcherBytes)}`,
+      ),
+      row("Sockets of watchers, agents, and daemons", ({ sockets }) => count(sockets)),
+      row("Hints per second", ({ hints }) => count(hints)),
+    ],
+  );
+}
+
+function monthTable(figures: Figures): string {
+  const months = sizes.map((size) => monthly(figures, size));
+  const kinds = [...months[0]!.keys()].toSorted();
+  const rows = kinds.map((kind) => [
+    kind,
+    `${count(figures.stored.get(kind) ?? 0)} bytes`,
+    ...months.map((month) => count(month.get(kind)!.rows)),
+  ]);
+  const all = months.map((month) => bytes([...month.values()].reduce((sum, each) => sum + each.bytes, 0)));
+  const titles = sizes.map((size) => size.toLocaleString("en-US"));
+  return table(["Rows per month", "Each, with indexes", ...titles], [...rows, ["all that stay, in bytes", "", ...all]]);
+}
+
+/** The users at work whose need is as large as the limit. */
+const reached = (limit: number, ofMillion: number) => (limit / ofMillion) * 1_000_000;
+
+/** The parts by the number of users at work that outgrow them. */
+function limitTable(figures: Figures): string {
+  const { largest, busy } = assumed;
+  const one = need(figures, 1_000_000);
+  const month = [...monthly(figures, 1_000_000).values()].reduce((sum, each) => sum + each.bytes, 0);
+  const postgres = figures.carriers.find(({ name }) => name === "Postgres")!;
+  const nats = figures.carriers.find(({ name }) => name === "NATS");
+  const limits = [
+    {
+      part: "one machine",
+      limit: `${largest.machine.cpus} vCPU for everything, ${busy * 100} % busy`,
+      at: reached(largest.machine.cpus * busy, one.servers + one.postgres),
+      next: "Postgres on a machine of its own, then replicas",
+    },
+    {
+      part: "sockets of two replicas",
+      limit: `${largest.sockets.toLocaleString("en-US")} of each`,
+      at: reached(2 * largest.sockets, one.sockets),
+      next: "more replicas: they share nothing but the database and the hints",
+    },
+    {
+      part: "connections of Postgres",
+      limit: `${largest.connections}, ${assumed.replica.connections} of each replica`,
+      at: reached(largest.connections, one.connections),
+      next: "PgBouncer, with `STEWARD_DATABASE_DIRECT_URL`; a smaller `STEWARD_DATABASE_POOL`",
+    },
+    {
+      part: "tables without retention",
+      limit: `${bytes(largest.database)} after a year`,
+      at: reached(largest.database, month * 12),
+      next: "monthly partitions, dropped by `STEWARD_AUDIT_RETENTION`, `STEWARD_CONNECTION_LOG_RETENTION`, and those of inboxes",
+    },
+    {
+      part: "hints over Postgres",
+      limit: `${count(postgres.hints)} per second without lag`,
+      at: reached(postgres.hints, one.hints),
+      next: nats
+        ? `NATS, with \`STEWARD_EVENTS_URL\`: ${count(nats.hints)} per second`
+        : "NATS, with `STEWARD_EVENTS_URL`",
+    },
+    {
+      part: "CPU of the primary",
+      limit: `${largest.primary.cpus} vCPU, ${busy * 100} % busy`,
+      at: reached(largest.primary.cpus * busy, one.postgres),
+      next: "reads from standbys, with `STEWARD_DATABASE_READ_URL`; then a deployment for each part of the company",
+    },
+    {
+      part: "WAL of the primary",
+      limit: `${bytes(largest.wal)} per second`,
+      at: reached(largest.wal, one.wal),
+      next: "a deployment for each part of the company",
+    },
+  ];
+  const rows = limits
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ part, limit, at, next }) => [part, limit, count(at), next]);
+  return table(["Part", "Taken to be outgrown at", "Users at work", "Then takes over"], rows);
+}
+
+const carrierTable = ({ carriers }: Figures): string =>
+  table(
+    [
+      "Carrier of hints",
+      "Commit to frame on another replica, at 200 notifications per second",
+      "Hints per second without lag",
+      "CPU per hint and replica",
+    ],
+    carriers.map(({ name, frames, hints, receiver }) => [name, frames, count(hints), `${receiver.toFixed(1)} µs`]),
+  );
+
+/** The document with its tables as the results have them. Throws if it lacks the place of one. */
+export function withFigures(document: string, figures: Figures): string {
+  const tables: Record<string, string> = {
+    measured: `Measured: ${figures.machine}. In the mix, everything costs ${figures.overhead} × as much as alone.`,
+    units: unitTable(figures),
+    deployments: deploymentTable(figures),
+    months: monthTable(figures),
+    limits: limitTable(figures),
+    carriers: carrierTable(figures),
+  };
+  return Object.entries(tables).reduce((text, [name, content]) => {
+    const [begin, end] = [`<!-- figures: ${name} -->`, `<!-- end: ${name} -->`];
+    const [before, rest] = text.split(begin);
+    const [, after] = rest?.split(end) ?? [];
+    if (after === undefined) throw new Error(`The document has no place for the table "${name}".`);
+    return `${before}${begin}\n\n${content}\n\n${end}${after}`;
+  }, document);
+}
+
+/** Writes the tables of docs/scaling.md. Returns its path. */
+export function updateDocument(): string {
+  writeFileSync(path, withFigures(readFileSync(path, "utf8"), readFigures()));
+  return path.pathname;
+}
+
+if (import.meta.main) console.log(updateDocument());

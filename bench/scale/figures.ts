@@ -1,0 +1,176 @@
+// The figures of a deployment by those that were measured: they are read from the results, so that documents and results
+// never differ.
+import { readFileSync } from "node:fs";
+import { daemons, dashboards, type KindName, kindNames, mix, users } from "./model.js";
+
+/** The cost of one operation: microseconds of CPU, kilobytes of the log of Postgres, and rows that it adds. */
+export interface Unit {
+  servers: number;
+  postgres: number;
+  wal: number;
+  rows: ReadonlyArray<readonly [kind: string, count: number]>;
+}
+
+export interface Figures {
+  /** When and on which machine the bench ran. */
+  machine: string;
+  units: ReadonlyMap<KindName, Unit>;
+  /** How many times as much as the sum of its operations the mix costs. */
+  overhead: number;
+  /** Bytes of a row with its indexes. */
+  stored: ReadonlyMap<string, number>;
+  /** Kilobytes of a watcher. */
+  watcher: number;
+  /** The carriers of hints. */
+  carriers: readonly Carrier[];
+}
+
+export interface Carrier {
+  name: string;
+  frames: string;
+  /** The highest rate of hints that was delivered without lag, and microseconds of CPU per hint in a replica that receives it. */
+  hints: number;
+  receiver: number;
+}
+
+type Line = Readonly<Record<"bench" | "what" | "perSecond" | "cost" | "ratio", string>>;
+
+/** The rows of a table of results. */
+function linesOf(name: string): { machine: string; lines: Line[] } {
+  const text = readFileSync(new URL(`../results/${name}.md`, import.meta.url), "utf8");
+  const lines = text.split("\n").filter((line) => line.startsWith("| "));
+  const cells = lines.slice(1).map((line) => line.slice(2, -2).split(" | "));
+  return {
+    machine: text.split("\n")[2]!,
+    lines: cells.map(([bench = "", what = "", perSecond = "", cost = "", ratio = ""]) => ({
+      bench,
+      what,
+      perSecond: perSecond.trim(),
+      cost: cost.trim(),
+      ratio: ratio.trim(),
+    })),
+  };
+}
+
+function numbersOf(text: string, pattern: RegExp): number[] {
+  const found = pattern.exec(text);
+  if (!found) throw new Error(`The results have no such figure: ${text}, ${pattern.source}`);
+  return found.slice(1).map(Number);
+}
+
+/** Reads the results of the benches `scale`, `events` and `watcher-memory`. */
+export function readFigures(): Figures {
+  const { machine, lines } = linesOf("scale");
+  const find = (bench: RegExp, what: string): Line => {
+    const line = lines.find((each) => bench.test(each.bench) && each.what === what);
+    if (!line) throw new Error(`The results of the bench scale have no line "${what}".`);
+    return line;
+  };
+  const units = new Map(
+    kindNames.map((name) => {
+      const cost = find(/^unit cost$/, name).cost;
+      const [servers, postgres, wal] = numbersOf(cost, /\(([\d.]+) \+ ([\d.]+)\), (-?[\d.]+) kB/);
+      const added = lines.find(({ what }) => what === `${name}, rows added`)?.cost ?? "";
+      const rows = [...added.matchAll(/([\d.]+) × ([^,]+)/g)].map(([, count, kind]) => [kind!, Number(count)] as const);
+      return [name, { servers: servers!, postgres: postgres!, wal: wal!, rows }] as const;
+    }),
+  );
+  // Where no multiple of the rates held, the peak is all that there is.
+  const whole = lines.findLast(({ bench, what }) => /^(?:peak|highest rate) /.test(bench) && what === "all")!;
+  const [overhead] = numbersOf(whole.ratio, /^([\d.]+) ×/);
+  const stored = lines
+    .filter(({ bench }) => bench === "stored")
+    .map(({ what, cost }) => [what.split(",")[0]!, numbersOf(cost, /^(\d+) bytes/)[0]!] as const);
+  const watchers = linesOf("watcher-memory").lines.find(({ what }) => what === "Steward")!;
+  const [watcher] = numbersOf(watchers.cost, /^([\d.]+) kB/);
+  return { machine, units, overhead: overhead!, stored: new Map(stored), watcher: watcher!, carriers: readCarriers() };
+}
+
+function readCarriers(): Carrier[] {
+  const { lines } = linesOf("events");
+  const names = ["Postgres", "NATS"].filter((name) => lines.some(({ what }) => what.startsWith(`${name}, `)));
+  return names.map((name) => {
+    const frames = lines.find(({ bench, what }) => bench.startsWith("commit") && what.startsWith(name))!.cost;
+    const tried = lines.filter(({ what }) => what.startsWith(`${name}, `) && what.endsWith(" a second"));
+    const lags = lines.find(({ what }) => what === `${name}, delivery lags`)!.cost;
+    const held = /^at \d/.test(lags) ? tried.at(-2)! : tried.at(-1)!;
+    const [, receiver] = numbersOf(held.cost, /([\d.]+) \+ ([\d.]+) \+ [\d.]+ µs/);
+    return { name, frames, hints: Number(held.perSecond), receiver: receiver! };
+  });
+}
+
+/** Assumptions of the arithmetic beside the model. */
+export const assumed = {
+  /** The share of a machine that is busy in the busiest hour. */
+  busy: 0.6,
+  /** The size of a replica, and the connections that it opens. */
+  replica: { cpus: 4, connections: 21 },
+  workingDays: 21,
+  /** Connections to a workspace, per user on a working day. */
+  connectionsPerDay: 6,
+  /** Rows that are deleted when they expire; those of a month are about as many as there ever are. */
+  expiring: ["session or token", "refresh token"],
+  /** Hints that an operation of each kind sends. */
+  hints: { notification: 1, build: 10, task: 20, "SCIM operation": 1 } as Partial<Record<KindName, number>>,
+  /** The largest that a part is made before another one takes over. */
+  largest: {
+    machine: { cpus: 2 },
+    connections: 500,
+    /** Bytes. */
+    database: 1e12,
+    primary: { cpus: 64 },
+    /** Bytes per second. */
+    wal: 100e6,
+    /** Sockets of a replica. */
+    sockets: 50_000,
+  },
+};
+
+/** The sum over the mix, in which each kind counts with its rate. */
+const total = (of: (unit: Unit, name: KindName) => number, { units }: Figures): number =>
+  kindNames.reduce((sum, name) => sum + mix[name].perSecond * of(units.get(name)!, name), 0);
+
+/** The need of so many users in the busiest hour. */
+export function need(figures: Figures, of: number) {
+  const factor = of / users;
+  const servers = (total(({ servers: cost }) => cost, figures) * figures.overhead * factor) / 1e6;
+  const postgres = (total(({ postgres: cost }) => cost, figures) * figures.overhead * factor) / 1e6;
+  const agentReports = mix["agent report"].perSecond * factor;
+  const operations = total(() => 1, figures) * factor;
+  const replicas = Math.max(2, Math.ceil(servers / assumed.busy / assumed.replica.cpus));
+  const watchers = (dashboards / users) * of;
+  return {
+    requests: operations - agentReports,
+    agentReports,
+    servers,
+    postgres,
+    replicas,
+    connections: replicas * assumed.replica.connections,
+    wal: total(({ wal }) => wal * 1_000, figures) * factor,
+    watchers,
+    watcherBytes: watchers * figures.watcher * 1_000,
+    daemons: (daemons / users) * of,
+    sockets: watchers + of + (daemons / users) * of,
+    hints: total((_, name) => assumed.hints[name] ?? 0, figures) * factor,
+  };
+}
+
+const days: Readonly<Record<KindName, { perSecond: number; perDay?: number }>> = mix;
+
+/** Rows of each kind that so many users add in a month, and the bytes of those that stay. */
+export function monthly({ units, stored }: Figures, of: number): ReadonlyMap<string, { rows: number; bytes: number }> {
+  const rows = new Map<string, number>([["connection", assumed.connectionsPerDay]]);
+  for (const name of kindNames)
+    for (const [kind, count] of units.get(name)!.rows)
+      // New users are not added by those who are there.
+      if (kind !== "user") rows.set(kind, (rows.get(kind) ?? 0) + count * (days[name].perDay ?? 0));
+  return new Map(
+    [...rows].map(([kind, perDay]) => {
+      const count = perDay * assumed.workingDays * of;
+      return [
+        kind,
+        { rows: count, bytes: assumed.expiring.includes(kind) ? 0 : count * (stored.get(kind) ?? 0) },
+      ] as const;
+    }),
+  );
+}
