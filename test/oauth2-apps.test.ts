@@ -1,7 +1,9 @@
+// Looks inside: secrets expire, and are stored nowhere as text.
 import { expect } from "chai";
 import { audited, changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { appsPath, grantWithTokens, insertApp, makeApp } from "./support/oauth2.js";
+import { setTimes, storedText } from "./support/tables.js";
 import { type Answer, type Person, world } from "./support/world.js";
 
 const callback = "https://app.example.com/callback";
@@ -409,11 +411,8 @@ describe("OAuth2 applications", () => {
     expect(refused.map(({ body }) => body.message)).to.deep.equal(
       Array.from({ length: 4 }, () => "An application can have at most 10 secrets."),
     );
-    const { pool } = w.app.services.database;
-    await pool.query(
-      "update oauth2_client_secrets set expires_at = now() where client_id = $1 and expires_at is not null",
-      [app.id],
-    );
+    const { id } = expiring.createOAuth2AppSecret.oauth2AppSecret;
+    await setTimes(w, "oauth2_client_secrets", { id }, { expires_at: "0 s" });
     expect(await owner().post(`${app.path}/secrets`)).to.include({ status: 200 });
     expect((await owner().get(`${app.path}/secrets`)).body, "the expired one is gone").to.have.length(10);
 
@@ -428,8 +427,9 @@ describe("OAuth2 applications", () => {
       { action: "CREATE", diff: { app: { new: app.id }, secret: { new: "***" } } },
       { action: "DELETE", diff: { app: { old: app.id }, secret: { old: "***" } } },
     ]);
-    const stored = JSON.stringify((await pool.query("select * from oauth2_client_secrets, audit_events")).rows);
-    expect(stored).to.not.include(app.secret.client_secret_full.slice(-43));
+    expect(await storedText(w, "oauth2_client_secrets", "audit_events")).to.not.include(
+      app.secret.client_secret_full.slice(-43),
+    );
   });
 
   it("have settings that owners change", async () => {

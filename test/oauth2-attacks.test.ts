@@ -2,12 +2,14 @@
 // tried in the tests of the consent, races in those of the tokens.
 import { expect } from "chai";
 import {
+  appsPath,
   authorizePath,
   basic,
   challenge as weakChallenge,
   challengeOf,
+  changeApp,
   credentials,
-  forget,
+  grantsOf,
   makeClient,
   makeCode,
   makeSecret,
@@ -16,6 +18,7 @@ import {
   redirectUri,
   refresh,
   sendForm,
+  spendEarlier,
   verifier,
 } from "./support/oauth2.js";
 import { type Answer, type Person, type World, world } from "./support/world.js";
@@ -129,10 +132,7 @@ describe("attacks on OAuth2", () => {
     });
 
     it("by the issuer of tokens, and tokens for other servers open nothing here", async () => {
-      await w.app.services.database.pool.query(
-        "insert into oauth2_resources (uri, client_id) values ('https://other.example', $1)",
-        [client.id],
-      );
+      await changeApp(w, client, { resourceIndicators: ["https://other.example"] });
       const { code } = await makeCode(w, client, ada, { audiences: ["https://other.example"] });
       const { access_token: token } = (await redeem(w, client, code)).body;
       expect(await bearer(token)).to.equal(401);
@@ -208,10 +208,7 @@ describe("attacks on OAuth2", () => {
             expect(answer.status).to.equal(303);
             expect(answer.headers.get("location")).to.match(/^\/login\?/);
           }
-      const rows = await w.app.services.database.pool.query("select from oauth2_grants where client_id = $1", [
-        client.id,
-      ]);
-      expect(rows.rowCount).to.equal(0);
+      expect(await grantsOf(w, client)).to.deep.equal([]);
     });
 
     it("when it frames one of the pages, or an error page", async () => {
@@ -246,17 +243,10 @@ describe("attacks on OAuth2", () => {
   });
 
   describe("by a replay of a refresh token (§4.14) are rejected", () => {
-    const age = (seconds: number) =>
-      w.app.services.database.pool.query(
-        `update oauth2_refresh_tokens set spent_at = spent_at - make_interval(secs => $1)
-         where grant_id in (select id from oauth2_grants where client_id = $2)`,
-        [seconds, client.id],
-      );
-
     it("once the grace period is over, which costs all tokens of the grant", async () => {
       const first = await tokens(ada);
       const second = (await refresh(w, client, first.refresh_token)).body;
-      await age(31);
+      await spendEarlier(w, first.refresh_token, "31 s");
       rejects(await refresh(w, client, first.refresh_token));
       rejects(await refresh(w, client, second.refresh_token));
       for (const { access_token } of [first, second]) expect(await bearer(access_token as string)).to.equal(401);
@@ -265,7 +255,7 @@ describe("attacks on OAuth2", () => {
     it("by another application or without authentication, which costs nothing", async () => {
       const first = await tokens(ada);
       await refresh(w, client, first.refresh_token);
-      await age(31);
+      await spendEarlier(w, first.refresh_token, "31 s");
       rejects(await refresh(w, await makeClient(w), first.refresh_token));
       rejects(await refresh(w, { ...client, secret: undefined }, first.refresh_token), "invalid_client", 401);
       expect(await bearer(first.access_token)).to.equal(200);
@@ -281,13 +271,10 @@ describe("attacks on OAuth2", () => {
 
     it("with a secret that was deleted, or for an application that was disabled", async () => {
       const { refresh_token: token } = await tokens(ada);
-      const run = (text: string) => w.app.services.database.pool.query(text, [client.id]);
-      await run("update oauth2_clients set is_disabled = true where id = $1");
-      forget(w, client);
+      await changeApp(w, client, { disabled: true });
       rejects(await refresh(w, client, token), "invalid_client", 401);
-      await run("update oauth2_clients set is_disabled = false where id = $1");
-      await run("delete from oauth2_client_secrets where client_id = $1");
-      forget(w, client);
+      await changeApp(w, client, { disabled: false });
+      await w.as(w.owner).delete(`${appsPath}/${client.id}/secrets/${client.secretId}`);
       rejects(await refresh(w, client, token), "invalid_client", 401);
     });
   });

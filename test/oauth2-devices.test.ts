@@ -1,23 +1,27 @@
 // Device authorization (RFC 8628), revocation (RFC 7009), introspection (RFC 7662), limits, and background jobs.
+// Looks inside: polls are minutes apart, and codes and tokens that background jobs delete cannot be seen before either.
 import { expect } from "chai";
 import { runJob } from "./support/background.js";
 import { startServer } from "./support/app.js";
 import {
   approveDevice,
   basic,
+  changeApp,
   credentials,
-  deviceGrant,
-  forget,
   idOf,
   inMs,
   makeClient,
   makeCode,
   type OAuthClient,
+  pollDevice,
   redeem,
   refresh,
   sendForm,
+  startDevice,
+  statusOf,
   unknownSecret,
 } from "./support/oauth2.js";
+import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { type Answer, type Person, type World, world } from "./support/world.js";
 
 const failed = ({ status, body }: Answer, error: string, expected = 400) =>
@@ -34,18 +38,17 @@ describe("OAuth2 tokens and devices", () => {
     client = await makeClient(w);
   });
 
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await w.app.services.database.pool.query(text, values)).rows as Array<Record<string, unknown>>;
-  const me = async (token: string) => (await w.as({ token }).post("/graphql", { query: "{ me { id } }" })).status;
+  const me = (token: string) => statusOf(w, token);
   const tokens = async (changes = {}) => (await redeem(w, client, (await makeCode(w, client, ada, changes)).code)).body;
 
   describe("a device", () => {
-    const start = async (more: Record<string, string> = {}) =>
-      (await sendForm(w, "device_authorization", { ...credentials(client), ...more })).body;
-    const poll = (code: string, by = client) =>
-      sendForm(w, "tokens", { grant_type: deviceGrant, ...credentials(by), device_code: code });
-    const intervalOf = async (code: string) =>
-      (await sql("select poll_interval from oauth2_device_codes where id = $1", idOf(code)))[0]!.poll_interval;
+    const start = (more: Record<string, string> = {}) => startDevice(w, client, more);
+    const poll = (code: string, by = client) => pollDevice(w, by, code);
+    /** Polls again when so much time has passed since the last poll. */
+    const pollAfter = async (time: string, code: string) => {
+      await setTimes(w, "oauth2_device_codes", { id: idOf(code) }, { polled_at: `-${time}` });
+      return poll(code);
+    };
 
     it("gets codes for itself and its user", async () => {
       const started = await start({ scope: "user:read", resource: w.app.services.config.accessUrl });
@@ -59,12 +62,13 @@ describe("OAuth2 tokens and devices", () => {
       );
       expect(started).to.include({ expires_in: 900, interval: 5 });
       expect(started.verification_uri_complete).to.equal(`${started.verification_uri}?user_code=${started.user_code}`);
-      const [row] = await sql("select * from oauth2_device_codes where id = $1", idOf(started.device_code));
-      expect(row).to.deep.include({
-        user_code: started.user_code.replace("-", ""),
-        scopes: ["user:read"],
-        state: "pending",
-        client_id: client.id,
+      const query = `query($userCode: String!) {
+        oauth2DeviceRequest(userCode: $userCode) { userCode app { clientId } scopes { name } } }`;
+      const { oauth2DeviceRequest } = await w.as(ada).graphql(query, { userCode: started.user_code });
+      expect(oauth2DeviceRequest).to.deep.equal({
+        userCode: started.user_code,
+        app: { clientId: client.id },
+        scopes: [{ name: "user:read" }],
       });
     });
 
@@ -73,12 +77,17 @@ describe("OAuth2 tokens and devices", () => {
       failed(await poll(code), "authorization_pending");
       failed(await poll(code), "slow_down");
       failed(await poll(code), "slow_down");
-      expect(await intervalOf(code)).to.equal(15);
-      await sql("update oauth2_device_codes set polled_at = now() - interval '16 s' where id = $1", idOf(code));
+      failed(await pollAfter("14 s", code), "slow_down");
+      failed(await pollAfter("21 s", code), "authorization_pending");
+    });
+
+    it("waits for at most an hour", async () => {
+      const { device_code: code } = await start();
+      await setColumns(w, "oauth2_device_codes", { id: idOf(code) }, { poll_interval: 3599 });
       failed(await poll(code), "authorization_pending");
-      await sql("update oauth2_device_codes set poll_interval = 3599 where id = $1", idOf(code));
       for (let n = 0; n < 2; n++) failed(await poll(code), "slow_down");
-      expect(await intervalOf(code)).to.equal(3600);
+      failed(await pollAfter("3590 s", code), "slow_down");
+      failed(await pollAfter("3601 s", code), "authorization_pending");
     });
 
     it("gets its tokens once", async () => {
@@ -94,9 +103,10 @@ describe("OAuth2 tokens and devices", () => {
 
     it("gets no tokens for denied, expired, unknown and foreign codes", async () => {
       const [denied, expired, foreign] = [await start(), await start(), await start()];
-      await sql("update oauth2_device_codes set state = 'denied' where id = $1", idOf(denied.device_code));
+      const deny = `mutation($userCode: String!) { denyOAuth2Device(input: { userCode: $userCode }) { __typename } }`;
+      await w.as(ada).graphql(deny, { userCode: denied.user_code });
       failed(await poll(denied.device_code), "access_denied");
-      await sql("update oauth2_device_codes set expires_at = now() where id = $1", idOf(expired.device_code));
+      await setTimes(w, "oauth2_device_codes", { id: idOf(expired.device_code) }, { expires_at: "0 s" });
       failed(await poll(expired.device_code), "expired_token");
       failed(await poll(unknownSecret("deviceCode")), "invalid_grant");
       const other = await makeClient(w);
@@ -201,7 +211,7 @@ describe("OAuth2 tokens and devices", () => {
 
     it("describes access tokens to the resource server that they are for, and to no other application", async () => {
       const [server, stranger] = [await makeClient(w), await makeClient(w)];
-      await sql("insert into oauth2_resources (uri, client_id) values ('https://mcp.example/api', $1)", server.id);
+      await changeApp(w, server, { resourceIndicators: ["https://mcp.example/api"] });
       const held = await tokens({ audiences: ["https://mcp.example/api"] });
       expect(await introspect(held.access_token, server)).to.deep.include({
         active: true,
@@ -217,22 +227,20 @@ describe("OAuth2 tokens and devices", () => {
       expect(await introspect(held.refresh_token)).to.deep.equal({ active: false });
       for (const token of ["x", unknownSecret("refreshToken"), ada.token, `${held.access_token}x`])
         expect(await introspect(token), token).to.deep.equal({ active: false });
-      await sql("update oauth2_clients set is_disabled = true where id = $1", client.id);
-      forget(w, client);
+      await changeApp(w, client, { disabled: true });
       failed(await sendForm(w, "introspect", { token: "x", ...credentials(client) }), "invalid_client", 401);
-      await sql("update oauth2_clients set is_disabled = false where id = $1", client.id);
-      forget(w, client);
+      await changeApp(w, client, { disabled: false });
       await sendForm(w, "revoke", { client_id: client.id, token: next.body.refresh_token });
       expect(await introspect(held.access_token)).to.deep.equal({ active: false });
     });
 
     it("reports tokens of a disabled application as not active to resource servers", async () => {
       const [server, off] = [await makeClient(w), await makeClient(w)];
-      await sql("insert into oauth2_resources (uri, client_id) values ('https://mcp.example/off', $1)", server.id);
+      await changeApp(w, server, { resourceIndicators: ["https://mcp.example/off"] });
       const { code } = await makeCode(w, off, ada, { audiences: ["https://mcp.example/off"] });
       const held = (await redeem(w, off, code)).body;
       expect(await introspect(held.access_token, server)).to.include({ active: true });
-      await sql("update oauth2_clients set is_disabled = true where id = $1", off.id);
+      await changeApp(w, off, { disabled: true });
       expect(await introspect(held.access_token, server)).to.deep.equal({ active: false });
     });
 
@@ -303,12 +311,11 @@ describe("OAuth2 tokens and devices", () => {
     await redeem(w, client, used.code);
     const old = await makeCode(w, client, ada, { expires: inMs(-25 * 3_600_000) });
     const ancient = await makeCode(w, client, ada, { expires: inMs(-8 * 86_400_000) });
-    const device = (await sendForm(w, "device_authorization", credentials(client))).body.device_code;
-    await sql("update oauth2_device_codes set expires_at = now() - interval '2 hours' where id = $1", idOf(device));
+    const device = (await startDevice(w, client)).device_code;
+    await setTimes(w, "oauth2_device_codes", { id: idOf(device) }, { expires_at: "-2 h" });
     for (const job of ["codePurge", "deviceCodePurge", "refreshTokenPurge", "grantPurge"] as const)
       await runJob(w.app, job);
-    const exists = async (table: string, id: string) =>
-      (await sql(`select from ${table} where id = $1`, id)).length === 1;
+    const exists = async (table: string, id: string) => (await countRows(w, table, { id })) === 1;
     expect(await exists("oauth2_codes", idOf(used.code))).to.equal(true);
     for (const { code } of [old, ancient]) expect(await exists("oauth2_codes", idOf(code))).to.equal(false);
     expect(await exists("oauth2_grants", old.grantId)).to.equal(true);

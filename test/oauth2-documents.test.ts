@@ -1,9 +1,11 @@
 // Applications that are described by a metadata document, whose URL is their client id.
+// Looks inside: documents stay fresh for minutes.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
 import { challenge } from "./support/oauth2.js";
+import { letPass, setTimes } from "./support/tables.js";
 import { Client, GraphqlFailure, type Person, world } from "./support/world.js";
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
@@ -94,10 +96,7 @@ describe("client metadata documents", () => {
       })
     ).body.error as string;
   const expire = (url: string, column: "fresh" | "usable") =>
-    the().app.services.database.pool.query(
-      `update oauth2_clients set document_${column}_until = now() - interval '1 second' where document_url = $1`,
-      [url],
-    );
+    setTimes(the(), "oauth2_clients", { document_url: url }, { [`document_${column}_until`]: "-1 s" });
 
   it("describe public clients", async () => {
     const url = site.publish("/client.json", {
@@ -173,13 +172,17 @@ describe("client metadata documents", () => {
       [{ Expires: "0" }, 5],
     ];
     for (const [index, [headers, minutes]] of cases.entries()) {
-      const url = site.publish(`/fresh-${index}.json`, {}, headers);
+      const path = `/fresh-${index}.json`;
+      const url = site.publish(path, {}, headers);
+      const pass = (time: string) =>
+        letPass(the(), "oauth2_clients", { document_url: url }, time, ["document_fresh_until"]);
       await asked(url);
-      const { rows } = await the().app.services.database.pool.query(
-        "select extract(epoch from document_fresh_until - updated_at)::float8 / 60 as minutes from oauth2_clients where document_url = $1",
-        [url],
-      );
-      expect(rows[0].minutes, JSON.stringify(headers)).to.be.closeTo(minutes, 0.01);
+      await pass(`${minutes * 60 - 30} s`);
+      await asked(url);
+      expect(site.hits.get(path), JSON.stringify(headers)).to.equal(1);
+      await pass("31 s");
+      await asked(url);
+      expect(site.hits.get(path), JSON.stringify(headers)).to.equal(2);
     }
   });
 

@@ -1,9 +1,10 @@
+// Looks inside: a deletion waits for a redemption that has not committed, and leaves no rows behind.
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
-import { countWaiting } from "./support/locks.js";
 import { type App, startServer } from "./support/app.js";
 import { basic, grantWithTokens, insertApp, makeApp, sendForm } from "./support/oauth2.js";
+import { countRows, lockRows } from "./support/tables.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 
@@ -122,24 +123,19 @@ describe("OAuth2 grants", () => {
     const w = the();
     const ada = await w.user("ada");
     const app = await makeApp(w);
-    const { pool } = w.app.services.database;
     const [used, unused] = [
       await grantWithTokens(w, app, ada, { secret: app.secret }),
       await grantWithTokens(w, app, ada),
     ];
     // A redemption with the secret, which has not committed yet.
     const redeeming = await grantWithTokens(w, app, ada);
-    const connection = await pool.connect();
-    try {
-      await connection.query("begin");
+    await lockRows(w, "oauth2_grants", { id: redeeming.id }, async ({ connection, awaited, commit }) => {
       await connection.query("update oauth2_grants set secret_id = $2 where id = $1", [redeeming.id, app.secret.id]);
       const deleting = owner().delete(`${app.path}/secrets/${app.secret.id}`);
-      await eventually(async () => (await countWaiting(pool)) === 1, "the deletion waits");
-      await connection.query("commit");
+      await awaited();
+      await commit();
       expect(await deleting).to.include({ status: 204 });
-    } finally {
-      connection.release();
-    }
+    });
     expect(await Promise.all([used, redeeming, unused].map(({ token }) => bearer(token)))).to.deep.equal([
       401, 401, 200,
     ]);
@@ -151,8 +147,7 @@ describe("OAuth2 grants", () => {
     const w = the();
     const ada = await w.user("ada");
     const app = await makeApp(w);
-    const { pool } = w.app.services.database;
-    await grantWithTokens(w, app, ada, { secret: app.secret });
+    const grant = await grantWithTokens(w, app, ada, { secret: app.secret });
     await owner().graphql(
       `mutation($id: UUID!) {
       updateOAuth2App(input: { id: $id, resourceIndicators: ["https://gone.example.com"] }) { __typename } }`,
@@ -166,18 +161,10 @@ describe("OAuth2 grants", () => {
       name: app.name,
       resourceIndicators: ["https://gone.example.com"],
     });
-    const { rows } = await pool.query(
-      `select (select count(*)::int from oauth2_client_secrets where client_id = $1) as secrets,
-        (select count(*)::int from oauth2_grants where client_id = $1) as grants,
-        (select count(*)::int from oauth2_resources where client_id = $1) as resources,
-        (select count(*)::int from api_keys where user_id = $2 and kind = 'oauth') as tokens`,
-      [app.id, ada.id],
-    );
-    expect(rows).to.deep.equal([{ secrets: 0, grants: 0, resources: 0, tokens: 0 }]);
-    const left = await pool.query(
-      "select from oauth2_refresh_tokens where grant_id not in (select id from oauth2_grants)",
-    );
-    expect(left.rowCount).to.equal(0);
+    for (const table of ["oauth2_client_secrets", "oauth2_grants", "oauth2_resources"])
+      expect(await countRows(w, table, { client_id: app.id }), table).to.equal(0);
+    expect(await countRows(w, "api_keys", { id: grant.tokenId })).to.equal(0);
+    expect(await countRows(w, "oauth2_refresh_tokens", { id: grant.refreshId })).to.equal(0);
     expect((await changesOf(w, app.id)).at(-1)).to.deep.equal({
       action: "DELETE",
       diff: { grants: { old: 1, new: 0 } },
@@ -189,16 +176,12 @@ describe("OAuth2 grants", () => {
     const ada = await w.user("ada");
     const app = await makeApp(w);
     const grant = await grantWithTokens(w, app, ada);
-    const { pool } = w.app.services.database;
     expect(await bearer(grant.token)).to.equal(200);
     await owner().graphql(disable, { id: app.id, disabled: true });
     expect(await bearer(grant.token)).to.equal(401);
     // One that was issued at the same time.
     const late = await grantWithTokens(w, app, ada);
     expect(await bearer(late.token)).to.equal(401);
-    expect((await pool.query("select from oauth2_refresh_tokens where id = $1", [grant.refreshId])).rowCount).to.equal(
-      1,
-    );
     expect((await grantsOf(w.as(ada))).totalCount).to.equal(2);
     await owner().graphql(disable, { id: app.id, disabled: false });
     expect(await bearer(grant.token)).to.equal(401);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
-import { insertClient, insertGrant, makeAccess } from "./support/oauth2.js";
+import { grantsOf, inMs, insertClient, insertGrant, makeAccess } from "./support/oauth2.js";
 import { type Answer, type World, world } from "./support/world.js";
 
 const register = "/oauth2/register";
@@ -26,7 +26,6 @@ async function registered(w: World, metadata: object = publicClient): Promise<An
 
 describe("registration of OAuth2 clients", () => {
   const the = world();
-  const pool = () => the().app.services.database.pool;
   const auditedOf = async (resourceId: string) =>
     (await audited(the(), { resourceId })).map(({ action, actorKind, diff }) => ({ action, actorKind, diff }));
 
@@ -70,10 +69,9 @@ describe("registration of OAuth2 clients", () => {
       client_secret_expires_at: 0,
       scope: "all",
     });
-    const stored = await pool().query("select suffix from oauth2_client_secrets where client_id = $1", [
-      body.client_id,
-    ]);
-    expect(stored.rows).to.deep.equal([{ suffix: body.client_secret.slice(-6) }]);
+    const query = `query($id: UUID!) { oauth2App(id: $id) { secrets { clientSecretTruncated } } }`;
+    const { oauth2App } = await the().as(the().owner).graphql(query, { id: body.client_id });
+    expect(oauth2App.secrets).to.deep.equal([{ clientSecretTruncated: `****${body.client_secret.slice(-6)}` }]);
   });
 
   it("keeps what it does not use, cuts names, and ignores the rest", async () => {
@@ -355,8 +353,7 @@ describe("registration of OAuth2 clients", () => {
       expect((await access.get("/api/v2/groups")).status).to.equal(200);
       expect((await w.nobody.delete(pathOf(made), tokenOf(made))).status).to.equal(204);
       expect((await access.get("/api/v2/groups")).status).to.equal(401);
-      const { rows } = await pool().query("select from oauth2_grants where client_id = $1", [made.body.client_id]);
-      expect(rows).to.deep.equal([]);
+      expect(await grantsOf(w, { id: made.body.client_id })).to.deep.equal([]);
     });
 
     it("lets one of parallel updates decide, without failures", async () => {
@@ -368,18 +365,14 @@ describe("registration of OAuth2 clients", () => {
         ),
       );
       expect(all.map(({ status }) => status)).to.deep.equal(Array(20).fill(200));
-      const valid = await Promise.all(
-        all.map(
-          async ({ body }) =>
-            (
-              await pool().query(
-                "select from oauth2_clients where id = $1 and name = $2 and next_registration_hash = sha256($3)",
-                [body.client_id, body.client_name, body.registration_access_token],
-              )
-            ).rowCount,
-        ),
-      );
-      expect(valid.filter(Boolean)).to.have.length(1);
+      const valid: string[] = [];
+      for (const { body } of all) {
+        const { status, body: read } = await w.nobody.get(pathOf(made), bearer(body.registration_access_token));
+        expect([200, 401]).to.include(status);
+        if (status === 200) valid.push(body.client_name);
+        if (status === 200) expect(read.client_name).to.equal(body.client_name);
+      }
+      expect(valid).to.have.length(1);
     });
 
     it("lets one of parallel deletions succeed", async () => {
@@ -393,53 +386,51 @@ describe("registration of OAuth2 clients", () => {
   it("deletes clients that are not used, and no others", async () => {
     const w = the();
     const { id: userId } = await w.user("ada");
-    const make = async (change: string, kind = "dynamic", grant?: string) => {
-      const { id } = await insertClient(w, { kind });
-      await pool().query(`update oauth2_clients set ${change} where id = $1`, [id]);
-      if (grant)
-        await pool().query(`update oauth2_grants set ${grant} where id = $1`, [
-          (await insertGrant(w, userId, id, {})).id,
-        ]);
+    const ago = (days: number) => inMs(-days * 86_400_000);
+    const make = async (columns: object, kind = "dynamic", grant?: Record<string, unknown>) => {
+      const { id } = await insertClient(w, { kind, ...columns });
+      if (grant) await insertGrant(w, userId, id, grant);
       return id;
     };
-    const days = (n: number) => `now() - interval '${n} days'`;
+    const unused = { created_at: ago(400), last_used_at: ago(400) };
     const kept = [
-      await make(`created_at = ${days(6)}`),
-      await make(`created_at = ${days(400)}`, "admin"),
-      await make(`created_at = ${days(400)}`, "dynamic", "last_used_at = now()"),
-      await make(`created_at = ${days(400)}, last_used_at = ${days(400)}`, "dynamic", "last_used_at = now()"),
-      await make(`created_at = ${days(400)}, last_used_at = ${days(400)}`, "dynamic", `revoked_at = ${days(179)}`),
-      await make(`created_at = ${days(400)}, last_used_at = ${days(179)}`),
-      await make(`created_at = ${days(400)}, is_disabled = true`, "document"),
+      await make({ created_at: ago(6) }),
+      await make({ created_at: ago(400) }, "admin"),
+      await make({ created_at: ago(400) }, "dynamic", {}),
+      await make(unused, "dynamic", {}),
+      await make(unused, "dynamic", { revoked_at: ago(179) }),
+      await make({ created_at: ago(400), last_used_at: ago(179) }),
+      await make({ created_at: ago(400), is_disabled: true }, "document"),
     ];
     const deleted = [
-      await make(`created_at = ${days(8)}`),
-      await make(`created_at = ${days(8)}`, "document"),
-      await make(`created_at = ${days(400)}, last_used_at = ${days(181)}`),
-      await make(`created_at = ${days(400)}, last_used_at = ${days(400)}`, "dynamic", `revoked_at = ${days(181)}`),
+      await make({ created_at: ago(8) }),
+      await make({ created_at: ago(8) }, "document"),
+      await make({ created_at: ago(400), last_used_at: ago(181) }),
+      await make(unused, "dynamic", { revoked_at: ago(181) }),
     ];
     await runJob(w.app, "unusedClientPurge");
-    const { rows } = await pool().query("select id from oauth2_clients where id = any($1::uuid[])", [
-      [...kept, ...deleted],
-    ]);
-    expect(rows.map(({ id }) => id)).to.have.members(kept);
+    const { oauth2Apps } = await w.as(w.owner).graphql("{ oauth2Apps(first: 1000) { nodes { id } } }");
+    const left = new Set((oauth2Apps.nodes as Array<{ id: string }>).map(({ id }) => id));
+    expect([...kept, ...deleted].filter((id) => left.has(id))).to.have.members(kept);
   });
 
   it("is off where an owner or the configuration says so", async () => {
     const w = the();
-    const set = (value: object) =>
-      pool().query(
-        "insert into site_settings (key, value) values ('oauth2', $1) on conflict (key) do update set value = excluded.value",
-        [value],
-      );
-    await set({ dynamicRegistration: false });
+    const set = (allowed: boolean) =>
+      w
+        .as(w.owner)
+        .graphql(
+          `mutation($input: UpdateOAuth2SettingsInput!) { updateOAuth2Settings(input: $input) { __typename } }`,
+          { input: { dynamicRegistration: allowed } },
+        );
+    await set(false);
     const { status, body } = await w.nobody.post(register, publicClient);
     expect(status).to.equal(403);
     expect(body.error).to.equal("access_denied");
     expect((await w.nobody.get("/.well-known/oauth-authorization-server")).body).to.not.have.property(
       "registration_endpoint",
     );
-    await set({ dynamicRegistration: true });
+    await set(true);
     expect((await w.nobody.post(register, publicClient)).status).to.equal(201);
   });
 });

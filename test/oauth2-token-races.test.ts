@@ -1,19 +1,24 @@
 // Races for codes, refresh tokens and device codes, and what failed transactions leave of them.
+// Looks inside: commits fail, or last until a lock is released.
 import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
 import { countWaiting } from "./support/locks.js";
 import {
   approveDevice,
   credentials,
-  deviceGrant,
-  idOf,
+  grantsOf,
   makeClient,
   makeCode,
   type OAuthClient,
   redeem,
+  pollDevice,
   refresh,
   sendForm,
+  spendEarlier,
+  startDevice,
+  statusOf,
 } from "./support/oauth2.js";
+import { failingCommits } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, type World, world } from "./support/world.js";
 
@@ -41,12 +46,11 @@ describe("races for OAuth2 tokens", () => {
     client = await makeClient(w);
   });
 
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await w.app.services.database.pool.query(text, values)).rows as Array<Record<string, unknown>>;
-  const me = async (token: string) => (await w.as({ token }).post("/graphql", { query: "{ me { id } }" })).status;
-  const start = async () => (await sendForm(w, "device_authorization", credentials(client))).body.device_code as string;
-  const poll = (code: string) =>
-    sendForm(w, "tokens", { grant_type: deviceGrant, ...credentials(client), device_code: code });
+  const me = (token: string) => statusOf(w, token);
+  const reasonOf = async (grantId: string) =>
+    (await grantsOf(w, client)).find(({ id }) => id === grantId)?.revokeReason;
+  const start = async () => (await startDevice(w, client)).device_code as string;
+  const poll = (code: string) => pollDevice(w, client, code);
 
   it("give a code to one request, and revoke its tokens for the others", async () => {
     for (let round = 0; round < rounds; round++) {
@@ -54,10 +58,7 @@ describe("races for OAuth2 tokens", () => {
       const won = await race(() => redeem(w, client, code));
       expect(won).to.have.length(1);
       expect(await me(won[0]!.body.access_token)).to.equal(401);
-      expect((await sql("select revoke_reason from oauth2_grants where id = $1", grantId))[0]).to.deep.equal({
-        revoke_reason: "code_replay",
-      });
-      expect(await sql("select from api_keys where grant_id = $1", grantId)).to.have.length(0);
+      expect(await reasonOf(grantId)).to.equal("CODE_REPLAY");
     }
   });
 
@@ -65,14 +66,10 @@ describe("races for OAuth2 tokens", () => {
     for (let round = 0; round < rounds; round++) {
       const { code, grantId } = await makeCode(w, client, ada);
       const { refresh_token: token } = (await redeem(w, client, code)).body;
-      expect(await race(() => refresh(w, client, token))).to.have.length(4);
-      expect((await sql("select revoke_reason from oauth2_grants where id = $1", grantId))[0]).to.deep.equal({
-        revoke_reason: "refresh_reuse",
-      });
-      expect(await sql("select from api_keys where grant_id = $1", grantId)).to.have.length(0);
-      expect(await sql("select repeats from oauth2_refresh_tokens where id = $1", idOf(token))).to.deep.equal([
-        { repeats: 3 },
-      ]);
+      const won = await race(() => refresh(w, client, token));
+      expect(won).to.have.length(4);
+      expect(await reasonOf(grantId)).to.equal("REFRESH_REUSE");
+      for (const { body } of won) expect(await me(body.access_token)).to.equal(401);
     }
   });
 
@@ -88,7 +85,7 @@ describe("races for OAuth2 tokens", () => {
 
   it("leave no token of a grant that is revoked at the same moment", async () => {
     for (let round = 0; round < rounds * 2; round++) {
-      const { code, grantId } = await makeCode(w, client, ada);
+      const { code } = await makeCode(w, client, ada);
       const { refresh_token: token, access_token: access } = (await redeem(w, client, code)).body;
       const [refreshed, revoked] = await Promise.all([
         refresh(w, client, token),
@@ -96,25 +93,16 @@ describe("races for OAuth2 tokens", () => {
       ]);
       expect([200, 400]).to.include(refreshed.status);
       expect(revoked.status).to.equal(200);
-      expect(await sql("select from api_keys where grant_id = $1", grantId)).to.have.length(0);
+      for (const issued of [access, refreshed.body.access_token]) if (issued) expect(await me(issued)).to.equal(401);
     }
   });
 
   describe("a failed transaction", () => {
     /** Fails every commit with a new access token. */
     const failing = async (work: () => Promise<Answer>) => {
-      await sql(`create function fail() returns trigger language plpgsql as $$ begin raise 'no disk'; end $$`);
-      await sql(
-        `create constraint trigger failing after insert on api_keys deferrable initially deferred for each row execute function fail()`,
-      );
-      try {
-        const { status, body } = await work();
-        expect({ status, error: body.error }).to.deep.equal({ status: 500, error: "server_error" });
-        expect(JSON.stringify(body)).to.not.include("no disk");
-      } finally {
-        await sql("drop trigger failing on api_keys");
-        await sql("drop function fail");
-      }
+      const { status, body } = await failingCommits(w, "api_keys", work);
+      expect({ status, error: body.error }).to.deep.equal({ status: 500, error: "server_error" });
+      expect(JSON.stringify(body)).to.not.include("no disk");
     };
 
     it("leaves a code, a refresh token and a device code usable", async () => {
@@ -123,9 +111,6 @@ describe("races for OAuth2 tokens", () => {
       const { body, status } = await redeem(w, client, code);
       expect(status).to.equal(200);
       await failing(() => refresh(w, client, body.refresh_token));
-      expect(
-        await sql("select spent_at from oauth2_refresh_tokens where id = $1", idOf(body.refresh_token)),
-      ).to.deep.equal([{ spent_at: null }]);
       expect(await refresh(w, client, body.refresh_token)).to.include({ status: 200 });
       const device = await start();
       await approveDevice(w, client, ada, device);
@@ -193,9 +178,7 @@ describe("a refresh whose commit takes longer than the grace period", () => {
     await stalled();
     expect(await refreshOn(the())).to.include({ status: 200 });
     expect(await refreshOn(other)).to.include({ status: 200 });
-    await pool().query("update oauth2_refresh_tokens set spent_at = spent_at - interval '2 s' where id = $1", [
-      idOf(token),
-    ]);
+    await spendEarlier(the(), token, "2 s");
     expect((await refreshOn(the())).body.error).to.equal("invalid_grant");
   });
 

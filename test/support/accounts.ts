@@ -25,6 +25,10 @@ export const goodPassword = "seven-lamps-beside-the-old-canal";
 export const code = async (client: Client, document: string, variables: Record<string, unknown> = {}) =>
   (await client.failure(document, variables)).code;
 
+/** Suspends a user, as the owner. */
+export const suspend = async (w: World, { id }: Pick<Person, "id">): Promise<void> =>
+  w.as(w.owner).graphql(suspendUser, { input: { user: id } });
+
 /** The fields at fault. */
 export const fields = ({ errors }: GraphqlFailure) =>
   (errors[0]!.extensions.validations as Array<{ field: string }> | undefined)?.map(({ field }) => field);

@@ -256,9 +256,45 @@ export async function makeSecret(w: World, clientId: string, expires?: string) {
   return { secret: text, secretId: id };
 }
 
-/** Makes the server read an application again, which it caches for a second. */
-export const forget = ({ app }: World, { id }: OAuthClient) =>
-  app.services.events.publish({ topic: "auth", id: `c:${id}` });
+/** Changes an application as the owner. */
+export const changeApp = async (w: World, { id }: { id: string }, changes: object): Promise<void> =>
+  w.as(w.owner).graphql(`mutation($input: UpdateOAuth2AppInput!) { updateOAuth2App(input: $input) { __typename } }`, {
+    input: { id, ...changes },
+  });
+
+export interface Grant {
+  id: string;
+  user: { id: string };
+  scopes: string[];
+  audiences: string[];
+  createdAt: string;
+  lastUsedAt: string;
+  expiresAt: string;
+  revokedAt: string | null;
+  revokeReason: string | null;
+}
+
+/** The grants for an application, oldest first, also those that ended. */
+export async function grantsOf(w: World, { id: app }: { id: string }): Promise<Grant[]> {
+  const { oauth2Grants } = await w.as(w.owner).graphql(
+    `query($app: UUID!) { oauth2Grants(app: $app, includeEnded: true, first: 1000) { nodes {
+       id user { id } scopes audiences createdAt lastUsedAt expiresAt revokedAt revokeReason } } }`,
+    { app },
+  );
+  return oauth2Grants.nodes.toReversed();
+}
+
+/** The status of a request with an access token: 200 while it is valid. */
+export const statusOf = async (w: World, token: string): Promise<number> =>
+  (await w.as({ token }).post("/graphql", { query: "{ me { id } }" })).status;
+
+/** Asks for codes for a device. */
+export const startDevice = async (w: World, client: OAuthClient, more: Record<string, string> = {}) =>
+  (await sendForm(w, "device_authorization", { ...credentials(client), ...more })).body;
+
+/** Asks, as a device, for the tokens of its code. */
+export const pollDevice = (w: World, client: OAuthClient, code: string) =>
+  sendForm(w, "tokens", { grant_type: deviceGrant, ...credentials(client), device_code: code });
 
 interface GrantColumns {
   scopes: string[];
@@ -307,6 +343,10 @@ export async function approveDevice(w: World, client: OAuthClient, user: Pick<Pe
   await run(w, `update oauth2_device_codes set state = 'approved', grant_id = $2 where id = $1`, [idOf(code), grantId]);
   return grantId;
 }
+
+/** Lets time pass since a refresh token of a grant was used: `30 s`. */
+export const spendEarlier = (w: World, token: string, by: string) =>
+  run(w, "update oauth2_refresh_tokens set spent_at = spent_at - $2::interval where id = $1", [idOf(token), by]);
 
 /** The public part of a secret. */
 export const idOf = (text: string): string => text.split("_")[1]!;
