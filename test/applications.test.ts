@@ -4,8 +4,10 @@ import { hkdfSync } from "node:crypto";
 import { expect } from "chai";
 import { decodeProtectedHeader, jwtDecrypt } from "jose";
 import { appConnectSecrets } from "../src/domain/encryption/columns.js";
-import type { Sealed } from "../src/infrastructure/vault.js";
-import { newToken } from "./support/token-rows.js";
+import { keysOf } from "./support/accounts.js";
+import { insertKey, insertKeys } from "./support/keys.js";
+import { letPass, setTimes, storedSecrets, storedText } from "./support/tables.js";
+import { newToken, parseToken } from "./support/token-rows.js";
 import { type App, logged, startServer } from "./support/app.js";
 import { browse } from "./support/browse.js";
 import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
@@ -33,12 +35,9 @@ function sent(answer: Answer): { url: URL; message: string } {
 
 /** Derives a recipient's key from the ring as documented, with nothing of the server but its vault. */
 async function keyOf({ app }: Pick<World, "app">, recipient: string, kid: string): Promise<Uint8Array> {
-  const { rows } = await app.services.database.pool.query<Sealed & { id: string }>(
-    `select id, key_id as "keyId", secret_nonce as nonce, secret_ciphertext as ciphertext from app_connect_keys where id = $1`,
-    [kid],
-  );
+  const [stored] = await storedSecrets(app, "app_connect_keys", "secret", { where: { id: kid } });
   const place = appConnectSecrets.place({ id: kid, ownerId: kid });
-  const secret = Buffer.from(app.services.vault.open(place, rows[0]!), "base64url");
+  const secret = Buffer.from(app.services.vault.open(place, stored!), "base64url");
   expect(secret).to.have.length(32);
   return new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(), `steward app-connect v1:${recipient}`, 32));
 }
@@ -66,7 +65,6 @@ const failure = async (work: Promise<unknown>): Promise<string> =>
 describe("redirects to applications", () => {
   const the = world(settings);
   const start = standIns();
-  const pool = () => the().app.services.database.pool;
   let deploymentId: string;
   before(async () => {
     ({ deploymentId } = (await the().as(the().owner).graphql("{ serverInfo { deploymentId } }")).serverInfo);
@@ -197,7 +195,7 @@ describe("redirects to applications", () => {
   });
 
   it("never lead to an unregistered host, however its address is written", async () => {
-    const { client } = await person();
+    const { ada, client } = await person();
     await registered("hosts", "https://proxy.example.org", "*.proxy.example.org");
     // Deleted proxies, and proxies that have not registered, have no hosts.
     await registered("former", "https://former.example.org", "*.former.example.org");
@@ -303,14 +301,13 @@ describe("redirects to applications", () => {
       expect(answer.body.validations, uri).to.have.length(1);
       expect(answer.body.validations[0].field, uri).to.equal("redirect_uri");
     }
-    const { rows } = await pool().query("select count(*)::int as made from api_keys where kind = 'application'");
+    const keys = await keysOf(the(), ada, "APPLICATION");
     for (const bare of [path, `${path}?redirect_uri=`]) {
       const answer = await client.get(bare);
       expect(answer.body.validations).to.deep.equal([{ field: "redirect_uri", detail: "Is required." }]);
     }
     expect(await client.get(`${requestTo(home)}&redirect_uri=${encodeURIComponent(home)}`)).to.include({ status: 400 });
-    const { rows: after } = await pool().query("select count(*)::int as made from api_keys where kind = 'application'");
-    expect(after, "no key was created").to.deep.equal(rows);
+    expect(await keysOf(the(), ada, "APPLICATION"), "no key was created").to.deep.equal(keys);
   });
 
   it("accept every spelling of registered hosts, and normalize it", async () => {
@@ -381,12 +378,7 @@ describe("redirects to applications", () => {
           { scopes },
         )
       ).createApiKey.token;
-    const oauth = newToken("oauth");
-    await pool().query(
-      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-       values ($1, $2, $3, 'oauth', '{all}', now(), now() + interval '1 hour')`,
-      [oauth.id, oauth.secretHash, ada.id],
-    );
+    const oauth = await insertKey(the(), ada, "oauth");
     const lacksAll = /^Bearer realm="steward", .*error="insufficient_scope", scope="all"$/;
     for (const [token, challenge, detail] of [
       [await scoped(["application_connect"]), lacksAll, /the scope all/],
@@ -448,7 +440,7 @@ describe("redirects to applications", () => {
       await client.graphql("mutation { logout { __typename } }");
       for (const each of [key, other]) expect(await works(the().url, each)).to.equal(false);
       await eventually(async () => !(await works(there.url, key)), "the key ends on the other replica", 1_000);
-      expect((await pool().query("select from api_keys where user_id = $1", [ada.id])).rowCount).to.equal(0);
+      expect(await keysOf(the(), ada)).to.deep.equal([]);
     } finally {
       await there.close();
     }
@@ -477,25 +469,18 @@ describe("redirects to applications", () => {
       client.graphql("mutation { logout { __typename } }"),
       ...Array.from({ length: 20 }, () => client.get(requestTo(home))),
     ]);
-    expect((await pool().query("select from api_keys where user_id = $1", [ada.id])).rowCount).to.equal(0);
+    expect(await keysOf(the(), ada)).to.deep.equal([]);
   });
 
   it("keep a hundred keys per user, and end the oldest when one more is issued", async () => {
     const { ada, client } = await person();
     const first = await innerKey(client);
-    await pool().query(
-      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-       select 'full-' || n, decode(repeat('00', 32), 'hex'), $1, 'application', '{}', now(), now() + interval '1 hour'
-       from generate_series(1, 99) n`,
-      [ada.id],
-    );
+    await setTimes(the(), "api_keys", { id: parseToken(first).id }, { created_at: "-2 h" });
+    await insertKeys(the(), ada, "application", 99);
     expect(await the().as({ token: first }).get("/api/v2/groups")).to.include({ status: 403 });
     await innerKey(client);
     expect(await the().as({ token: first }).get("/api/v2/groups")).to.include({ status: 401 });
-    const { rowCount } = await pool().query("select from api_keys where user_id = $1 and kind = 'application'", [
-      ada.id,
-    ]);
-    expect(rowCount).to.equal(100);
+    expect(await keysOf(the(), ada, "APPLICATION")).to.have.length(100);
     await Promise.all(Array.from({ length: 10 }, () => client.get(requestTo(home)).then(sent)));
   });
 
@@ -517,15 +502,13 @@ describe("redirects to applications", () => {
     });
     const secret = key.split("-")[1]!;
     const tables = ["api_keys", "audit_events", "app_connect_keys", "spent_app_connects"];
-    for (const table of tables)
-      expect(JSON.stringify((await pool().query(`select * from ${table}`)).rows), table).to.not.include(secret);
+    expect(await storedText(w, ...tables)).to.not.include(secret);
     expect(JSON.stringify(logged)).to.not.include(secret);
   });
 });
 
 describe("the key ring of applications", () => {
   const the = world(settings);
-  const pool = () => the().app.services.database.pool;
   const start = standIns();
   let there: App;
   before(async () => {
@@ -535,34 +518,30 @@ describe("the key ring of applications", () => {
 
   const kidAt = async (url = the().url): Promise<string> =>
     decodeProtectedHeader(sent(await new Client(url, the().owner.token).get(requestTo(home))).message).kid!;
-  const keysOf = async (standIn: StandIn): Promise<Key[]> =>
+  const ringOf = async (standIn: StandIn): Promise<Key[]> =>
     (await standIn.heartbeat()).data.heartbeatWorkspaceProxy.appConnectKeys;
   /** Moves the keys into the past. */
-  const pass = (interval: string) =>
-    pool().query(
-      `update app_connect_keys set usable_from = usable_from - $1::interval, retired_at = retired_at - $1::interval`,
-      [interval],
-    );
+  const pass = (interval: string) => letPass(the(), "app_connect_keys", {}, interval, ["usable_from", "retired_at"]);
 
   it("starts with one key, even when several requests need it concurrently", async () => {
     const kids = await Promise.all(Array.from({ length: 12 }, (_, n) => kidAt(n % 2 ? the().url : there.url)));
     expect(new Set(kids)).to.have.property("size", 1);
-    const { rows } = await pool().query("select * from app_connect_keys");
-    expect(rows).to.have.length(1);
-    expect(rows[0].secret_ciphertext).to.have.length(43 + 16);
+    const [key, ...others] = await storedSecrets(the(), "app_connect_keys", "secret");
+    expect(others).to.deep.equal([]);
+    expect(key!.ciphertext).to.have.length(43 + 16);
   });
 
   it("adds a key every 30 days, which proxies have from five minutes before to five minutes after its use", async () => {
     const { token } = await makeProxy(the(), "ring");
     const standIn = await start(the().url, token);
     await standIn.register({ accessUrl: "https://ring.example.net" });
-    const [first] = (await keysOf(standIn)) as [Key];
-    expect(await keysOf(standIn)).to.have.length(1);
+    const [first] = (await ringOf(standIn)) as [Key];
+    expect(await ringOf(standIn)).to.have.length(1);
 
     await pass("29 days 23 hours 54 minutes");
-    expect(await keysOf(standIn)).to.have.length(1);
+    expect(await ringOf(standIn)).to.have.length(1);
     await pass("2 minutes");
-    const [old, next, ...none] = (await keysOf(standIn)) as [Key, Key];
+    const [old, next, ...none] = (await ringOf(standIn)) as [Key, Key];
     expect(none).to.deep.equal([]);
     expect(old.kid).to.equal(first.kid);
     expect(old.retiredAt).to.equal(next.usableFrom);
@@ -573,20 +552,18 @@ describe("the key ring of applications", () => {
 
     await pass("6 minutes");
     for (const url of [the().url, there.url]) expect(await kidAt(url)).to.equal(next.kid);
-    expect((await keysOf(standIn)).map(({ kid }) => kid)).to.deep.equal([first.kid, next.kid]);
+    expect((await ringOf(standIn)).map(({ kid }) => kid)).to.deep.equal([first.kid, next.kid]);
     await pass("4 minutes");
-    expect((await keysOf(standIn)).map(({ kid }) => kid)).to.deep.equal([next.kid]);
-    expect((await keysOf(standIn))[0]!.key).to.equal(next.key);
+    expect((await ringOf(standIn)).map(({ kid }) => kid)).to.deep.equal([next.kid]);
+    expect((await ringOf(standIn))[0]!.key).to.equal(next.key);
 
     // After a long time without requests, the next key is still handed out before its first use.
     await pass("100 days");
-    const late = await keysOf(standIn);
+    const late = await ringOf(standIn);
     expect(late).to.have.length(2);
     expect(await kidAt()).to.equal(next.kid);
     expect(Date.parse(late[1]!.usableFrom) - Date.now()).to.be.greaterThan(4 * 60_000);
-    expect((await pool().query("select id from app_connect_keys order by usable_from")).rows).to.deep.equal([
-      { id: next.kid },
-      { id: late[1]!.kid },
-    ]);
+    const kept = await storedSecrets(the(), "app_connect_keys", "secret");
+    expect(kept.map(({ id }) => id)).to.have.members([next.kid, late[1]!.kid]);
   });
 });

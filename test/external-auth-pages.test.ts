@@ -133,7 +133,7 @@ describe("the page of a provider", () => {
       (await w.as(ada).graphql('{ externalAuthAccessToken(providerId: "git") { accessToken } }'))
         .externalAuthAccessToken;
     const before = await tokens();
-    await expire(w, `user_id = '${ada.id}'`);
+    await expire(w, ada);
     expect((await tokens()).accessToken)
       .to.be.a("string")
       .and.not.equal(before.accessToken);

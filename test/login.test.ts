@@ -1,9 +1,12 @@
+// Looks inside: no interface shows hashes of passwords, and none forgets addresses for months.
 import argon2 from "argon2";
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
-import { countHashes } from "./support/accounts.js";
+import { countHashes, keysOf } from "./support/accounts.js";
 import { type App, ownerPassword, startServer } from "./support/app.js";
+import { insertKeys } from "./support/keys.js";
+import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, userPassword, world } from "./support/world.js";
 
@@ -28,8 +31,6 @@ function rankDistance(some: number[], others: number[]): number {
 
 describe("login", () => {
   const the = world(noLimits);
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await the().app.services.database.pool.query(text, values)).rows;
   const loginsOf = async ({ id }: Person) =>
     (await audited(the(), { resourceId: id }))
       .filter(({ action }) => action.startsWith("LOGIN"))
@@ -73,8 +74,7 @@ describe("login", () => {
 
   it("responds alike to an unknown email, a wrong password, and an account without a password", async () => {
     const w = the();
-    const [ada, bob] = await w.users("ada", "bob");
-    await sql("update users set password_hash = null, login_type = 'oidc' where id = $1", bob!.id);
+    const [ada, bob] = [await w.user("ada"), await w.user("bob", undefined, "OIDC")];
     const wrong = await w.nobody.post(path, { email: ada!.email, password: "wrong" });
     expect(wrong.status).to.equal(401);
     expect(wrong.body).to.deep.equal({ message: "Incorrect email or password." });
@@ -82,7 +82,7 @@ describe("login", () => {
       ["nobody@example.com", "wrong"],
       ["no address at all", "wrong"],
       ["system@steward.invalid", ""],
-      [bob!.email, userPassword],
+      [bob.email, userPassword],
     ]) {
       const unknown = await w.nobody.post(path, { email, password: password || "wrong" });
       expect(seen(unknown), email).to.deep.equal(seen(wrong));
@@ -154,7 +154,7 @@ describe("login", () => {
   it("names the login type of an account without password login only after the right password", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    await sql("update users set login_type = 'oidc' where id = $1", ada!.id);
+    await setColumns(w, "users", { id: ada!.id }, { login_type: "oidc" });
     const right = await w.nobody.post(path, { email: ada!.email, password: userPassword });
     expect(right.status).to.equal(403);
     expect(right.body.message).to.equal("Incorrect login type.");
@@ -182,26 +182,21 @@ describe("login", () => {
     const w = the();
     const [ada] = await w.users("ada");
     const cheap = await argon2.hash(userPassword, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
-    await sql("update users set password_hash = $2 where id = $1", ada!.id, cheap);
+    await setColumns(w, "users", { id: ada!.id }, { password_hash: cheap });
     await w.login(ada!.email, userPassword);
-    const [{ password_hash: hash }] = await sql("select password_hash from users where id = $1", ada!.id);
-    expect(hash).to.contain("m=19456").and.not.equal(cheap);
+    const stored = await storedText(w, "users");
+    expect(stored).to.contain("m=19456").and.not.contain(cheap).and.not.contain("m=8192");
     await w.login(ada!.email, userPassword);
   });
 
   it("ends the oldest sessions beyond 100", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    await sql(
-      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-       select 'sixty' || lpad(n::text, 5, '0'), '', $1, 'session', '{all}', now() - n * interval '1 minute', now() + interval '1 day'
-       from generate_series(1, 99) n`,
-      ada!.id,
-    );
+    const older = await insertKeys(w, ada!, "session", 99);
     await Promise.all([1, 2, 3].map(() => w.login(ada!.email, userPassword)));
-    const kept = await sql("select id from api_keys where user_id = $1 order by created_at", ada!.id);
-    expect(kept).to.have.length(100);
-    expect(kept[0].id).to.equal("sixty00096");
+    const kept = new Set((await keysOf(w, ada!, "SESSION")).map(({ id }) => id));
+    expect(kept).to.have.property("size", 100);
+    expect(older.map((id) => kept.has(id))).to.deep.equal(older.map((_, index) => index < 96));
   });
 
   it("sheds a flood instead of queueing it, for known and unknown accounts alike", async () => {
@@ -254,12 +249,11 @@ describe("login", () => {
   it("remembers the address for 90 days", async () => {
     const [ada, bob] = await the().users("ada", "bob");
     for (const user of [ada!, bob!]) await the().login(user.email, userPassword);
-    const age = "update login_addresses set last_used_at = now() - $2::interval where user_id = $1 returning address";
-    expect(await sql(age, ada!.id, "91 days")).to.have.length(1);
-    expect(await sql(age, bob!.id, "89 days")).to.have.length(1);
+    await setTimes(the(), "login_addresses", { user_id: ada!.id }, { last_used_at: "-91 days" });
+    await setTimes(the(), "login_addresses", { user_id: bob!.id }, { last_used_at: "-89 days" });
     await runJob(the().app, "loginAddressPurge");
-    const left = await sql("select user_id from login_addresses where user_id = any($1)", [ada!.id, bob!.id]);
-    expect(left).to.deep.equal([{ user_id: bob!.id }]);
+    const left = [ada!, bob!].map(({ id }) => countRows(the(), "login_addresses", { user_id: id }));
+    expect(await Promise.all(left)).to.deep.equal([0, 1]);
   });
 
   it("is rejected where passwords are disabled", async () => {

@@ -1,10 +1,10 @@
+// Looks inside: limits and idempotency keys last for minutes and hours, and marks wait for a lock or write no rows.
 import { expect } from "chai";
+import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
-import { newToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
-import { countWaiting } from "./support/locks.js";
 import { deliver, fill } from "./support/inbox.js";
-import { eventually } from "./support/watchers.js";
+import { countRows, letListsPass, letPass, lockRows, setColumns, versionsOf } from "./support/tables.js";
 import { world } from "./support/world.js";
 
 const custom = "/api/v2/notifications/custom";
@@ -104,9 +104,7 @@ describe("notifications", () => {
       expect((await send("other", "key-2")).status).to.equal(204);
       expect(await count()).to.equal(4);
 
-      await w.app.services.database.pool.query(
-        "update idempotency_keys set created_at = created_at - interval '24 hours'",
-      );
+      await letPass(w, "idempotency_keys", {}, "24 h", ["created_at"]);
       expect((await send("other", "key-1")).status).to.equal(204);
       expect(await count()).to.equal(5);
     });
@@ -118,13 +116,12 @@ describe("notifications", () => {
         const sent = await w.as(ada!).post(custom, { content: { title: key } }, { "Idempotency-Key": key });
         expect(sent.status).to.equal(204);
       }
-      const { pool } = w.app.services.database;
-      const age = "update idempotency_keys set created_at = created_at - $2::interval where user_id = $1 and key = $3";
-      await pool.query(age, [ada!.id, "24 hours", "old"]);
-      await pool.query(age, [ada!.id, "23 hours", "recent"]);
+      const keyed = (key: string) => ({ user_id: ada!.id, key });
+      await letPass(w, "idempotency_keys", keyed("old"), "24 h", ["created_at"]);
+      await letPass(w, "idempotency_keys", keyed("recent"), "23 h", ["created_at"]);
       await runJob(w.app, "idempotencyKeyPurge");
-      const { rows } = await pool.query("select key from idempotency_keys where user_id = $1", [ada!.id]);
-      expect(rows).to.deep.equal([{ key: "recent" }]);
+      expect(await countRows(w, "idempotency_keys", keyed("old"))).to.equal(0);
+      expect(await countRows(w, "idempotency_keys", keyed("recent"))).to.equal(1);
     });
 
     it("are limited to 20 a minute, even in parallel, and rejected ones leave no trace", async () => {
@@ -142,18 +139,10 @@ describe("notifications", () => {
       expect((await w.as(ada!).get(inbox)).body.unread_count).to.equal(20);
       expect((await w.as(bob!).post(custom, { content: { title: "mine" } })).status).to.equal(204);
 
-      const { pool } = w.app.services.database;
-      const { rows } = await pool.query(
-        `select (select count(*)::int from audit_events where actor_id = $1 and resource_type = 'inbox_notification') as events,
-           (select count(*)::int from idempotency_keys where user_id = $1) as keys`,
-        [ada!.id],
-      );
-      expect(rows).to.deep.equal([{ events: 20, keys: 20 }]);
+      expect(await audited(w, { actor: ada!.id, resourceType: "inbox_notification" })).to.have.length(20);
+      expect(await countRows(w, "idempotency_keys", { user_id: ada!.id })).to.equal(20);
 
-      await pool.query(
-        `update inbox_cursors set custom_sent_at = array(select at - interval '1 minute' from unnest(custom_sent_at) at) where user_id = $1`,
-        [ada!.id],
-      );
+      await letListsPass(w, "inbox_cursors", { user_id: ada!.id }, "1 min", ["custom_sent_at"]);
       expect((await w.as(ada!).post(custom, { content: { title: "again" } })).status).to.equal(204);
     });
 
@@ -175,13 +164,9 @@ describe("notifications", () => {
       const beep = { content: { title: "beep" } };
       expect((await w.nobody.post(custom, beep)).status).to.equal(401);
       // System users cannot sign in, and their keys are rejected.
-      const { id, text, secretHash } = newToken("session");
-      await w.app.services.database.pool.query(
-        `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-         select $1, $2, id, 'session', '{all}', now(), now() + interval '1 hour' from users where username = 'system'`,
-        [id, secretHash],
-      );
-      expect((await w.as({ token: text }).post(custom, beep)).status).to.equal(401);
+      const bot = await w.user("bot");
+      await setColumns(w, "users", { id: bot.id }, { is_system: true });
+      expect((await w.as(bot).post(custom, beep)).status).to.equal(401);
     });
   });
 
@@ -385,11 +370,7 @@ describe("notifications", () => {
       const w = the();
       const [ada] = await w.users("ada");
       await fill(w.app, ada!.id, 1_000);
-      const versions = async () => {
-        const query =
-          "select array_agg(xmin::text || ctid::text order by seq) as all from inbox_notifications where user_id = $1";
-        return (await w.app.services.database.pool.query(query, [ada!.id])).rows[0].all;
-      };
+      const versions = () => versionsOf(w, "inbox_notifications", { user_id: ada!.id });
       const before = await versions();
       expect((await w.as(ada!).put(markAll)).status).to.equal(204);
       expect((await w.as(ada!).get(`${inbox}?read_status=unread`)).body).to.deep.equal({
@@ -403,20 +384,16 @@ describe("notifications", () => {
       const w = the();
       const [ada] = await w.users("ada");
       const [first, second] = await deliver(w.app, ada!.id, ["first", "second"]);
-      const holder = await w.app.services.database.pool.connect();
-      await holder.query("begin");
-      await holder.query(
-        `with mine as (
-           update inbox_cursors set epoch = epoch + 1, unread_count = 0 where user_id = $1 returning user_id, epoch - 1
-         )
-         insert into inbox_epochs select *, now() from mine`,
-        [ada!.id],
-      );
-      const one = w.as(ada!).put(readStatus(first!), { is_read: false });
-      await eventually(async () => (await countWaiting(holder)) === 1, "the single mark waits");
-      await holder.query("commit");
-      holder.release();
-      const { body } = await one;
+      const one = await lockRows(w, "inbox_cursors", { user_id: ada!.id }, async ({ awaited, commit }) => {
+        const all = w.as(ada!).put(markAll);
+        await awaited(1);
+        const marked = w.as(ada!).put(readStatus(first!), { is_read: false });
+        await awaited(2);
+        await commit();
+        await all;
+        return marked;
+      });
+      const { body } = one;
       expect(body).to.deep.include({ unread_count: 1 });
       expect(body.notification).to.not.have.property("read_at");
       const { notifications } = (await w.as(ada!).get(`${inbox}?read_status=read`)).body;

@@ -129,8 +129,8 @@ describe("OAuth2 grants", () => {
     ];
     // A redemption with the secret, which has not committed yet.
     const redeeming = await grantWithTokens(w, app, ada);
-    await lockRows(w, "oauth2_grants", { id: redeeming.id }, async ({ connection, awaited, commit }) => {
-      await connection.query("update oauth2_grants set secret_id = $2 where id = $1", [redeeming.id, app.secret.id]);
+    await lockRows(w, "oauth2_grants", { id: redeeming.id }, async ({ set, awaited, commit }) => {
+      await set({ secret_id: app.secret.id });
       const deleting = owner().delete(`${app.path}/secrets/${app.secret.id}`);
       await awaited();
       await commit();

@@ -1,9 +1,13 @@
+// Looks inside: passcodes last for minutes, are stored nowhere as text, and are deleted.
 import { expect } from "chai";
+import { suspend } from "./support/accounts.js";
 import { audited } from "./support/audit.js";
 import { logged, startServer } from "./support/app.js";
-import { countWaiting } from "./support/locks.js";
+import { messages } from "./support/inbox.js";
 import { codeIn, Mailbox } from "./support/mailbox.js";
 import { scimClient } from "./support/scim.js";
+import { insert } from "./support/stage.js";
+import { countRows, letListsPass, letPass, lockRows, setColumns, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, startWorld, userPassword, type World } from "./support/world.js";
 
@@ -15,6 +19,7 @@ const noLimits = {
 };
 const requestPath = "/api/v2/users/otp/request";
 const changePath = "/api/v2/users/otp/change-password";
+const passcodes = "one_time_passcodes";
 const good = "plum-Harbor-kite-77";
 const wrongCode = { message: "Incorrect email or one-time passcode." };
 
@@ -37,8 +42,8 @@ describe("one-time passcodes", () => {
     await mailbox.close();
   });
 
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await w.app.services.database.pool.query(text, values)).rows;
+  const asOwner = (verb: string, input: string) =>
+    w.as(w.owner).graphql(`mutation { ${verb}(input: { ${input} }) { user { id } } }`);
   const request = (email: string) => w.nobody.post(requestPath, { email });
   const change = (email: string, one_time_passcode: string, password = good) =>
     w.nobody.post(changePath, { email, one_time_passcode, password });
@@ -46,24 +51,16 @@ describe("one-time passcodes", () => {
     expect(await request(email)).to.include({ status: 204 });
     return codeIn(await mailbox.letter(email));
   };
-  const passcodeOf = async ({ id }: Person) =>
-    (await sql("select * from one_time_passcodes where user_id = $1", id))[0];
-  const attemptsOf = ({ id }: Person) =>
-    sql(
-      "select a.* from notification_attempts a join notification_messages m on m.id = message_id where user_id = $1",
-      id,
-    );
+  const attemptsOf = async ({ id }: Person) => (await messages(w, { user: id })).flatMap(({ attempts }) => attempts);
   /** Resolves when a message to the user could not be delivered at least once. */
   const attempted = (person: Person) =>
     eventually(async () => (await attemptsOf(person)).length > 0, "an attempt fails");
-  /** Moves the timestamps of a user's passcode into the past. */
-  const wait = (person: Person, interval: string) =>
-    sql(
-      `update one_time_passcodes set expires_at = expires_at - $2::interval,
-         requested_at = array(select at - $2::interval from unnest(requested_at) at) where user_id = $1`,
-      person.id,
-      interval,
-    );
+  /** Moves the times of a user's passcode into the past. */
+  const wait = async ({ id }: Person, time: string) => {
+    await letPass(w, passcodes, { user_id: id }, time, ["expires_at"]);
+    await letListsPass(w, passcodes, { user_id: id }, time, ["requested_at"]);
+  };
+  const passcodesTo = (email: string) => mailbox.to(email).filter(({ text }) => /^Subject: .*passcode/m.test(text));
   /** Resolves when background work of earlier requests is done. */
   const settled = async () => {
     const marker = await w.user("marker");
@@ -84,24 +81,31 @@ describe("one-time passcodes", () => {
     expect((await change(ada.email.toUpperCase(), ` ${code.toLowerCase()} `)).status).to.equal(204);
     expect(await change(ada.email, code, `${good}8`)).to.deep.include({ status: 400, body: wrongCode });
     expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
-    await w.login(ada.email, good);
-    expect(
-      (await sql("select count(*)::int as count from inbox_notifications where user_id = $1", ada.id))[0].count,
-    ).to.equal(0);
+    const token = await w.login(ada.email, good);
+    expect((await w.as({ token }).get("/api/v2/notifications/inbox")).body.notifications).to.deep.equal([]);
   });
 
   it("are sent even if their user turned them off, and their content is erased when they are sent", async () => {
     const ada = await w.user("ada");
-    await sql(
-      `insert into notification_preferences (user_id, template_id, method, is_disabled, updated_at)
-       values ($1, '62f86a30-2330-4b61-a26d-311ff3b608cf', 'smtp', true, now())`,
-      ada.id,
-    );
+    await insert(w, {
+      notification_preferences: [
+        {
+          user_id: ada.id,
+          template_id: "62f86a30-2330-4b61-a26d-311ff3b608cf",
+          method: "smtp",
+          is_disabled: true,
+          updated_at: "now",
+        },
+      ],
+    });
     await codeFor(ada);
-    const messages = () =>
-      sql("select method, state, payload, secret_ciphertext from notification_messages where user_id = $1", ada.id);
-    await eventually(async () => (await messages())[0].state === "sent", "the result is stored");
-    expect(await messages()).to.deep.equal([{ method: "smtp", state: "sent", payload: null, secret_ciphertext: null }]);
+    await eventually(
+      async () => (await messages(w, { user: ada.id })).every(({ state }) => state === "SENT"),
+      "the result is stored",
+    );
+    expect((await messages(w, { user: ada.id })).map(({ method }) => method)).to.deep.equal(["SMTP"]);
+    const erased = { user_id: ada.id, payload: null, secret_ciphertext: null };
+    expect(await countRows(w, "notification_messages", erased)).to.equal(1);
   });
 
   it("stay valid when the new password is rejected as weak or unchanged", async () => {
@@ -125,7 +129,7 @@ describe("one-time passcodes", () => {
 
   it("are checked before the new password is rated against the account's own data", async () => {
     const [ada] = await w.users("evangeline-hopperthwaite");
-    await sql("update users set name = 'Philomena Quackenbush' where id = $1", ada!.id);
+    await asOwner("updateUser", `user: "${ada!.id}", name: "Philomena Quackenbush"`);
     const code = await codeFor(ada!);
     const password = "Philomena Quackenbush";
     const [known, unknown] = [
@@ -145,7 +149,6 @@ describe("one-time passcodes", () => {
     );
     for (const answer of tries) expect(answer).to.deep.include({ status: 400, body: wrongCode });
     expect(await change(ada.email, code)).to.deep.include({ status: 400, body: wrongCode });
-    expect(await passcodeOf(ada)).to.include({ attempts: 5 });
     await w.login(ada.email, userPassword);
   });
 
@@ -178,8 +181,11 @@ describe("one-time passcodes", () => {
     const [ada, bob, cat, dan, eve] = await w.users("ada", "bob", "cat", "dan", "eve");
     const codes = await Promise.all([ada!, cat!, dan!, eve!].map(codeFor));
     await wait(cat!, "21 minutes");
-    await sql("update users set status = 'suspended' where id = $1", dan!.id);
-    await sql("update users set login_type = 'oidc' where id = $1", eve!.id);
+    for (const [{ id }, values] of [
+      [dan!, { status: "suspended" }],
+      [eve!, { login_type: "oidc" }],
+    ] as const)
+      await setColumns(w, "users", { id }, values);
     const answers = await Promise.all([
       change("nobody@example.com", codes[0]!),
       change(bob!.email, codes[0]!),
@@ -216,20 +222,20 @@ describe("one-time passcodes", () => {
   });
 
   it("are requested with the same response for any address, but sent only to active accounts with a password", async () => {
-    const [ada, bob, cat] = await w.users("ada", "bob", "cat");
-    await sql("update users set status = 'suspended' where id = $1", bob!.id);
-    await sql("update users set login_type = 'oidc' where id = $1", cat!.id);
-    const emails = [ada!.email, bob!.email, cat!.email, "nobody@example.com", "system@steward.invalid"];
+    const [ada, bob] = await w.users("ada", "bob");
+    const cat = await w.user("cat", undefined, "OIDC");
+    await suspend(w, bob!);
+    const emails = [ada!.email, bob!.email, cat.email, "nobody@example.com", "system@steward.invalid"];
     const answers = await Promise.all(emails.map(request));
     for (const answer of answers) expect(seen(answer)).to.deep.equal(seen(answers[0]!));
     expect(answers[0]).to.include({ status: 204, body: "" });
     await mailbox.letter(ada!.email);
     await settled();
-    for (const email of emails.slice(1)) expect(mailbox.to(email), email).to.deep.equal([]);
+    for (const email of emails.slice(1)) expect(passcodesTo(email), email).to.deep.equal([]);
     for (const [person, count] of [
       [ada!, 1],
       [bob!, 0],
-      [cat!, 0],
+      [cat, 0],
     ] as const)
       expect(await audited(w, { resourceType: "one_time_passcode", resourceId: person.id })).to.have.length(count);
   });
@@ -281,12 +287,8 @@ describe("one-time passcodes", () => {
 
       mailbox.refusal = { responseCode: 550, message: "Never." };
       await request(bob!.email);
-      await eventually(
-        async () =>
-          (await sql("select from notification_messages where user_id = $1 and state = 'permanent_failure'", bob!.id))
-            .length === 1,
-        "the message is dropped",
-      );
+      const failed = () => messages(w, { user: bob!.id, state: "PERMANENT_FAILURE" });
+      await eventually(async () => (await failed()).length === 1, "the message is dropped");
       expect(await attemptsOf(bob!)).to.have.length(1);
     } finally {
       mailbox.refusal = undefined;
@@ -295,17 +297,8 @@ describe("one-time passcodes", () => {
 
   it("are not stored in plaintext in the database, the audit log, or the log", async () => {
     const ada = await w.user("ada");
-    const stored = async () =>
-      (
-        await sql(
-          `select to_jsonb(p)::text as row from one_time_passcodes p union all select to_jsonb(a)::text from audit_events a
-           union all select to_jsonb(m)::text from notification_messages m
-           union all select to_jsonb(t)::text from notification_attempts t
-           union all select to_jsonb(i)::text from inbox_notifications i`,
-        )
-      )
-        .map(({ row }) => row)
-        .join("\n");
+    const stored = () =>
+      storedText(w, passcodes, "audit_events", "notification_messages", "notification_attempts", "inbox_notifications");
     // The message waits in the queue.
     mailbox.refusal = { responseCode: 451, message: "Not now." };
     expect((await request(ada.email)).status).to.equal(204);
@@ -322,9 +315,6 @@ describe("one-time passcodes", () => {
     expect(JSON.stringify(logged)).to.not.contain(code);
   });
 
-  const asOwner = (verb: string, input: string) =>
-    w.as(w.owner).graphql(`mutation { ${verb}(input: { ${input} }) { user { id } } }`);
-  const passcodesTo = (email: string) => mailbox.to(email).filter(({ text }) => /^Subject: .*passcode/m.test(text));
   const newEmail = ({ username }: Person) => `${username}@new.example.com`;
   /** Everything that changes the address, the password, the way to sign in, or the status of an account. */
   const accountChanges: Record<string, (person: Person) => Promise<unknown>> = {
@@ -385,17 +375,12 @@ describe("one-time passcodes", () => {
 
   it("are not made for an address that the account no longer has when the request is processed", async () => {
     const ada = await w.user("ada");
-    const { pool } = w.app.services.database;
-    const changing = await pool.connect();
-    try {
-      await changing.query("begin");
-      await changing.query("update users set email = $2 where id = $1", [ada.id, newEmail(ada)]);
+    await lockRows(w, "users", { id: ada.id }, async ({ set, awaited, commit }) => {
+      await set({ email: newEmail(ada) });
       expect(await request(ada.email)).to.include({ status: 204 });
-      await eventually(async () => (await countWaiting(pool)) > 0, "the request waits for the change");
-      await changing.query("commit");
-    } finally {
-      changing.release(true);
-    }
+      await awaited();
+      await commit();
+    });
     await settled();
     expect(mailbox.to(ada.email)).to.deep.equal([]);
     expect(mailbox.to(newEmail(ada))).to.deep.equal([]);
@@ -405,7 +390,7 @@ describe("one-time passcodes", () => {
     const ada = await w.user("ada");
     await codeFor(ada);
     await w.as(w.owner).graphql(`mutation { deleteUser(input: { user: "${ada.id}" }) { user { id } } }`);
-    expect(await passcodeOf(ada)).to.equal(undefined);
+    expect(await countRows(w, passcodes, { user_id: ada.id })).to.equal(0);
   });
 
   it("are rejected where passwords are disabled, and logged as undeliverable where no mail server is configured", async () => {

@@ -1,4 +1,8 @@
+// Looks inside: a thousand organizations, and members of deleted ones.
 import { expect } from "chai";
+import { newId } from "./support/ids.js";
+import { insert } from "./support/stage.js";
+import { countRows, deleteRows, setColumns } from "./support/tables.js";
 import { type Client, world } from "./support/world.js";
 
 const createOrganization = `mutation($input: CreateOrganizationInput!) {
@@ -194,21 +198,11 @@ describe("members of organizations", () => {
       { name: "ORGANIZATION_ADMIN", displayName: "Organization admin", organizationId: organization },
       { name: "ORGANIZATION_AUDITOR", displayName: "Organization auditor", organizationId: organization },
     ]);
-
-    const { pool } = w.app.services.database;
-    const group = await pool.query(
-      `insert into groups (id, created_at, updated_at, organization_id, name) values (gen_random_uuid(), now(), now(), $1, 'ops') returning id`,
-      [organization],
-    );
-    await pool.query("insert into group_members (group_id, organization_id, user_id) values ($1, $2, $3)", [
-      group.rows[0].id,
-      organization,
-      bob!.id,
-    ]);
+    const group = await w.group("ops", { members: [bob!], organization });
     const removed = await w.as(admin).graphql(removeMember, { organization, user: bob!.id });
     expect(removed.removeOrganizationMember.member.username).to.equal(bob!.username);
     expect(await code(w.as(admin), removeMember, { organization, user: bob!.id })).to.equal("NOT_FOUND");
-    expect((await pool.query("select from group_members where user_id = $1", [bob!.id])).rowCount).to.equal(0);
+    expect((await w.as(w.owner).get(`/api/v2/groups/${group.id}`)).body.members).to.deep.equal([]);
 
     const { auditEvents } = await w
       .as(admin)
@@ -284,20 +278,12 @@ describe("members of organizations", () => {
   it("cannot be system identities", async () => {
     const w = the();
     const owner = w.as(w.owner);
-    const organization = (await w.organization()).id;
-    const { pool } = w.app.services.database;
-    const { rows } = await pool.query(
-      `insert into users (id, created_at, updated_at, email, username, login_type, is_system)
-       values (gen_random_uuid(), now(), now(), 'engine@system', 'engine', 'none', true) returning id`,
-    );
-    const member = { organization, user: rows[0].id as string };
-    expect(await code(owner, addMember, member)).to.equal("FORBIDDEN");
-    await pool.query("insert into organization_members (organization_id, user_id, created_at) values ($1, $2, now())", [
-      organization,
-      member.user,
-    ]);
+    const [organization, other] = [(await w.organization()).id, (await w.organization()).id];
+    const engine = await w.user("engine", [organization]);
+    await setColumns(w, "users", { id: engine.id }, { is_system: true });
+    expect(await code(owner, addMember, { organization: other, user: engine.id })).to.equal("FORBIDDEN");
     for (const document of [setRoles, removeMember])
-      expect(await code(owner, document, { ...member, roles: [] })).to.equal("FORBIDDEN");
+      expect(await code(owner, document, { organization, user: engine.id, roles: [] })).to.equal("FORBIDDEN");
   });
 
   it("cannot be given unknown roles, site roles, or a missing list of roles", async () => {
@@ -386,16 +372,17 @@ describe("members of organizations", () => {
   it("join at most 1000 organizations, even concurrently", async () => {
     const w = the();
     const [bob] = await w.users("bob");
-    const { pool } = w.app.services.database;
-    await pool.query(
-      `with made as (
-         insert into organizations (id, created_at, updated_at, name)
-         select gen_random_uuid(), now(), now(), 'bulk-' || n from generate_series(1, 1005) n returning id, name
-       )
-       insert into organization_members (organization_id, user_id, created_at)
-       select id, $1, now() from made where substr(name, 6)::int <= 997`,
-      [bob!.id],
-    );
+    const organizations = Array.from({ length: 1005 }, (_, n) => ({
+      id: newId(),
+      created_at: "now",
+      updated_at: "now",
+      name: `bulk-${n + 1}`,
+    }));
+    const joined = organizations.slice(0, 997);
+    await insert(w, {
+      organizations,
+      organization_members: joined.map(({ id }) => ({ organization_id: id, user_id: bob!.id, created_at: "now" })),
+    });
     const attempts = await Promise.allSettled(
       [1001, 1002, 1003, 1004, 1005].map((n) =>
         w.as(w.owner).graphql(addMember, { organization: `bulk-${n}`, user: bob!.id }),
@@ -403,7 +390,7 @@ describe("members of organizations", () => {
     );
     expect(attempts.filter(({ status }) => status === "fulfilled")).to.have.length(2);
     expect(await code(w.as(w.owner), addMember, { organization: "bulk-1000", user: bob!.id })).to.equal("CONFLICT");
-    await pool.query("delete from organizations where name like 'bulk-%'");
+    await deleteRows(w, "organizations", { id: organizations.map(({ id }) => id) });
   });
 
   it("are not left behind when they are added while the organization is deleted", async () => {
@@ -415,11 +402,7 @@ describe("members of organizations", () => {
         w.as(w.owner).graphql(addMember, { organization: id, user: bob!.id }),
         w.as(w.owner).graphql(deleteOrganization, { organization: id }),
       ]);
-      const { rowCount } = await w.app.services.database.pool.query(
-        "select from organization_members where organization_id = $1",
-        [id],
-      );
-      expect(rowCount, added.status).to.equal(0);
+      expect(await countRows(w, "organization_members", { organization_id: id }), added.status).to.equal(0);
     }
   });
 

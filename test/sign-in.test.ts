@@ -1,11 +1,17 @@
 // Signing in, signing out, and converting to a provider, as users do it in a browser.
+// Looks inside: conversions expire, and what is left of sign-ins is seen by nobody.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { accountOf, keysOf, suspend } from "./support/accounts.js";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { type App, startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";
+import { bytes, inMs } from "./support/oauth2.js";
+import { insert } from "./support/stage.js";
+import { countRows, setColumns, setTimes } from "./support/tables.js";
+import { hashSecret, parseToken } from "./support/token-rows.js";
 import { Client, type Person, startWorld, userPassword, type World } from "./support/world.js";
 
 describe("sign-in pages", () => {
@@ -43,8 +49,6 @@ describe("sign-in pages", () => {
   });
   afterEach(() => visit.close());
 
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await w.app.services.database.pool.query(text, values)).rows;
   const open = (path: string) => page.goto(home + path);
   const heading = () => page.locator("h1").innerText();
   const alarm = () => page.getByRole("alert").innerText();
@@ -58,8 +62,7 @@ describe("sign-in pages", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
   };
   const sessionCookie = async () => (await visit.cookies()).find(({ name }) => name === "service_session_token");
-  const sessionsOf = ({ id }: Pick<Person, "id">) =>
-    sql("select id from api_keys where user_id = $1 and kind = 'session'", id);
+  const sessionsOf = (person: Pick<Person, "id">) => keysOf(w, person, "SESSION");
   /** Loses the session, once the console has loaded: it shows the sign-in page when its requests fail. */
   const forget = async () => {
     await page.goto("about:blank");
@@ -84,18 +87,13 @@ describe("sign-in pages", () => {
     await page.waitForURL((url) => url.origin === home);
   };
   /** An account that has not signed in through its provider yet. */
-  const invited = async (name: string, loginType: "oidc" | "github"): Promise<Person> => {
-    const person = await w.user(name);
-    await sql("update users set login_type = $2, password_hash = null where id = $1", person.id, loginType);
-    return person;
-  };
+  const invited = (name: string, loginType: "OIDC" | "GITHUB"): Promise<Person> => w.user(name, undefined, loginType);
   const conversionOf = async (person: Person, to_type: string): Promise<string> => {
     const answer = await w.as(person).post("/api/v2/users/me/convert-login", { to_type, password: userPassword });
     expect(answer).to.include({ status: 201 });
     return answer.body.state_string;
   };
-  const loginTypeOf = async ({ id }: Pick<Person, "id">) =>
-    (await sql("select login_type from users where id = $1", id))[0].login_type;
+  const loginTypeOf = async ({ id }: Pick<Person, "id">) => (await accountOf(w, id))!.loginType;
 
   it("are named to clients with sign-in pages of their own", async () => {
     const { serverInfo } = await w.nobody.graphql(
@@ -181,22 +179,18 @@ describe("sign-in pages", () => {
     await throughOidc("nina", "/login/oidc?return_to=%2F");
     expect(await heading()).to.equal("Hello, Nina Novák");
     await picture("home-provider");
-    const [nina] = await sql(
-      `select id, username, login_type, status, last_seen_at is not null as "isSeen"
-       from users where lower(email) = 'nina.novak@new.example.com'`,
-    );
-    expect(nina).to.include({ username: "nina-novak", login_type: "oidc", status: "active", isSeen: true });
-    expect(await sql("select provider, issuer, subject from user_links where user_id = $1", nina.id)).to.deep.equal([
-      { provider: "oidc", issuer: oidc.issuer, subject: "nina" },
-    ]);
+    const nina = (await accountOf(w, "nina-novak"))!;
+    expect(nina).to.include({ email: "Nina.Novak@new.example.com", loginType: "OIDC", status: "ACTIVE" });
+    expect(nina.lastSeenAt).to.be.a("string");
+    expect(nina.organizationIds).to.deep.equal([w.defaultOrganization]);
     const actions = (await audited(w, { resourceId: nina.id })).map(({ action }) => action);
     expect(actions).to.have.members(["CREATE", "LOGIN"]);
-    expect(
-      await sql("select count(*)::int as count from organization_members where user_id = $1", nina.id),
-    ).to.deep.equal([{ count: 1 }]);
-    const told = "select title from inbox_notifications where user_id = $1 and $2 = any(targets)";
-    expect(await sql(told, w.owner.id, nina.id)).to.deep.equal([{ title: "Account Nina Novák was created" }]);
-    expect(await sql(told, nina.id, nina.id)).to.deep.equal([]);
+    const told = async (token: string) => {
+      const { body } = await w.as({ token }).get(`/api/v2/notifications/inbox?targets=${nina.id}`);
+      return (body.notifications as Array<{ title: string }>).map(({ title }) => title);
+    };
+    expect(await told(w.owner.token)).to.deep.equal(["Account Nina Novák was created"]);
+    expect(await told((await sessionCookie())!.value)).to.deep.equal([]);
 
     await page.getByRole("button", { name: "Sign out" }).click();
     await forget();
@@ -208,7 +202,7 @@ describe("sign-in pages", () => {
   });
 
   it("link an invited account by its verified email, once and permanently", async () => {
-    const ida = await invited("ida", "oidc");
+    const ida = await invited("ida", "OIDC");
     oidc.subjects.set("ida", { email: ida.email.toUpperCase(), email_verified: true });
     oidc.subjects.set("impostor", { email: ida.email, email_verified: true });
     await throughOidc("ida");
@@ -221,7 +215,7 @@ describe("sign-in pages", () => {
   });
 
   it("reject strangers, unverified emails, suspended users, and users with a password", async () => {
-    const [ada, ida] = [await w.user("ada"), await invited("ida", "oidc")];
+    const [ada, ida] = [await w.user("ada"), await invited("ida", "OIDC")];
     oidc.subjects.set("stranger", { email: "stranger@other.example.com", email_verified: true });
     oidc.subjects.set("unverified", { email: ida.email, email_verified: false });
     oidc.subjects.set("nobody", {});
@@ -239,11 +233,11 @@ describe("sign-in pages", () => {
       expect(await sessionCookie(), subject).to.equal(undefined);
       await forget();
     }
-    await sql("update users set status = 'suspended' where id = $1", ida.id);
+    await suspend(w, ida);
     await throughOidc("ida-2");
     expect(await heading()).to.equal("Your account is suspended.");
     expect(await sessionCookie()).to.equal(undefined);
-    expect(await loginTypeOf(ada)).to.equal("password");
+    expect(await loginTypeOf(ada)).to.equal("PASSWORD");
   });
 
   it("convert an account once, and only for its signed-in user", async () => {
@@ -260,15 +254,13 @@ describe("sign-in pages", () => {
     const elsewhere = await w.login(ada.email, userPassword);
     await throughOidc("ada-c", `/login/oidc?state=${voided}`);
     expect(await heading()).to.contain("The conversion has ended.");
-    expect(await loginTypeOf(ada)).to.equal("password");
+    expect(await loginTypeOf(ada)).to.equal("PASSWORD");
 
     await open("/");
     await throughOidcAgain(path);
     await conversionTo("OpenID Connect");
     await picture("converted");
-    expect(await sql("select login_type, password_hash from users where id = $1", ada.id)).to.deep.equal([
-      { login_type: "oidc", password_hash: null },
-    ]);
+    expect(await loginTypeOf(ada)).to.equal("OIDC");
     expect(await sessionsOf(ada)).to.have.length(1);
     for (const token of [ada.token, elsewhere]) {
       expect((await w.as({ token }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
@@ -288,17 +280,16 @@ describe("sign-in pages", () => {
     const ada = await w.user("ada");
     oidc.subjects.set("ada-l", { email: ada.email, email_verified: true });
     const late = await conversionOf(ada, "oidc");
-    await sql("update login_conversions set expires_at = now() - interval '1 s' where user_id = $1", ada.id);
+    await setTimes(w, "login_conversions", { user_id: ada.id }, { expires_at: "-1 s" });
     await open("/login");
     await fill(ada.email, userPassword);
     await throughOidc("ada-l", `/login/oidc?state=${late}`);
     expect(await heading()).to.contain("The conversion has ended.");
-    expect(await loginTypeOf(ada)).to.equal("password");
+    expect(await loginTypeOf(ada)).to.equal("PASSWORD");
 
-    await sql("update login_conversions set used_at = now() where user_id = $1", ada.id);
     await throughOidcAgain(`/login/oidc?state=${await conversionOf(ada, "oidc")}`);
     await conversionTo("OpenID Connect");
-    expect(await loginTypeOf(ada)).to.equal("oidc");
+    expect(await loginTypeOf(ada)).to.equal("OIDC");
   });
 
   it("reject a conversion that was begun with a former password, or for a former email", async () => {
@@ -319,7 +310,7 @@ describe("sign-in pages", () => {
       await fill(email, name === "password" ? password : userPassword);
       await throughOidc(`ada-${name}`, `/login/oidc?state=${state}`);
       expect(await heading(), name).to.contain("The conversion has ended.");
-      expect(await loginTypeOf(ada), name).to.equal("password");
+      expect(await loginTypeOf(ada), name).to.equal("PASSWORD");
     }
   });
 
@@ -333,13 +324,13 @@ describe("sign-in pages", () => {
     await fill(bob!.email, userPassword);
     await throughOidc("bob-o", `/login/oidc?state=${state}`);
     expect(await heading()).to.contain("The conversion has ended.");
-    expect(await loginTypeOf(bob!)).to.equal("password");
+    expect(await loginTypeOf(bob!)).to.equal("PASSWORD");
 
     await forget();
     await open("/login");
     await fill(ada!.email, userPassword);
     await throughOidc("ada-o", `/login/oidc?state=${state}`);
-    expect(await loginTypeOf(ada!)).to.equal("oidc");
+    expect(await loginTypeOf(ada!)).to.equal("OIDC");
   });
 
   it("convert an account only with a session that has all scopes", async () => {
@@ -349,7 +340,7 @@ describe("sign-in pages", () => {
     const path = `/login/oidc?state=${state}`;
     const { createApiKey } = await w.as(ada).graphql(`mutation { createApiKey(input: { name: "whole" }) { token } }`);
     const narrow = await w.login(ada.email, userPassword);
-    await sql("update api_keys set scopes = '{user:read}' where id = $1", narrow.split("_")[2]!.split("-")[0]);
+    await setColumns(w, "api_keys", { id: parseToken(narrow).id }, { scopes: ["user:read"] });
     const present = (value: string) =>
       visit.addCookies([{ name: "service_session_token", value, url: home, httpOnly: true, sameSite: "Lax" }]);
 
@@ -368,7 +359,7 @@ describe("sign-in pages", () => {
       await consent.click();
       await page.waitForURL((url) => url.origin === home);
       expect(await page.locator("main").innerText()).to.contain("This requires a session with all scopes");
-      expect(await loginTypeOf(ada)).to.equal("password");
+      expect(await loginTypeOf(ada)).to.equal("PASSWORD");
       await forget();
     }
   });
@@ -392,12 +383,13 @@ describe("sign-in pages", () => {
     const right = await conversionOf(ada!, "oidc");
     await throughOidc("other", `/login/oidc?state=${right}`);
     expect(await heading()).to.match(/email at the provider differs/);
-    expect(await loginTypeOf(ada!)).to.equal("password");
-    expect(await sql("select from users where email = 'newcomer@new.example.com'")).to.deep.equal([]);
+    expect(await loginTypeOf(ada!)).to.equal("PASSWORD");
+    const { users } = await w.as(w.owner).graphql(`{ users(filter: { search: "newcomer@" }) { totalCount } }`);
+    expect(users.totalCount).to.equal(0);
   });
 
   it("sign in through GitHub by the verified primary email, and convert to it", async () => {
-    const [gus, ada] = [await invited("gus", "github"), await w.user("ada")];
+    const [gus, ada] = [await invited("gus", "GITHUB"), await w.user("ada")];
     github.user = { id: 7, login: "gus", name: "Gus" };
     github.emails = [
       { email: ada.email, primary: false, verified: true },
@@ -407,9 +399,11 @@ describe("sign-in pages", () => {
     await page.getByRole("link", { name: "Sign in with GitHub" }).click();
     await page.waitForURL(`${home}/`);
     expect(await heading()).to.equal(`Hello, ${gus.username}`);
-    expect(await sql("select issuer, subject from user_links where user_id = $1", gus.id)).to.deep.equal([
-      { issuer: github.url, subject: "7" },
-    ]);
+    await forget();
+    // By the link: the email address may change in between.
+    github.emails = [{ email: "gus@elsewhere.example.com", primary: true, verified: true }];
+    await open("/login/github");
+    expect(await heading()).to.equal(`Hello, ${gus.username}`);
     await forget();
 
     github.user = { id: 8, login: "ada", name: "Ada" };
@@ -422,11 +416,11 @@ describe("sign-in pages", () => {
     await open(`/login/github?state=${await conversionOf(ada, "github")}`);
     expect(page.url()).to.equal(`${home}/?converted`);
     await conversionTo("GitHub");
-    expect(await loginTypeOf(ada)).to.equal("github");
+    expect(await loginTypeOf(ada)).to.equal("GITHUB");
   });
 
   it("bind a sign-in to the browser that started it, and complete it once", async () => {
-    const gus = await invited("gus", "github");
+    const gus = await invited("gus", "GITHUB");
     github.user = { id: 9, login: "gus", name: "Gus" };
     github.emails = [{ email: gus.email, primary: true, verified: true }];
     const visitor = new Client(home);
@@ -459,15 +453,20 @@ describe("sign-in pages", () => {
   it("have expired conversions and used sign-ins purged", async () => {
     const [ada, bob] = await w.users("ada", "bob");
     await Promise.all([conversionOf(ada!, "oidc"), conversionOf(bob!, "oidc")]);
-    await sql("update login_conversions set expires_at = now() - interval '1 s' where user_id = $1", ada!.id);
-    const inserted = `insert into spent_sign_ins values (sha256($1), now() + $2::interval)`;
-    await Promise.all([sql(inserted, "over", "-1 s"), sql(inserted, "not yet", "1 minute")]);
+    await setTimes(w, "login_conversions", { user_id: ada!.id }, { expires_at: "-1 s" });
+    const [over, kept] = [hashSecret("over"), hashSecret("not yet")];
+    await insert(w, {
+      spent_sign_ins: [
+        { state_hash: bytes(over), expires_at: inMs(-1_000) },
+        { state_hash: bytes(kept), expires_at: inMs(60_000) },
+      ],
+    });
     await runJob(w.app, "signInPurge");
     await runJob(w.app, "conversionPurge");
-    const left = await sql("select user_id from login_conversions where user_id = any($1)", [ada!.id, bob!.id]);
-    expect(left).to.deep.equal([{ user_id: bob!.id }]);
-    const spent = "select from spent_sign_ins where state_hash = sha256($1)";
-    expect([(await sql(spent, "over")).length, (await sql(spent, "not yet")).length]).to.deep.equal([0, 1]);
+    const left = [ada!, bob!].map(({ id }) => countRows(w, "login_conversions", { user_id: id }));
+    expect(await Promise.all(left)).to.deep.equal([0, 1]);
+    const spent = [over, kept].map((state_hash) => countRows(w, "spent_sign_ins", { state_hash }));
+    expect(await Promise.all(spent)).to.deep.equal([0, 1]);
   });
 
   it("report a provider that is unreachable or not configured", async () => {

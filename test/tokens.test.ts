@@ -1,14 +1,16 @@
-// Looks inside: 10,000 open streams would take as many sockets.
+// Looks inside: 10,000 open streams would take as many sockets, keys last for days, and are stored nowhere as text.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
+import { accountOf, keysOf } from "./support/accounts.js";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { newToken, parseToken } from "./support/token-rows.js";
-import { countWaiting } from "./support/locks.js";
 import { startServer } from "./support/app.js";
 import { holds } from "./support/held.js";
+import { insertKey, insertKeys } from "./support/keys.js";
+import { deleteRows, lockRows, lockTable, setColumns, setTimes, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { Client, type Person, userPassword, world } from "./support/world.js";
 
@@ -19,38 +21,28 @@ const revoke = `mutation($id: String!) { revokeApiKey(input: { id: $id }) { apiK
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** The id of one of many keys. */
-const keyId = (n: number) => `many-${String(n).padStart(5, "0")}`;
-
 const idOf = (token: string) => parseToken(token).id;
 const fieldsOf = ({ errors }: { errors: Array<{ extensions: Record<string, unknown> }> }) =>
   (errors[0]!.extensions.validations as Array<{ field: string }>).map(({ field }) => field);
 
 describe("tokens", () => {
   const the = world();
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await the().app.services.database.pool.query(text, values)).rows;
   const ask = (token: string, client = the().nobody) =>
     client.post(anyone, { checks: {} }, { "Service-Session-Token": token });
   const makeKey = async (person: Person, input: Record<string, unknown>) =>
     (await the().as(person).graphql(create, { input })).createApiKey;
 
-  /** The hours until a key expires. */
-  const endOf = async (id: string) => {
-    const [{ left }] = await sql(
-      "select extract(epoch from expires_at - now())::float8 as left from api_keys where id = $1",
-      id,
-    );
-    return left / 3600;
+  /** The hours until the key of a user expires. */
+  const endOf = async (person: Person, id = idOf(person.token)) => {
+    const key = (await keysOf(the(), person)).find((each) => each.id === id)!;
+    return (Date.parse(key.expiresAt) - Date.now()) / hour;
   };
   /** Makes a key older, and sets its remaining lifetime. */
-  const age = (id: string, since: string, left: string) =>
-    sql(
-      "update api_keys set created_at = now() - $2::interval, last_used_at = null, expires_at = now() + $3::interval where id = $1",
-      id,
-      since,
-      left,
-    );
+  const age = async (id: string, since: string, left: string) => {
+    await setTimes(the(), "api_keys", { id }, { created_at: `-${since}`, expires_at: left });
+    await setColumns(the(), "api_keys", { id }, { last_used_at: null });
+  };
+  const expire = (id: string) => setTimes(the(), "api_keys", { id }, { expires_at: "0 s" });
 
   describe("in text form", () => {
     it("are rejected when malformed or invalid, without revealing which part is wrong", async () => {
@@ -84,8 +76,9 @@ describe("tokens", () => {
     it("are stored as hashes only", async () => {
       const w = the();
       const { token } = await makeKey(w.owner, { name: "hashed" });
-      const [row] = await sql("select row_to_json(k)::text as text from api_keys k where id = $1", idOf(token));
-      expect(row.text).to.contain(idOf(token)).and.not.contain(token.slice(-43));
+      expect(await storedText(w, "api_keys"))
+        .to.contain(idOf(token))
+        .and.not.contain(token.slice(-43));
     });
   });
 
@@ -158,16 +151,11 @@ describe("tokens", () => {
     it("are limited to 100, even under concurrent creation", async () => {
       const w = the();
       const [ada] = await w.users("ada");
-      await sql(
-        `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
-         select 'full-' || lpad(n::text, 5, '0'), '', $1, 'token', n::text, '{all}', now(), now() + interval '1 day'
-         from generate_series(1, 98) n`,
-        ada!.id,
-      );
+      const [oldest] = (await insertKeys(w, ada!, "token", 98)).reverse();
       const made = await Promise.allSettled(["a", "b", "c", "d", "e"].map((name) => makeKey(ada!, { name })));
       expect(made.filter(({ status }) => status === "fulfilled")).to.have.length(2);
       expect((await w.as(ada!).failure(create, { input: { name: "f" } })).code).to.equal("CONFLICT");
-      await sql("update api_keys set expires_at = now() where user_id = $1 and name = '1'", ada!.id);
+      await expire(oldest!);
       await makeKey(ada!, { name: "g" });
     });
 
@@ -175,7 +163,6 @@ describe("tokens", () => {
       const w = the();
       const ada = await w.user("ada");
       const rename = `mutation($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { apiKey { name } } }`;
-      const expire = (id: string) => sql("update api_keys set expires_at = now() where id = $1", id);
       const names = async () =>
         (await w.as(ada).graphql(`{ apiKeys(kind: TOKEN) { name } }`)).apiKeys.map(
           ({ name }: { name: string }) => name,
@@ -248,30 +235,21 @@ describe("tokens", () => {
       const w = the();
       const [ada] = await w.users("ada");
       expect((await ask(ada!.token)).status).to.equal(200);
-      const connection = await w.app.services.database.pool.connect();
-      await connection.query("begin");
-      await connection.query("select from users where id = $1 for update", [ada!.id]);
-      const making = w.as(ada!).failure(create, { input: { name: "survivor" } });
-      const { pool } = w.app.services.database;
-      await eventually(async () => (await countWaiting(pool)) > 0, "the new token waits for the lock on the user");
-      await connection.query("delete from api_keys where user_id = $1", [ada!.id]);
-      await connection.query("commit");
-      connection.release();
-      expect((await making).code).to.equal("UNAUTHENTICATED");
-      expect(await sql("select from api_keys where user_id = $1", ada!.id)).to.have.length(0);
+      const failure = await lockRows(w, "users", { id: ada!.id }, async ({ awaited, commit }) => {
+        const making = w.as(ada!).failure(create, { input: { name: "survivor" } });
+        await awaited();
+        await deleteRows(w, "api_keys", { user_id: ada!.id });
+        await commit();
+        return making;
+      });
+      expect(failure.code).to.equal("UNAUTHENTICATED");
+      expect(await keysOf(w, ada!)).to.deep.equal([]);
     });
 
     it("cannot be created by an OAuth2 application, which cannot change passwords either", async () => {
       const w = the();
       const [ada] = await w.users("ada");
-      const { id, text, secretHash } = newToken("oauth");
-      await sql(
-        `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-         values ($1, $2, $3, 'oauth', '{all}', now(), now() + interval '1 hour')`,
-        id,
-        secretHash,
-        ada!.id,
-      );
+      const { text } = await insertKey(w, ada!, "oauth");
       const client = w.as({ token: text });
       expect((await client.failure(create, { input: { name: "x" } })).code).to.equal("FORBIDDEN");
       const change = `mutation { changePassword(input: { currentPassword: "a", newPassword: "b" }) { user { id } } }`;
@@ -284,7 +262,7 @@ describe("tokens", () => {
       const w = the();
       const { token, apiKey } = await makeKey(w.owner, { name: "short" });
       const end = new Date(Date.now() - 60_000).toISOString();
-      await sql("update api_keys set expires_at = $2 where id = $1", apiKey.id, end);
+      await setColumns(w, "api_keys", { id: apiKey.id }, { expires_at: end });
       const { status, body } = await ask(token);
       expect({ status, detail: body.detail }).to.deep.equal({ status: 401, detail: `API key expired at "${end}".` });
     });
@@ -332,7 +310,7 @@ describe("tokens", () => {
         const untold = await makeKey(w.owner, { name: "untold" });
         for (const { token } of [told, untold]) expect((await ask(token, client)).status).to.equal(200);
         await w.as(w.owner).graphql(revoke, { id: told.apiKey.id });
-        await sql("delete from api_keys where id = $1", untold.apiKey.id);
+        await deleteRows(w, "api_keys", { id: untold.apiKey.id });
         for (const { token } of [told, untold]) {
           await eventually(
             async () => (await ask(token, client)).status === 401,
@@ -348,12 +326,11 @@ describe("tokens", () => {
       const w = the();
       const gone = await makeKey(w.owner, { name: "gone" });
       const kept = await makeKey(w.owner, { name: "kept" });
-      const end = "update api_keys set expires_at = now() - $2::interval where id = $1";
-      await sql(end, gone.apiKey.id, "7 days 1 minute");
-      await sql(end, kept.apiKey.id, "6 days 23 hours");
+      await setTimes(w, "api_keys", { id: gone.apiKey.id }, { expires_at: "-10081 minutes" });
+      await setTimes(w, "api_keys", { id: kept.apiKey.id }, { expires_at: "-167 hours" });
       await runJob(w.app, "keyPurge");
-      const left = await sql("select id from api_keys where id = any($1)", [gone.apiKey.id, kept.apiKey.id]);
-      expect(left).to.deep.equal([{ id: kept.apiKey.id }]);
+      const left = new Set((await keysOf(w, w.owner)).map(({ id }) => id));
+      expect([gone, kept].map(({ apiKey }) => left.has(apiKey.id))).to.deep.equal([false, true]);
     });
   });
 
@@ -373,16 +350,12 @@ describe("tokens", () => {
       const w = the();
       const [ada] = await w.users("ada");
       const read = async () => (await w.as(ada!).get("/api/v2/entitlements")).status === 200;
-      const another = await w.app.services.database.pool.connect();
       // On a busy machine, the second may be over before the lock is taken.
       await eventually(async () => {
         await read();
-        await another.query("begin; lock table api_keys, users, organization_members, licenses");
-        const isRead = await Promise.race([read(), sleep(500)]);
-        await another.query("rollback");
-        return isRead === true;
+        const tables = "api_keys, users, organization_members, licenses";
+        return lockTable(w, tables, async () => (await Promise.race([read(), sleep(500)])) === true);
       }, "a response without a statement");
-      another.release();
     });
 
     it("carry roles at most a second old, and changed roles immediately", async () => {
@@ -394,22 +367,19 @@ describe("tokens", () => {
       expect(await mayReadLicenses()).to.equal(false);
       await w.grant(ada!, "owner");
       expect(await mayReadLicenses()).to.equal(true);
-      await sql("update users set site_roles = '{}' where id = $1", ada!.id);
+      await setColumns(w, "users", { id: ada!.id }, { site_roles: [] });
       await eventually(async () => !(await mayReadLicenses()), "the role is gone without a hint");
     });
 
     it("are recorded as used, with their users, shortly after", async () => {
       const w = the();
       const [ada] = await w.users("ada");
-      await sql("update users set last_seen_at = null where id = $1", ada!.id);
+      await setColumns(w, "users", { id: ada!.id }, { last_seen_at: null });
       const { token, apiKey } = await makeKey(ada!, { name: "noted" });
       expect((await ask(token)).status).to.equal(200);
       await eventually(async () => {
-        const [row] = await sql(
-          "select k.last_used_at, u.last_seen_at from api_keys k join users u on u.id = k.user_id where k.id = $1",
-          apiKey.id,
-        );
-        return row.last_used_at !== null && row.last_seen_at !== null;
+        const key = (await keysOf(w, ada!)).find(({ id }) => id === apiKey.id)!;
+        return key.lastUsedAt !== null && (await accountOf(w, ada!.id))!.lastSeenAt !== null;
       }, "the use is stored");
     });
 
@@ -419,29 +389,25 @@ describe("tokens", () => {
       const { apiKey, token } = await makeKey(w.owner, { name: "never slides" });
       await age(idOf(fresh!.token), "30 minutes", "23 hours 30 minutes");
       await age(idOf(used!.token), "2 hours", "22 hours");
-      await age(idOf(old!.token), "29 days 20 hours", "1 hour");
+      await age(idOf(old!.token), "716 hours", "1 hour");
       await age(apiKey.id, "2 hours", "22 hours");
       await Promise.all([fresh!, used!, old!, { token }].map((each) => ask(each.token)));
 
-      await eventually(async () => (await endOf(idOf(used!.token))) > 23.9, "the session is extended");
-      await eventually(async () => (await endOf(idOf(old!.token))) > 3.9, "the old session is extended");
+      await eventually(async () => (await endOf(used!)) > 23.9, "the session is extended");
+      await eventually(async () => (await endOf(old!)) > 3.9, "the old session is extended");
       await eventually(async () => {
-        const [{ used_at }] = await sql(
-          "select last_used_at as used_at from api_keys where id = $1",
-          idOf(fresh!.token),
-        );
-        return used_at !== null;
+        const key = (await keysOf(w, fresh!)).find(({ id }) => id === idOf(fresh!.token))!;
+        return key.lastUsedAt !== null;
       }, "the use of the fresh session is stored");
-      expect(await endOf(idOf(fresh!.token))).to.be.closeTo(23.5, 0.1);
-      expect(await endOf(idOf(old!.token))).to.be.closeTo(4, 0.1);
-      expect(await endOf(apiKey.id)).to.be.closeTo(22, 0.1);
+      expect(await endOf(fresh!)).to.be.closeTo(23.5, 0.1);
+      expect(await endOf(old!)).to.be.closeTo(4, 0.1);
+      expect(await endOf(w.owner, apiKey.id)).to.be.closeTo(22, 0.1);
     });
   });
 });
 
 describe("open streams", () => {
   const the = world();
-  const sql = (text: string, ...values: unknown[]) => the().app.services.database.pool.query(text, values);
 
   it("end when their key is revoked or expires, or its user is suspended, and not otherwise", async () => {
     const w = the();
@@ -460,7 +426,7 @@ describe("open streams", () => {
     stop.get(left!)!();
     await w.as(revoked!).graphql("mutation { logout { apiKeyId } }");
     await w.as(left!).graphql("mutation { logout { apiKeyId } }");
-    await sql("update api_keys set expires_at = now() where id = $1", idOf(expired!.token));
+    await setTimes(w, "api_keys", { id: idOf(expired!.token) }, { expires_at: "0 s" });
     await w.as(w.owner).graphql(`mutation { suspendUser(input: { user: "${suspended!.id}" }) { user { id } } }`);
     await eventually(() => ended.size >= 3, "three streams end", 10_000);
     expect([...ended].sort()).to.deep.equal([revoked!.id, expired!.id, suspended!.id].sort());
@@ -470,17 +436,12 @@ describe("open streams", () => {
   it("end when their key is deleted, among ten thousand", async () => {
     const w = the();
     const { database, log } = w.app.services;
-    await sql(
-      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-       select 'many-' || lpad(n::text, 5, '0'), '', $1, 'application', '{all}', now(), now() + interval '1 day'
-       from generate_series(0, 9999) n`,
-      w.owner.id,
-    );
+    const ids = await insertKeys(w, w.owner, "application", 10_000);
     const watches = new Watches((ids) => livingKeys(database.db, ids), log);
     const ended: number[] = [];
-    for (let n = 0; n < 10_000; n++) watches.add(keyId(n), w.owner.id, () => ended.push(n));
-    watches.add(keyId(7), w.owner.id, () => ended.push(-7));
-    await sql("delete from api_keys where id = any($1)", [keyId(7), keyId(9_999)]);
+    for (let n = 0; n < 10_000; n++) watches.add(ids[n]!, w.owner.id, () => ended.push(n));
+    watches.add(ids[7]!, w.owner.id, () => ended.push(-7));
+    await deleteRows(w, "api_keys", { id: [ids[7], ids[9_999]] });
     try {
       watches.checkAll();
       await eventually(() => ended.length >= 3, "the two keys end");

@@ -29,6 +29,42 @@ export const code = async (client: Client, document: string, variables: Record<s
 export const suspend = async (w: World, { id }: Pick<Person, "id">): Promise<void> =>
   w.as(w.owner).graphql(suspendUser, { input: { user: id } });
 
+/** An account, as the owner sees it. Users that do not exist, or no longer, have none. */
+export async function accountOf(w: World, user: string) {
+  const query = `query($user: String!) {
+    user(user: $user) { id username email status loginType lastSeenAt organizationIds roles { name organizationId } } }`;
+  const { body } = await w.as(w.owner).post("/graphql", { query, variables: { user } });
+  return body.data.user as {
+    id: string;
+    username: string;
+    email: string;
+    status: string;
+    loginType: string;
+    lastSeenAt: string | null;
+    organizationIds: string[];
+    roles: Array<{ name: string; organizationId: string | null }>;
+  } | null;
+}
+
+export interface Key {
+  id: string;
+  kind: string;
+  name: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string;
+}
+
+/** The sessions, tokens, and other keys of a user, as the owner sees them. */
+export async function keysOf(w: World, { id }: Pick<Person, "id">, kind?: string): Promise<Key[]> {
+  const { apiKeys } = await w.as(w.owner).graphql(
+    `query($user: String!, $kind: ApiKeyKind) {
+       apiKeys(user: $user, kind: $kind) { id kind name createdAt lastUsedAt expiresAt } }`,
+    { user: id, kind },
+  );
+  return apiKeys;
+}
+
 /** The fields at fault. */
 export const fields = ({ errors }: GraphqlFailure) =>
   (errors[0]!.extensions.validations as Array<{ field: string }> | undefined)?.map(({ field }) => field);

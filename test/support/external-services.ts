@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
+import { setColumns, setTimes } from "./tables.js";
 import type { Client, World } from "./world.js";
 
 /** A request that the service received. */
@@ -215,8 +216,9 @@ export async function link(client: Client, id = "lab"): Promise<void> {
   expect(finished.status, JSON.stringify(finished.body)).to.equal(303);
 }
 
-/** Makes stored tokens expire, and forgets validations. */
-export const expire = (w: World, condition = "true") =>
-  w.app.services.database.pool.query(
-    `update external_auth_links set expires_at = now() - interval '1 s', validated_at = null where ${condition}`,
-  );
+/** Makes the stored tokens of a user, or of all users, expire, and forgets validations. */
+export const expire = async (w: World, user?: { id: string }): Promise<void> => {
+  const links = user ? { user_id: user.id } : {};
+  await setTimes(w, "external_auth_links", links, { expires_at: "-1 s" });
+  await setColumns(w, "external_auth_links", links, { validated_at: null });
+};

@@ -3,6 +3,7 @@ import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
 import { type App, systemContext } from "./app.js";
 import { firstMonthId, newId } from "./ids.js";
+import type { World } from "./world.js";
 
 /** The ids of two templates, which are the same in all deployments: the test notification, and those that users write. */
 export const testTemplateId = "c425f63e-716a-4bf4-ae24-78348f706c3f";
@@ -34,6 +35,36 @@ export async function deliver(
   };
   await Promise.all(Array.from({ length: concurrency }, work));
   return ids;
+}
+
+export interface Message {
+  id: string;
+  method: string;
+  state: string;
+  reason: string | null;
+  templateId: string;
+  userId: string;
+  createdAt: string;
+  expiresAt: string;
+  finishedAt: string | null;
+  nextAttemptAt: string;
+  attempts: Array<{ number: number; outcome: string; detail: string | null; replica: string; time: string }>;
+}
+
+/** The messages by which notifications are delivered, oldest first, as the owner sees them. There must be less than 1,000. */
+export async function messages(
+  w: World,
+  filter: { user?: string; template?: string; state?: string; method?: string } = {},
+): Promise<Message[]> {
+  const { notificationMessages } = await w.as(w.owner).graphql(
+    `query($filter: NotificationMessageFilter) { notificationMessages(filter: $filter, first: 1000) {
+       pageInfo { hasNextPage }
+       nodes { id method state reason templateId userId createdAt expiresAt finishedAt nextAttemptAt
+         attempts { number outcome detail replica time } } } }`,
+    { filter },
+  );
+  if (notificationMessages.pageInfo.hasNextPage) throw new Error("There are more messages.");
+  return notificationMessages.nodes.toReversed();
 }
 
 /** Fills an empty inbox with unread notifications, inserted directly into the tables. */

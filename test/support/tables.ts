@@ -1,5 +1,6 @@
 // The tables, for tests that must look behind the interfaces: at secrets at rest, at rows that must be gone, at races that
-// need a lock, and after a time that no test waits for. The columns of a condition must equal its values, or one of a list.
+// need a lock, and after a time that no test waits for. The columns of a condition must equal its values, one of a list, or
+// be null.
 import type { PoolClient } from "pg";
 import type { App } from "./app.js";
 import { countWaiting } from "./locks.js";
@@ -11,16 +12,30 @@ type Columns = Record<string, unknown>;
 
 const poolOf = (place: Place) => ("app" in place ? place.app : place).services.database.pool;
 
-const matches = (where: Columns, from = 1) =>
-  Object.entries(where)
-    .map(([column, value], index) => `${column} = ${Array.isArray(value) ? "any" : ""}($${index + from})`)
-    .join(" and ") || "true";
+/** A condition, whose parameters are numbered from a number on, and their values. */
+function condition(where: Columns, from = 1): { matches: string; values: unknown[] } {
+  const values: unknown[] = [];
+  const parts = Object.entries(where).map(([column, value]) => {
+    if (value === null) return `${column} is null`;
+    values.push(value);
+    return `${column} = ${Array.isArray(value) ? "any" : ""}($${from + values.length - 1})`;
+  });
+  return { matches: parts.join(" and ") || "true", values };
+}
+
+/** Runs a statement on rows, and fails if there are none. */
+async function change(place: Place, table: string, where: Columns, set: string[]): Promise<void> {
+  const { matches, values } = condition(where);
+  const { rowCount } = await poolOf(place).query(`update ${table} set ${set.join()} where ${matches}`, values);
+  if (rowCount === 0) throw new Error(`No rows of ${table} are ${JSON.stringify(where)}.`);
+}
 
 /** The number of rows that a table has. */
 export async function countRows(place: Place, table: string, where: Columns = {}): Promise<number> {
+  const { matches, values } = condition(where);
   const { rows } = await poolOf(place).query<{ count: number }>(
-    `select count(*)::int as count from ${table} where ${matches(where)}`,
-    Object.values(where),
+    `select count(*)::int as count from ${table} where ${matches}`,
+    values,
   );
   return rows[0]!.count;
 }
@@ -31,74 +46,115 @@ export async function storedText(place: Place, ...tables: string[]): Promise<str
   return JSON.stringify((await Promise.all(read)).map(({ rows }) => rows as unknown[]));
 }
 
+/** An encrypted value, as it is stored. */
+export interface StoredSecret {
+  id: string;
+  ownerId: string;
+  keyId: string;
+  nonce: Buffer;
+  ciphertext: Buffer;
+}
+
+/** The encrypted values in the columns of a table that begin with `prefix`. The column `owner` says to whom they belong. */
+export async function storedSecrets(
+  place: Place,
+  table: string,
+  prefix: string,
+  { owner = "id", where = {} }: { owner?: string; where?: Columns } = {},
+): Promise<StoredSecret[]> {
+  const { matches, values } = condition(where);
+  const { rows } = await poolOf(place).query<StoredSecret>(
+    `select id, ${owner} as "ownerId", key_id as "keyId", ${prefix}_nonce as nonce, ${prefix}_ciphertext as ciphertext
+     from ${table} where ${matches}`,
+    values,
+  );
+  return rows;
+}
+
 /** Sets columns of rows, and returns how many there are. */
 export async function setColumns(place: Place, table: string, where: Columns, values: Columns): Promise<number> {
   const set = Object.keys(values).map((column, index) => `${column} = $${index + 1}`);
-  const { rowCount } = await poolOf(place).query(
-    `update ${table} set ${set.join()} where ${matches(where, set.length + 1)}`,
-    [...Object.values(values), ...Object.values(where)],
-  );
+  const { matches, values: wanted } = condition(where, set.length + 1);
+  const { rowCount } = await poolOf(place).query(`update ${table} set ${set.join()} where ${matches}`, [
+    ...Object.values(values),
+    ...wanted,
+  ]);
   return rowCount!;
 }
 
-/** Sets times of rows to a time from now, or with "-" before it, ago: `setTimes(w, "api_keys", { id }, { expires_at: "-1 s" })`. */
-export async function setTimes(
-  place: Place,
-  table: string,
-  where: Columns,
-  times: Record<string, string>,
-): Promise<void> {
-  const set = Object.entries(times).map(([column, time]) => `${column} = now() + interval '${time}'`);
-  const { rowCount } = await poolOf(place).query(
-    `update ${table} set ${set.join()} where ${matches(where)}`,
-    Object.values(where),
+/** Sets times of rows to a time from now, or ago: `setTimes(w, "api_keys", { id }, { expires_at: "-1 s" })`. */
+export const setTimes = (place: Place, table: string, where: Columns, times: Record<string, string>) =>
+  change(
+    place,
+    table,
+    where,
+    Object.entries(times).map(([column, time]) => `${column} = now() + interval '${time}'`),
   );
-  if (rowCount === 0) throw new Error(`No rows of ${table} are ${JSON.stringify(where)}.`);
-}
 
 /** Moves times of rows back, as if so much time had passed: `letPass(w, "api_keys", { id }, "1 h", ["expires_at"])`. */
-export async function letPass(
-  place: Place,
-  table: string,
-  where: Columns,
-  time: string,
-  columns: string[],
-): Promise<void> {
-  const set = columns.map((column) => `${column} = ${column} - interval '${time}'`);
-  const { rowCount } = await poolOf(place).query(
-    `update ${table} set ${set.join()} where ${matches(where)}`,
-    Object.values(where),
+export const letPass = (place: Place, table: string, where: Columns, time: string, columns: string[]) =>
+  change(
+    place,
+    table,
+    where,
+    columns.map((column) => `${column} = ${column} - interval '${time}'`),
   );
-  if (rowCount === 0) throw new Error(`No rows of ${table} are ${JSON.stringify(where)}.`);
-}
+
+/** The same for columns that are lists of times. */
+export const letListsPass = (place: Place, table: string, where: Columns, time: string, columns: string[]) =>
+  change(
+    place,
+    table,
+    where,
+    columns.map((column) => `${column} = array(select at - interval '${time}' from unnest(${column}) at)`),
+  );
 
 /** Deletes rows, as nobody can over the interfaces. */
 export async function deleteRows(place: Place, table: string, where: Columns): Promise<void> {
-  await poolOf(place).query(`delete from ${table} where ${matches(where)}`, Object.values(where));
+  const { matches, values } = condition(where);
+  await poolOf(place).query(`delete from ${table} where ${matches}`, values);
+}
+
+/** What changes with every write to one of the rows. */
+export async function versionsOf(place: Place, table: string, where: Columns): Promise<string> {
+  const { matches, values } = condition(where);
+  const { rows } = await poolOf(place).query<{ versions: string }>(
+    `select string_agg(xmin::text || ctid::text, ' ' order by ctid) as versions from ${table} where ${matches}`,
+    values,
+  );
+  return rows[0]!.versions;
 }
 
 /** A transaction that holds locks. */
 export interface Holder {
   readonly connection: PoolClient;
+  /** Changes the locked rows in the transaction. */
+  readonly set: (values: Columns) => Promise<void>;
   /** Resolves when this many statements wait for locks. */
-  awaited(count?: number): Promise<void>;
-  commit(): Promise<void>;
+  readonly awaited: (count?: number) => Promise<void>;
+  readonly commit: () => Promise<void>;
 }
 
-/** Holds locks while `work` runs, which may commit early. The lock is a statement that takes it. */
+/** Holds locks while `work` runs, which may commit early. */
 async function holding<Result>(
   place: Place,
-  lock: string,
-  values: unknown[],
+  take: (connection: PoolClient) => Promise<unknown>,
+  { table, where }: { table: string; where: Columns },
   work: (holder: Holder) => Promise<Result>,
 ): Promise<Result> {
   const pool = poolOf(place);
   const connection = await pool.connect();
   try {
     await connection.query("begin");
-    await connection.query(lock, values);
+    await take(connection);
     return await work({
       connection,
+      set: async (changes) => {
+        const set = Object.keys(changes).map((column, index) => `${column} = $${index + 1}`);
+        const { matches, values } = condition(where, set.length + 1);
+        const statement = `update ${table} set ${set.join()} where ${matches}`;
+        await connection.query(statement, [...Object.values(changes), ...values]);
+      },
       awaited: (count = 1) =>
         eventually(async () => (await countWaiting(pool)) === count, `${count} wait for the lock`),
       commit: async () => void (await connection.query("commit")),
@@ -110,20 +166,29 @@ async function holding<Result>(
 }
 
 /** Locks rows against changes while `work` runs. */
-export const lockRows = <Result>(
+export function lockRows<Result>(
   place: Place,
   table: string,
   where: Columns,
   work: (holder: Holder) => Promise<Result>,
-): Promise<Result> =>
-  holding(place, `select from ${table} where ${matches(where)} for update`, Object.values(where), work);
+): Promise<Result> {
+  const { matches, values } = condition(where);
+  const lock = `select from ${table} where ${matches} for update`;
+  return holding(place, (connection) => connection.query(lock, values), { table, where }, work);
+}
 
-/** Locks whole tables, against reading as well, while `work` runs. */
-export const lockTables = <Result>(
+/** Locks a whole table, against reading as well, while `work` runs. */
+export const lockTable = <Result>(
   place: Place,
-  tables: string[],
+  table: string,
   work: (holder: Holder) => Promise<Result>,
-): Promise<Result> => holding(place, `lock table ${tables.join()} in access exclusive mode`, [], work);
+): Promise<Result> =>
+  holding(
+    place,
+    (connection) => connection.query(`lock table ${table} in access exclusive mode`),
+    { table, where: {} },
+    work,
+  );
 
 /** Fails every commit of a transaction that inserts into a table, while `work` runs. */
 export async function failingCommits<Result>(

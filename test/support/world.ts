@@ -141,20 +141,28 @@ export class World {
   /** Creates members of the default organization, each signed in. Names get a numeric suffix. */
   users = (...names: string[]): Promise<Person[]> => Promise.all(names.map((name) => this.user(name)));
 
-  user = async (name: string, organizationIds: string[] = [this.defaultOrganization]): Promise<Person> => {
+  user = async (
+    name: string,
+    organizationIds: string[] = [this.defaultOrganization],
+    loginType: "PASSWORD" | "OIDC" | "GITHUB" = "PASSWORD",
+  ): Promise<Person> => {
     const username = `${name}-${++this.#made}`;
     const email = `${username}@example.com`;
     const { createUser } = await this.as(this.owner).graphql(
       `mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`,
-      { input: { email, username, loginType: "NONE", organizationIds } },
+      { input: { email, username, loginType: loginType === "PASSWORD" ? "NONE" : loginType, organizationIds } },
     );
     const { id } = createUser.user;
+    if (loginType === "PASSWORD") await this.#setPassword(id);
+    return { id, username, email, token: await this.session(id) };
+  };
+
+  #setPassword = async (id: string): Promise<void> => {
     const { passwords, database } = this.app.services;
     // Hashed once for all: each hash takes 35 ms of CPU.
     userPasswordHash ??= passwords.hash(userPassword);
     const setPassword = "update users set login_type = 'password', password_hash = $2 where id = $1";
     await database.pool.query(setPassword, [id, await userPasswordHash]);
-    return { id, username, email, token: await this.session(id) };
   };
 
   /** Sets roles: site roles by name, or roles in the default organization if the names begin with `organization-`. */
