@@ -1,9 +1,12 @@
 // Tries every root field and every row with every kind of credential, on the caller's own objects, on those of others,
 // and on those of another organization. The expectation is the permission table, written out here.
+// Looks inside: credentials of every kind end, and roles of every kind are given, hundreds of times.
 import { expect } from "chai";
 import { isObjectType } from "graphql";
 import { areas, getSchema } from "./support/catalog.js";
-import { newToken, type TokenKind } from "./support/token-rows.js";
+import { insertKey } from "./support/keys.js";
+import { setColumns, setTimes } from "./support/tables.js";
+import type { TokenKind } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";
 import {
@@ -169,14 +172,10 @@ describe("the access matrix", () => {
     return made;
   }
 
-  async function credential(w: World, userId: string, kind: TokenKind, scopes: string[], end = "1 hour") {
-    const token = newToken(kind);
-    await w.app.services.database.pool.query(
-      `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
-       values ($1, $2, $3, $4, $1, $5, now(), now() + $6::interval)`,
-      [token.id, token.secretHash, userId, kind, scopes, end],
-    );
-    return w.as({ token: token.text });
+  async function credential(w: World, userId: string, kind: TokenKind, scopes: string[], isExpired = false) {
+    const { id, text } = await insertKey(w, { id: userId }, kind, scopes);
+    if (isExpired) await setTimes(w, "api_keys", { id }, { expires_at: "-1 h" });
+    return w.as({ token: text });
   }
 
   it("requires the scopes of the arguments before any object is looked up", async () => {
@@ -256,11 +255,9 @@ describe("the access matrix", () => {
         await check("a proxy", w.nobody, machine("proxy"), undefined, { "Service-Proxy-Token": proxy });
         // Rows that need no credential ignore any that is sent.
         if (!isOpen) {
-          await check("expired", await credential(w, stage.actor, "session", ["all"], "-1 hour"), "UNAUTHENTICATED");
+          await check("expired", await credential(w, stage.actor, "session", ["all"], true), "UNAUTHENTICATED");
           const gone = await enter(w, parts.O!);
-          await w.app.services.database.pool.query("update users set status = 'suspended' where id = $1", [
-            gone.stage.actor,
-          ]);
+          await setColumns(w, "users", { id: gone.stage.actor }, { status: "suspended" });
           await check("suspended", gone.client, "UNAUTHENTICATED");
         }
         if (!takesUsers) continue;
@@ -363,10 +360,8 @@ describe("dominance", () => {
       for (const { send } of surfaces(operations.get(title)!)) {
         const { client, stage } = await enter(the(), parts[by]!);
         const { organization, [whom]: user } = stage;
-        await the().app.services.database.pool.query(
-          "update organization_members set roles = $3 where organization_id = $1 and user_id = $2",
-          [organization, user, over],
-        );
+        const member = { organization_id: organization, user_id: user };
+        await setColumns(the(), "organization_members", member, { roles: over });
         const { code } = await send(client, { ...stage, user });
         expect(code).to.equal(allowed ? "done" : "FORBIDDEN");
       }

@@ -1,6 +1,9 @@
 // The pages of an account: a forgotten password, the own password, sessions and keys, applications, and linked accounts.
+// Looks inside: keys expire, and a user signs in through a provider.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { type Key, keysOf } from "./support/accounts.js";
+import { setColumns, setTimes } from "./support/tables.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { externalAuth, ExternalService, link, providerAt } from "./support/external-services.js";
 import { codeIn, Mailbox } from "./support/mailbox.js";
@@ -51,8 +54,6 @@ describe("account pages", () => {
   });
   afterEach(() => visit.close());
 
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await w.app.services.database.pool.query(text, values)).rows;
   const open = (path: string) => page.goto(home + path);
   const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
   const alert = () => page.getByRole("alert").innerText();
@@ -201,7 +202,7 @@ describe("account pages", () => {
     expect([await isAlive(elsewhere), await isAlive(bob.token)]).to.deep.equal([false, true]);
     await w.login(bob.email, good);
 
-    await sql("update users set login_type = 'oidc', password_hash = null where id = $1", bob.id);
+    await setColumns(w, "users", { id: bob.id }, { login_type: "oidc", password_hash: null });
     await open("/account/password");
     expect(await page.locator("main").innerText()).to.include("You sign in through a provider");
     expect(await page.locator("form").count()).to.equal(0);
@@ -226,10 +227,8 @@ describe("account pages", () => {
           "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1",
       },
     );
-    await sql(
-      "update api_keys set expires_at = now() - interval '61 min' where user_id = $1 and name like '<%'",
-      bob.id,
-    );
+    const old = (await keysOf(w, bob)).find(({ name }) => name.startsWith("<"))!;
+    await setTimes(w, "api_keys", { id: old.id }, { expires_at: "-61 min" });
     await enter(bob.token);
     await open("/account/keys");
     await picture("keys");
@@ -250,7 +249,7 @@ describe("account pages", () => {
     expect(await other.getByRole("alert").innerText()).to.equal("It has been revoked before.");
 
     const { csrf_token, cookie } = await formOf("/account/keys", eve);
-    const [{ id }] = await sql("select id from api_keys where user_id = $1 and kind = 'session'", bob.id);
+    const [{ id }] = (await keysOf(w, bob, "SESSION")) as [Key, ...Key[]];
     const stolen = await submit("/account/keys", { csrf_token, action: "revoke", id }, { cookie, Origin: home });
     const unknown = await submit("/account/keys", { csrf_token, action: "revoke", id: "x" }, { cookie, Origin: home });
     expect([stolen.status, stolen.body]).to.deep.equal([404, unknown.body]);
@@ -307,13 +306,13 @@ describe("account pages", () => {
     await page.goBack();
     await press("Disconnect The lab");
     expect(await notice()).to.equal("The account is disconnected.");
-    expect(await sql("select from external_auth_links where user_id = $1", ada.id)).to.deep.equal([]);
+    expect((await w.as(ada).get("/api/v2/external-auth")).body.links).to.deep.equal([]);
   });
 
   it("fit a phone in the dark, work by keyboard, and have the same navigation", async () => {
     const bob = await w.user("bob");
     await grantWithTokens(w, await makeApp(w, `Deploy${"Bot".repeat(15)}`), bob);
-    await sql("update api_keys set user_agent = $2 where user_id = $1", bob.id, "x".repeat(300));
+    await setColumns(w, "api_keys", { user_id: bob.id }, { user_agent: "x".repeat(300) });
     await page.setViewportSize({ width: 320, height: 640 });
     await page.emulateMedia({ colorScheme: "dark" });
     const fits = () =>

@@ -1,7 +1,9 @@
 // The logs of agents: what is stored, how it is read in pages, and how it is streamed.
+// Looks inside: the whole audit log is counted.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { start, watch } from "./support/agents.js";
+import { countRows } from "./support/tables.js";
 import { Client, type Person, world } from "./support/world.js";
 
 interface Line {
@@ -164,9 +166,7 @@ describe("the log of an agent", () => {
   });
 
   it("is not audited", async () => {
-    const { pool } = the().app.services.database;
-    const audited = async () =>
-      (await pool.query<{ n: number }>("select count(*)::int as n from audit_events")).rows[0]!.n;
+    const audited = () => countRows(the(), "audit_events");
     const before = await audited();
     await add(lines("x"));
     expect(await audited()).to.equal(before);

@@ -1,4 +1,5 @@
 // The manifest of agents, and the secrets that it delivers.
+// Looks inside: secrets are delivered while audit events fail, values are damaged, and users suspended without a mail.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { rotate } from "./support/background.js";

@@ -1,4 +1,5 @@
 // What agents report about themselves, and how users see it.
+// Looks inside: agents are connected, slow, or gone for minutes.
 import { expect } from "chai";
 import { endTokens, renew, change, report, start, type Started } from "./support/agents.js";
 import { Client, type Person, type World, world } from "./support/world.js";

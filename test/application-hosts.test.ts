@@ -12,6 +12,7 @@ import { type App, ConfigError, readConfig, startServer, systemContext } from ".
 import { browse } from "./support/browse.js";
 import { makeProxy } from "./support/proxies.js";
 import { raw, rawRequest } from "./support/raw.js";
+import { countRows, setTimes } from "./support/tables.js";
 import { type Answer, Client, world } from "./support/world.js";
 
 const settings = {
@@ -246,12 +247,11 @@ describe("application hosts", () => {
   });
 
   it("forget messages once they have expired", async () => {
-    const { pool } = the().app.services.database;
-    const count = async () => (await pool.query("select from spent_app_connects")).rowCount;
+    const count = () => countRows(the(), "spent_app_connects");
     expect(await count()).to.be.greaterThan(0);
     await runJob(the().app, "messagePurge");
     expect(await count()).to.be.greaterThan(0);
-    await pool.query("update spent_app_connects set expires_at = now() - interval '1 second'");
+    await setTimes(the(), "spent_app_connects", {}, { expires_at: "-1 s" });
     await runJob(the().app, "messagePurge");
     expect(await count()).to.equal(0);
   });

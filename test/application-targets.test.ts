@@ -1,6 +1,10 @@
 // What a proxy learns before it lets a user into an application.
+// Looks inside: agents and keys end without a build or a request.
 import { expect } from "chai";
-import { newToken } from "./support/token-rows.js";
+import { insertKey } from "./support/keys.js";
+import { insert } from "./support/stage.js";
+import { deleteRows, setTimes } from "./support/tables.js";
+import { newToken, parseToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";
 import { Client, type Person, type World, world } from "./support/world.js";
@@ -12,24 +16,14 @@ const query = `query($owner: String!, $workspace: String!, $agent: String!, $slu
 /** Inserts an application of an agent. */
 async function app(w: World, agentId: string, slug: string, sharingLevel = "owner"): Promise<string> {
   const id = newId();
-  await w.app.services.database.pool.query(
-    `insert into workspace_apps (id, created_at, updated_at, agent_id, slug, url, sharing_level)
-     values ($1, now(), now(), $2, $3, $4, $5)`,
-    [id, agentId, slug, `http://127.0.0.1:8080/${slug}`, sharingLevel],
-  );
+  const columns = { id, agent_id: agentId, slug, url: `http://127.0.0.1:8080/${slug}`, sharing_level: sharingLevel };
+  await insert(w, { workspace_apps: [{ ...columns, created_at: "now", updated_at: "now" }] });
   return id;
 }
 
 /** Inserts an application key of a user, or a session with the same scope. */
-async function keyOf(w: World, { id }: Pick<Person, "id">, kind: "application" | "session" = "application") {
-  const key = newToken(kind);
-  await w.app.services.database.pool.query(
-    `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-     values ($1, $2, $3, $4, '{application_connect}', now(), now() + interval '1 hour')`,
-    [key.id, key.secretHash, id, kind],
-  );
-  return key.text;
-}
+const keyOf = async (w: World, person: Pick<Person, "id">, kind: "application" | "session" = "application") =>
+  (await insertKey(w, person, kind, ["application_connect"])).text;
 
 function stories(settings: NodeJS.ProcessEnv, admins: (expected: boolean) => boolean) {
   const the = world(settings);
@@ -107,13 +101,12 @@ describe("the lookup of an application target", () => {
       expect((await ask({ ...named, ...change })).errors[0].extensions.code, JSON.stringify(change)).to.equal(
         "NOT_FOUND",
       );
-    const { pool } = w.app.services.database;
-    await pool.query("update workspace_agents set token_ended_at = now() where id = $1", [agent.id]);
+    await setTimes(w, "workspace_agents", { id: agent.id }, { token_ended_at: "0 s" });
     expect((await ask(named)).errors[0].extensions.code, "a stopped agent").to.equal("NOT_FOUND");
     const next = await w.agent({ id });
     await app(w, next.id, "code", "public");
     expect((await ask(named)).data.applicationTarget).to.include({ agentId: next.id });
-    await pool.query("update workspaces set deleted_at = now() where id = $1", [id]);
+    await setTimes(w, "workspaces", { id }, { deleted_at: "0 s" });
     expect((await ask(named)).errors[0].extensions.code, "a deleted workspace").to.equal("NOT_FOUND");
   });
 
@@ -123,11 +116,9 @@ describe("the lookup of an application target", () => {
     const { name, agent } = await w.workspace(ada);
     await app(w, agent.id, "code");
     const named = { owner: ada.username, workspace: name, agent: "main", slug: "code" };
-    const { pool } = w.app.services.database;
     const [expired, revoked] = [await keyOf(w, ada), await keyOf(w, ada)];
-    const idOf = (key: string) => key.split("_")[2]!.split("-")[0];
-    await pool.query("update api_keys set expires_at = now() where id = $1", [idOf(expired)]);
-    await pool.query("delete from api_keys where id = $1", [idOf(revoked)]);
+    await setTimes(w, "api_keys", { id: parseToken(expired).id }, { expires_at: "0 s" });
+    await deleteRows(w, "api_keys", { id: parseToken(revoked).id });
     for (const [what, apiKey] of Object.entries({
       "a session": ada.token,
       "a session with the same scope": await keyOf(w, ada, "session"),

@@ -551,12 +551,33 @@ describe("the GraphQL schema", () => {
 });
 
 describe("the tests", () => {
+  /** How many files of tests may speak SQL themselves. */
+  const allowed = 44;
+  const tests = files("test", ".ts").filter((path) => !path.includes("node_modules/"));
+  const stories = tests.filter((path) => path.endsWith(".test.ts") && path !== "test/architecture.test.ts");
+  const saysWhy = (path: string) => /^\/\/ Looks inside: .+\.$/m.test(read(path));
+  /** A literal that begins with a statement, or the database of a server in this process. */
+  const sql =
+    /["`]\s*(with \w+ as \(|select\b|insert into \w|update \w+( \w+)? set\b|delete from \w|lock table \w)|\bservices\.database\b|\{[^}]*\bdatabase\b[^}]*\} = [\w.()!]*\bservices\b/i;
+  const speaksSql = (path: string) => imported(path).includes("pg") || sql.test(read(path));
+
   it("import no sources, unless they say why they look inside", () => {
-    const silent = files("test", ".ts")
-      .filter((path) => !path.includes("node_modules/") && path !== "test/support/app.ts")
+    const silent = tests
+      .filter((path) => path !== "test/support/app.ts")
       .filter((path) => imported(path).some((name) => /^(\.\.\/)+src\//.test(name)))
-      .filter((path) => !/^\/\/ Looks inside: .+\.$/m.test(read(path)));
+      .filter((path) => !saysWhy(path));
     expect(silent).to.deep.equal([]);
+  });
+
+  it("reach for no tables, in SQL or by the functions for it, unless they say why they look inside", () => {
+    const reaches = (path: string) => imported(path).some((name) => name.endsWith("/support/tables.js"));
+    const silent = stories.filter((path) => speaksSql(path) || reaches(path)).filter((path) => !saysWhy(path));
+    expect(silent).to.deep.equal([]);
+  });
+
+  it("leave SQL to their support, except for a number of files that only falls", () => {
+    const own = stories.filter(speaksSql);
+    expect(own.length, own.join(" ")).to.be.at.most(allowed);
   });
 });
 

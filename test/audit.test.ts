@@ -1,7 +1,9 @@
+// Looks inside: a hundred thousand events, and a commit that fails.
 import { expect } from "chai";
+import { fillAuditLog } from "./support/filled-tables.js";
+import { failingCommits } from "./support/tables.js";
 import { onEveryConnection, readsOf } from "./support/reads.js";
 import { type Client, type Person, type World, world } from "./support/world.js";
-import { firstMonthId } from "./support/ids.js";
 
 const auditEvents = `query($filter: AuditEventFilter, $first: Int, $after: String) {
   auditEvents(filter: $filter, first: $first, after: $after) {
@@ -151,18 +153,12 @@ describe("the audit log", () => {
   it("rolls a change back when its event cannot be written", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const { pool } = w.app.services.database;
-    await pool.query(
-      "alter table audit_events add constraint broken check (resource_label <> $$" + ada!.username + "$$) not valid",
-    );
-    try {
+    await failingCommits(w, "audit_events", async () => {
       const failure = await w.as(w.owner).failure(rename, { user: ada!.id, name: "Changed" });
       expect(failure.code).to.equal("INTERNAL_SERVER_ERROR");
       expect(failure.errors[0]!.message).to.equal("An internal error occurred.");
       expect(await nameOf(w, ada!)).to.equal("");
-    } finally {
-      await pool.query("alter table audit_events drop constraint broken");
-    }
+    });
     await w.as(w.owner).graphql(rename, { user: ada!.id, name: "Changed" });
     expect(await nameOf(w, ada!)).to.equal("Changed");
   });
@@ -191,18 +187,7 @@ describe("an audit log of many events", () => {
     }
     actor = organizationAdmins[0]!.id;
     // Rare events and those of the organizations are weeks old.
-    const client = await w.unlimited();
-    await client.query(
-      `insert into audit_events (id, time, actor_id, actor_kind, action, resource_type, resource_id, organization_id, diff, request_id)
-       select ${firstMonthId}, now() - make_interval(mins => n), case when rare then $1::uuid else md5((n % 500)::text)::uuid end, 'user',
-         case when rare then 'deny' else (array['login', 'logout', 'update'])[n % 3 + 1] end,
-         case when rare then 'template' else (array['session', 'workspace'])[n % 2 + 1] end, md5((n / 5)::text)::uuid,
-         case when n > 50000 and n % 10 = 0 then $2::uuid when n > 50000 and n % 10 = 1 then $3::uuid end, '{}', 'made'
-       from generate_series(1, 100000) n, lateral (select n > 50000 and n % 500 = 0) of(rare)`,
-      [actor, organization, other],
-    );
-    await client.query("vacuum analyze audit_events");
-    await client.end();
+    await fillAuditLog(w, { actor, organizations: [organization, other] });
   });
 
   /** Runs `ask` ten times on each connection of the server. */

@@ -1,4 +1,5 @@
 // The first start on a database: what it creates, and what prevents it.
+// Looks inside: a database that a newer release migrated.
 import { expect } from "chai";
 import { Client as Connection } from "pg";
 import { type App, ownerPassword, startServer } from "./support/app.js";

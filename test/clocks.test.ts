@@ -1,8 +1,10 @@
 // Replicas on machines with wrong clocks: the clock of the database decides what has expired.
+// Looks inside: keys expire, and Postgres tells when servers read its clock.
 import { expect } from "chai";
 import { basic, inMs, insertAccessToken, insertClient, insertGrant, insertSecret } from "./support/oauth2.js";
 import { ownerPassword } from "./support/app.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
+import { setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { Client, type Person, world } from "./support/world.js";
 
@@ -61,12 +63,12 @@ describe("replicas with wrong clocks", () => {
     const app = await insertClient(the(), {});
     const grant = await insertGrant(the(), ada.id, app.id, {});
     const { id, text } = await insertAccessToken(the(), grant);
-    await run("update api_keys set expires_at = now() + interval '1 hour' where id = $1", id);
+    await setTimes(the(), "api_keys", { id }, { expires_at: "1 h" });
     expect(await everyone({ token: text })).to.deep.equal([200, 200, 200]);
     for (const client of clients({ token: text }).slice(1))
       expect(await client.graphql("{ me { id } }")).to.deep.equal({ me: { id: ada.id } });
 
-    await run("update api_keys set expires_at = now() - interval '1 hour' where id = $1", id);
+    await setTimes(the(), "api_keys", { id }, { expires_at: "-1 h" });
     await eventually(
       async () => (await everyone({ token: text })).every((status) => status === 401),
       "the token has expired everywhere",

@@ -1,7 +1,10 @@
 // Pages of the connection log take few rows, however many there are.
+// Looks inside: Postgres counts how many rows it reads of a large table.
 import { expect } from "chai";
-import { firstMonthId, newId } from "./support/ids.js";
+import { newId } from "./support/ids.js";
 import { logPath } from "./support/connections.js";
+import { fillConnectionLog } from "./support/filled-tables.js";
+import { readsSoFar } from "./support/reads.js";
 import { type Person, world } from "./support/world.js";
 
 const rows = 60_000;
@@ -25,38 +28,13 @@ describe(`a connection log of ${rows} rows`, () => {
         input: { organization: $organization, user: $user, roles: [ORGANIZATION_ADMIN] }) { __typename } }`,
       { organization: organization.id, user: admin.id },
     );
-    const client = await w.unlimited();
-    // Rare rows are in the older half.
-    await client.query(
-      `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
-         type, connect_time, reporter, connection_id, disconnect_time, slug_or_port, event_id, user_id)
-       select ${firstMonthId}, case when rare then $1::uuid else $2 end,
-         case when rare then $3::uuid else md5((n % 500)::text)::uuid end, 'box', case when rare then $4::uuid else $5 end,
-         'main', case when n % 2 = 0 then 'ssh' when rare then 'port_forwarding' else 'workspace_app' end,
-         now() - make_interval(secs => n), gen_random_uuid(),
-         case when n % 2 = 0 then case when n = $7 - 2 then $6::uuid else gen_random_uuid() end end,
-         case when n % 2 = 0 and not rare then now() end, '8080', gen_random_uuid(), case when rare then $4 end
-       from generate_series(1, $7::int) n, lateral (select n > $7 / 2 and n % 301 = 0) of(rare)`,
-      [organization.id, w.defaultOrganization, workspace, visitor.id, w.owner.id, connection, rows],
-    );
-    await client.query("vacuum analyze connection_logs");
-    await client.end();
+    await fillConnectionLog(w, {
+      rows,
+      rare: { organization: organization.id, workspace, visitor: visitor.id, connection },
+    });
   });
 
-  /** Returns how many rows were read so far, through an index or sequentially. */
-  async function reads(): Promise<number> {
-    const { pool } = the().app.services.database;
-    const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
-    for (const client of clients) {
-      await client.query("select pg_stat_force_next_flush()");
-      client.release();
-    }
-    const { rows: found } = await pool.query<{ read: number }>(
-      `select (seq_tup_read + (select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'connection_logs'))::int as read
-       from pg_stat_user_tables where relname = 'connection_logs'`,
-    );
-    return found[0]!.read;
-  }
+  const reads = () => readsSoFar(the(), ["connection_logs"]).then(({ read }) => read);
 
   it("is not read as a whole, however often a page is requested", async function () {
     this.timeout(120_000);

@@ -1,10 +1,14 @@
+// Looks inside: workspaces and agents end without a build, and connections grow old.
 import { expect } from "chai";
 import { runJob } from "./support/background.js";
-import { firstMonthId, newId } from "./support/ids.js";
+import { newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { connect, disconnect, logged, minutesAgo, refused, reported, visit } from "./support/connections.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { makeProxy } from "./support/proxies.js";
+import { inMs } from "./support/oauth2.js";
+import { insert } from "./support/stage.js";
+import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { Client, startWorld, type World, world } from "./support/world.js";
 
 const connectionsOf = async (w: World, workspace: { id: string }) =>
@@ -228,8 +232,7 @@ describe("sessions that an agent reports", () => {
     const ada = await w.user("ada");
     const workspace = await w.workspace(ada, { name: "attic" });
     await reported(w, workspace.agent, connect(newId()));
-    const { pool } = w.app.services.database;
-    await pool.query("update workspaces set name = 'cellar', deleted_at = now() where id = $1", [workspace.id]);
+    await setColumns(w, "workspaces", { id: workspace.id }, { name: "cellar", deleted_at: new Date() });
     const username = `${ada.username}-renamed`;
     await w.as(w.owner).graphql(
       `mutation($user: String!, $username: String!) {
@@ -253,15 +256,12 @@ describe("sessions that an agent reports", () => {
   it("move the deadline of the workspace", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
-    const { pool } = w.app.services.database;
-    await pool.query("update workspaces set deadline = now() + interval '1 minute' where id = $1", [workspace.id]);
-    const minutes = async () =>
-      (
-        await pool.query<{ minutes: number }>(
-          "select round(extract(epoch from deadline - now()) / 60)::int as minutes from workspaces where id = $1",
-          [workspace.id],
-        )
-      ).rows[0]!.minutes;
+    await setTimes(w, "workspaces", { id: workspace.id }, { deadline: "1 min" });
+    const minutes = async () => {
+      const query = `query($id: UUID!) { workspace(id: $id) { deadline } }`;
+      const { deadline } = (await w.as(w.owner).graphql(query, { id: workspace.id })).workspace;
+      return Math.round((Date.parse(deadline) - Date.now()) / 60_000);
+    };
     await reported(w, workspace.agent);
     expect(await minutes()).to.equal(1);
     await reported(w, workspace.agent, connect(newId()));
@@ -313,7 +313,7 @@ describe("visits that a proxy reports", () => {
     const proxy = await makeProxy(w, "late");
     const [ada, bob] = await w.users("ada", "bob");
     const workspace = await w.workspace(bob!);
-    await w.app.services.database.pool.query("update workspaces set deleted_at = now() where id = $1", [workspace.id]);
+    await setTimes(w, "workspaces", { id: workspace.id }, { deleted_at: "0 s" });
     await w.as(w.owner).graphql(`mutation { deleteUser(input: { user: "${ada!.id}" }) { __typename } }`);
     await reported(w, proxy, visit(workspace.id, { userId: ada!.id }));
     const strangers = [visit(newId()), visit(workspace.id, { userId: newId() })];
@@ -483,14 +483,13 @@ describe("the token of an agent", () => {
 
   it("ends within a second without a hint, and immediately with one", async () => {
     const w = the();
-    const { pool } = w.app.services.database;
     const status = async (agent: { token: string }) => (await w.as(agent).get("/api/v2/appearance")).status;
     const ended = await w.workspace(w.owner);
     const deleted = await w.workspace(w.owner);
     for (const { agent } of [ended, deleted]) expect(await status(agent)).to.equal(200);
-    await pool.query("update workspace_agents set token_ended_at = now() where id = $1", [ended.agent.id]);
+    await setTimes(w, "workspace_agents", { id: ended.agent.id }, { token_ended_at: "0 s" });
     w.app.services.events.publish({ topic: "auth", id: `m:${ended.agent.id}` });
-    await pool.query("update workspaces set deleted_at = now() where id = $1", [deleted.id]);
+    await setTimes(w, "workspaces", { id: deleted.id }, { deleted_at: "0 s" });
     const deadline = Date.now() + 500;
     while ((await status(ended.agent)) !== 401) expect(Date.now()).to.be.below(deadline);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -503,30 +502,36 @@ describe("old connections", () => {
 
   it("are deleted after the retention, the oldest first", async () => {
     const w = the();
-    const { pool } = w.app.services.database;
     const workspace = await w.workspace(w.owner);
-    const insert = (count: number, age: string) =>
-      pool.query(
-        `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
-           type, connect_time, reporter, connection_id)
-         select ${firstMonthId}, $1, $2, 'box', $3, 'main', 'ssh', now() - $4::interval, $2, gen_random_uuid()
-         from generate_series(1, $5)`,
-        [w.defaultOrganization, workspace.id, w.owner.id, age, count],
-      );
-    await insert(20_500, "8 days");
-    await insert(7, "6 days");
+    const insertLogs = (count: number, days: number) =>
+      insert(w, {
+        connection_logs: Array.from({ length: count }, () => ({
+          id: newId(),
+          organization_id: w.defaultOrganization,
+          workspace_id: workspace.id,
+          workspace_name: "box",
+          workspace_owner_id: w.owner.id,
+          agent_name: "main",
+          type: "ssh",
+          connect_time: inMs(-days * 86_400_000),
+          reporter: workspace.id,
+          connection_id: newId(),
+        })),
+      });
+    await insertLogs(20_500, 8);
+    await insertLogs(7, 6);
     const { services } = w.app;
     const run = (connectionLogRetention: number) =>
       runJob(
         { services: { ...services, config: { ...services.config, connectionLogRetention } } },
         "connectionLogPurge",
       );
-    const left = async () => (await pool.query("select count(*)::int as n from connection_logs")).rows[0].n as number;
+    const left = () => countRows(w, "connection_logs");
     await run(0);
     expect(await left()).to.equal(20_507);
     await run(7 * 86_400_000);
     expect(await left()).to.equal(7);
-    await Promise.all([insert(30, "8 days"), run(7 * 86_400_000), run(7 * 86_400_000)]);
+    await Promise.all([insertLogs(30, 8), run(7 * 86_400_000), run(7 * 86_400_000)]);
     await run(7 * 86_400_000);
     expect(await left()).to.equal(7);
   });

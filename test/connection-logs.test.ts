@@ -3,7 +3,7 @@ import { newId } from "./support/ids.js";
 import { logged as serverLog } from "./support/app.js";
 import { logged, logPath } from "./support/connections.js";
 import { Random } from "./support/random.js";
-import { enter } from "./support/stage.js";
+import { enter, insert } from "./support/stage.js";
 import { type Person, type World, world } from "./support/world.js";
 
 const seed = Number(process.env.STEWARD_TEST_SEED ?? Date.now() % 1_000_000);
@@ -37,10 +37,7 @@ async function store(w: World, rows: Row[]): Promise<void> {
     is_connect_reported: true,
     slug_or_port: row.connection_id ? null : "8080",
   }));
-  await w.app.services.database.pool.query(
-    "insert into connection_logs select * from jsonb_populate_recordset(null::connection_logs, $1)",
-    [JSON.stringify(all)],
-  );
+  await insert(w, { connection_logs: all });
 }
 
 const rowOf = (w: World, more: Partial<Row> = {}): Row => ({

@@ -1,8 +1,9 @@
 // Many writers of one row that another transaction keeps locked.
+// Looks inside: a row is locked for longer than a request lasts.
 import { expect } from "chai";
-import { Client as Postgres } from "pg";
 import { logged } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
+import { lockRows } from "./support/tables.js";
 import { type Answer, world } from "./support/world.js";
 
 describe("writers that wait for a locked row", () => {
@@ -11,11 +12,7 @@ describe("writers that wait for a locked row", () => {
     const w = the();
     const group = await w.group();
     const before = logged.length;
-    const locks = new Postgres(w.database.url);
-    await locks.connect();
-    try {
-      await locks.query("begin");
-      await locks.query("select from groups where id = $1 for update", [group.id]);
+    await lockRows(w.database.url, "groups", { id: group.id }, async () => {
       const done: Answer[] = [];
       for (let n = 0; n < 20; n++)
         void w
@@ -34,9 +31,7 @@ describe("writers that wait for a locked row", () => {
       }
       const codes = logged.slice(before).map(({ err }) => (err as { code?: string } | undefined)?.code);
       expect(codes, "lock_not_available").to.include("55P03").and.not.include("57014");
-    } finally {
-      await locks.end();
-    }
+    });
     const last = await w.as(w.owner).patch(`/api/v2/groups/${group.id}`, { display_name: "Free again" });
     expect(last).to.include({ status: 200 });
     const { pool } = w.app.services.database;

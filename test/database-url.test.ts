@@ -1,4 +1,5 @@
 // The connections that a server makes by the URL of its database.
+// Looks inside: Postgres tells which connections a server made.
 import { createServer, connect as connectSocket, type Socket } from "node:net";
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,9 @@
 // Requests that cannot be completed in time.
+// Looks inside: rows are locked, and commits last, for longer than a request.
 import { expect } from "chai";
-import { Client } from "pg";
 import { audited } from "./support/audit.js";
 import { eventually } from "./support/watchers.js";
+import { lockRows } from "./support/tables.js";
 import { world } from "./support/world.js";
 
 describe("a request that takes too long", () => {
@@ -10,14 +11,11 @@ describe("a request that takes too long", () => {
 
   it("fails with 503 and the usual headers, stores nothing, and does not affect later requests", async () => {
     const { id } = await the().group();
-    const holder = new Client(the().database.url);
-    await holder.connect();
-    await holder.query("begin");
-    await holder.query("select from groups where id = $1 for update", [id]);
     // Two changes run at a time, and each waits a sixth of a second for the lock: the last ones exceed one second.
     const rename = (name: string) => the().as(the().owner).patch(`/api/v2/groups/${id}`, { name });
-    const answers = await Promise.all(Array.from({ length: 24 }, (_, n) => rename(`late-${n}`)));
-    await holder.end();
+    const answers = await lockRows(the().database.url, "groups", { id }, () =>
+      Promise.all(Array.from({ length: 24 }, (_, n) => rename(`late-${n}`))),
+    );
 
     expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 503));
     const late = answers.filter(({ body }) => body.detail === "The request took too long.");

@@ -1,12 +1,11 @@
 // The rule of dominance: callers may change only accounts all of whose roles they may grant.
+// Looks inside: changes wait for a lock while a role is given.
 import { expect } from "chai";
-import { Client as Connection } from "pg";
 import { newToken } from "./support/token-rows.js";
 import { newId, randomText } from "./support/ids.js";
-import { countWaiting } from "./support/locks.js";
 import { goodPassword } from "./support/accounts.js";
 import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "./support/holders.js";
-import { eventually } from "./support/watchers.js";
+import { countRows, lockRows, setColumns } from "./support/tables.js";
 import { type Client, world } from "./support/world.js";
 
 const actors: Record<string, Holder> = {
@@ -207,31 +206,6 @@ describe("dominance", () => {
   });
 
   describe("under concurrent role changes", () => {
-    let other: Connection;
-    before(async () => {
-      other = new Connection(the().database.url);
-      await other.connect();
-    });
-    after(() => other.end());
-
-    const waits = () => eventually(async () => (await countWaiting(other)) === 1, "the change waits");
-
-    /** Starts to make the account an organization admin, as the verb does: first the lock, then the role. */
-    async function granting(id: string) {
-      const connection = new Connection(the().database.url);
-      await connection.connect();
-      await connection.query("begin");
-      await connection.query("select from users where id = $1 for no key update", [id]);
-      await connection.query(
-        `update organization_members set roles = '{organization-admin}' where organization_id = $1 and user_id = $2`,
-        [organization, id],
-      );
-      return async () => {
-        await connection.query("commit");
-        await connection.end();
-      };
-    }
-
     const victim = async (isServiceAccount: boolean) => {
       const made = { id: newId(), key: randomText(10), site: [], here: [], isServiceAccount };
       await populate(the(), organization, another, [made]);
@@ -244,32 +218,28 @@ describe("dominance", () => {
     for (const [name, { tried, isServiceAccount = false }] of raced)
       it(`lets ${name} wait for a role that is being granted, and then rejects it`, async () => {
         const made = await victim(isServiceAccount);
-        const commit = await granting(made.id);
-        const outcome = outcomeOf(clients.get("user-admin")!, tried(made, organization));
-        try {
-          await waits();
-        } finally {
+        const outcome = await lockRows(the(), "users", { id: made.id }, async ({ awaited, commit }) => {
+          const changing = outcomeOf(clients.get("user-admin")!, tried(made, organization));
+          await awaited();
+          const membership = { organization_id: organization, user_id: made.id };
+          await setColumns(the(), "organization_members", membership, { roles: ["organization-admin"] });
           await commit();
-        }
-        expect(await outcome).to.equal("FORBIDDEN");
+          return changing;
+        });
+        expect(outcome).to.equal("FORBIDDEN");
       });
 
     it("makes role changes and removals take the lock that all changes of an account wait for", async () => {
       const owner = clients.get("owner")!;
       for (const verb of ["granting organization-admin alone", "removing", "setting site roles"]) {
         const made = await victim(false);
-        await other.query("begin");
-        await other.query("select from users where id = $1 for no key update", [made.id]);
-        const outcome = outcomeOf(owner, verbs[verb]!.tried(made, organization));
-        const watching = new Connection(the().database.url);
-        await watching.connect();
-        try {
-          await eventually(async () => (await countWaiting(watching)) === 1, `${verb} waits`);
-        } finally {
-          await other.query("rollback");
-          await watching.end();
-        }
-        expect(await outcome).to.equal("done");
+        const outcome = await lockRows(the(), "users", { id: made.id }, async ({ awaited, commit }) => {
+          const changing = outcomeOf(owner, verbs[verb]!.tried(made, organization));
+          await awaited();
+          await commit();
+          return changing;
+        });
+        expect(outcome, verb).to.equal("done");
       }
     });
 
@@ -301,8 +271,8 @@ describe("dominance", () => {
           ),
         );
         for (const outcome of await Promise.all(attempts)) expect(outcome).to.be.oneOf(["FORBIDDEN", "CONFLICT"]);
-        const { rows } = await other.query("select roles from organization_members where user_id = $1", [made.id]);
-        expect(rows).to.deep.equal([{ roles: ["organization-admin"] }]);
+        const admins = { organization_id: organization, user_id: made.id, roles: "{organization-admin}" };
+        expect(await countRows(the(), "organization_members", admins)).to.equal(1);
       }
     });
   });

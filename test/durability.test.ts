@@ -1,3 +1,4 @@
+// Looks inside: a server that was killed left no change without its event.
 import { expect } from "chai";
 import { Client as SqlClient } from "pg";
 import { ownerPassword } from "./support/app.js";

@@ -1,4 +1,5 @@
 // Agents that run outside of provisioner daemons: their credentials, and the script that starts them.
+// Looks inside: a ciphertext was copied from another agent.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -9,6 +10,7 @@ import { audited } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { endTokens, renew, change, start, type Started } from "./support/agents.js";
 import { eventually } from "./support/watchers.js";
+import { setColumns, storedSecrets } from "./support/tables.js";
 import { Client, type Person, world } from "./support/world.js";
 
 const query = `query($workspace: UUID!, $agent: String!) {
@@ -89,11 +91,13 @@ describe("external agents", () => {
   });
 
   it("have no token if its ciphertext was copied from another agent", async () => {
-    await the().app.services.database.pool.query(
-      `update workspace_agents target set token_ciphertext = source.token_ciphertext, token_nonce = source.token_nonce
-       from workspace_agents source where target.id = $1 and source.id = $2`,
-      [workspace.agents[1]!.agentId, workspace.agents[0]!.agentId],
-    );
+    const [source, target] = workspace.agents.map(({ agentId }) => agentId);
+    const [copied] = await storedSecrets(the(), "workspace_agents", "token", {
+      where: { id: source },
+      key: "token_key_id",
+    });
+    const { nonce, ciphertext } = copied!;
+    await setColumns(the(), "workspace_agents", { id: target }, { token_nonce: nonce, token_ciphertext: ciphertext });
     const { status, body } = await read(owner, "win");
     expect(status).to.equal(409);
     expect(JSON.stringify(body)).not.to.include("stwa_");

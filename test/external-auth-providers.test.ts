@@ -1,4 +1,5 @@
 // The configuration of external authentication, and the ways of each type of provider.
+// Looks inside: no link is left of a user who was suspended meanwhile.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,8 @@ import {
 } from "./support/external-services.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { eventually } from "./support/watchers.js";
+import { suspend } from "./support/accounts.js";
+import { countRows } from "./support/tables.js";
 import { Client, startWorld } from "./support/world.js";
 
 type Provider = Config["externalAuth"][number];
@@ -368,12 +371,12 @@ describe("providers", () => {
     const ada = await w.user("ada");
     const journey = await setOut(w.as(ada));
     lab.handlers["/token"] = async () => {
-      await w.app.services.database.pool.query("update users set status = 'suspended' where id = $1", [ada.id]);
+      await suspend(w, ada);
       return { body: lab.tokens() };
     };
     expect(await comeBack(w.as(ada), journey)).to.include({ status: 403 });
     await eventually(() => lab.to("/revoke").length === 1, "the token is revoked");
-    expect((await w.app.services.database.pool.query("select from external_auth_links")).rowCount).to.equal(0);
+    expect(await countRows(w, "external_auth_links")).to.equal(0);
     await w.close();
   });
 

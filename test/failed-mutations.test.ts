@@ -1,5 +1,6 @@
 // A failed response means that nothing was stored. The connection to Postgres is cut before each statement of a
 // mutation in turn, including those of its payload and the commit.
+// Looks inside: a failed response means that no table changed.
 import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
 import { type CutOff, cutOff } from "./support/cut-off.js";

@@ -1,4 +1,5 @@
 // What happens when something beneath the server fails: the database is lost, or an audit event cannot be written.
+// Looks inside: the database is lost, and audit events cannot be written.
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";

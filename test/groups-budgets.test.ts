@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
+import { insert } from "./support/stage.js";
 import { world } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
@@ -93,10 +94,10 @@ describe("AI budgets of groups", () => {
 
   it("do not count usage of an earlier month", async () => {
     const [ada] = await w().users("ada");
-    await w().app.services.database.pool.query(
-      `insert into ai_usage (id, user_id, organization_id, amount_micros, at) values ($1, $2, $3, 7, date_trunc('month', now()) - interval '1 ms')`,
-      [newId(), ada!.id, w().defaultOrganization],
-    );
+    const month = new Date();
+    const at = new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth()) - 1).toISOString();
+    const usage = { id: newId(), user_id: ada!.id, organization_id: w().defaultOrganization, amount_micros: 7, at };
+    await insert(w(), { ai_usage: [usage] });
     expect((await w().as(ada!).graphql(spend, { user: "me" })).aiSpend.spentMicros).to.equal(0);
   });
 

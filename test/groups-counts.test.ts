@@ -1,6 +1,8 @@
 // The number of members, which is stored with each group.
+// Looks inside: stored counts are compared with the rows that they count.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
+import { deleteRows } from "./support/tables.js";
 import { GraphqlFailure, world } from "./support/world.js";
 
 describe("the member count of a group", () => {
@@ -63,10 +65,7 @@ describe("the member count of a group", () => {
     expect(counts, "a user deleted").to.deep.equal([2, 2, 0, 0]);
     await change("updateGroup", { group: team.id, addUsers: [bob, cleo] });
     await change("deleteGroup", { group: crew.id });
-    await sql("delete from organization_members where organization_id = $1 and user_id = any($2)", there.id, [
-      bob,
-      cleo,
-    ]);
+    await deleteRows(the(), "organization_members", { organization_id: there.id, user_id: [bob, cleo] });
     expect([await countOf(there), await countOf(team)], "rows deleted together").to.deep.equal([0, 0]);
     await change("deleteOrganization", { organization: there.id });
     const { rows } = { rows: await miscounted() };

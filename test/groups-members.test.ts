@@ -1,6 +1,10 @@
 // Members of groups: additions and removals, what plain members see, paging and search.
+// Looks inside: thousands of members have roles and times that no request gives them.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
+import { suspend } from "./support/accounts.js";
+import { insertUsers } from "./support/crowds.js";
+import { setColumns, setTimes } from "./support/tables.js";
 import { type Answer, world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
@@ -12,30 +16,13 @@ const usernames = (users: Array<{ username: string }>) => users.map(({ username 
 describe("group members", () => {
   const w = world();
 
-  const sql = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
-
   /** Inserts members of the default organization and of a group; they cannot sign in. */
-  async function crowd(group: { id: string }, names: string[]) {
-    const ids = names.map(() => newId());
-    await sql(
-      `insert into users (id, created_at, updated_at, email, username, login_type)
-       select id, now(), now(), name || '@example.com', name, 'password' from unnest($1::uuid[], $2::text[]) as u (id, name)`,
-      ids,
-      names,
+  const crowd = (group: { id: string }, names: string[]) =>
+    insertUsers(
+      w(),
+      names.map((username) => ({ username })),
+      { organization: w().defaultOrganization, group: group.id },
     );
-    await sql(
-      `insert into organization_members (organization_id, user_id, created_at) select $1, unnest($2::uuid[]), now()`,
-      w().defaultOrganization,
-      ids,
-    );
-    await sql(
-      `insert into group_members (group_id, organization_id, user_id) select $1, $2, unnest($3::uuid[])`,
-      group.id,
-      w().defaultOrganization,
-      ids,
-    );
-    return ids;
-  }
 
   it("join and leave through PATCH, where empty and null fields change nothing else", async () => {
     const [ada, bob] = await w().users("ada", "bob");
@@ -263,8 +250,8 @@ describe("group members", () => {
 
   it("are ordered by lower-cased username; suspended ones count, deleted ones do not", async () => {
     const group = await w().group();
-    const [, , gone] = await crowd(group, ["b-Order", "A-order", "c-order", "C-order2"]);
-    await sql("update users set status = 'suspended' where username = 'A-order'");
+    const [, suspended, gone] = await crowd(group, ["b-Order", "A-order", "c-order", "C-order2"]);
+    await suspend(w(), { id: suspended! });
     await w()
       .as(w().owner)
       .graphql(`mutation($user: String!) { deleteUser(input: { user: $user }) { __typename } }`, { user: gone });
@@ -355,13 +342,24 @@ describe("group members", () => {
     expect(first.found.totalCount).to.equal(101);
     expect(first.all).to.deep.equal({ totalCount: 1000, exact: 5001 });
     expect((await client.get(`${path(group)}/members?q=large&limit=1`)).body.count).to.equal(5001);
-    await sql(
-      `update users set status = case nr % 3 when 0 then 'suspended' else 'active' end,
-         site_roles = case when nr % 1000 = 999 then '{auditor}'::text[] else '{}' end,
-         last_seen_at = case when nr >= 4990 then '2026-03-01T12:00:00Z'::timestamptz end
-       from unnest($1::uuid[]) with ordinality as given (user_id, place), lateral (select place - 1 as nr) numbered
-       where id = user_id`,
-      ids,
+    const those = (isMeant: (nr: number) => boolean) => ({ id: ids.filter((_, nr) => isMeant(nr)) });
+    await setColumns(
+      w(),
+      "users",
+      those((nr) => nr % 3 === 0),
+      { status: "suspended" },
+    );
+    await setColumns(
+      w(),
+      "users",
+      those((nr) => nr % 1000 === 999),
+      { site_roles: ["auditor"] },
+    );
+    await setColumns(
+      w(),
+      "users",
+      those((nr) => nr >= 4990),
+      { last_seen_at: "2026-03-01T12:00:00Z" },
     );
     const byConditions: Array<[q: string, isFound: (nr: number) => boolean]> = [
       ["status:suspended", (nr) => nr % 3 === 0],
@@ -417,10 +415,8 @@ describe("group members", () => {
   it("are searched by words and keys", async () => {
     const group = await w().group();
     const [tia] = await crowd(group, ["Tia", "tom", "uma"]);
-    await sql(
-      "update users set status = 'suspended', name = 'Tia Maria', site_roles = '{auditor}', last_seen_at = '2026-03-01T12:00:00Z' where id = $1",
-      tia,
-    );
+    const changed = { name: "Tia Maria", site_roles: ["auditor"], last_seen_at: "2026-03-01T12:00:00Z" };
+    await setColumns(w(), "users", { id: tia }, { status: "suspended", ...changed });
     const found = async (q: string) => {
       const { status, body } = await w()
         .as(w().owner)
@@ -435,7 +431,7 @@ describe("group members", () => {
     expect(await found('name:"tia m"')).to.deep.equal(["Tia"]);
     expect(await found("role:member")).to.have.length(3);
     expect(await found('"a@example.com"')).to.deep.equal(["Tia", "uma"]);
-    await sql("update users set name = $2 where id = $1", tia, String.raw`a.b*c\d (e) [f] ^g$ {1} | +? _é Ⓐ-~#"`);
+    await setColumns(w(), "users", { id: tia }, { name: String.raw`a.b*c\d (e) [f] ^g$ {1} | +? _é Ⓐ-~#"` });
     for (const part of [String.raw`c\\d (e)`, "[f] ^g$ {1} | +? _é Ⓐ-~#", "a.b*", String.raw`\"`])
       expect(await found(`name:"${part}"`), part).to.deep.equal(["Tia"]);
     for (const part of [".*", "a.b.c", "[a-z]", "^a", "***=a", "(?i)A", "a|b"])
@@ -482,7 +478,7 @@ describe("group members", () => {
     const [ada] = await w().users("ada");
     await w().grant(ada!, "auditor");
     const group = await w().group("short", { members: [ada!] });
-    await w().app.services.database.pool.query("update users set ai_seat_at = now() where id = $1", [ada!.id]);
+    await setTimes(w(), "users", { id: ada!.id }, { ai_seat_at: "0 s" });
     const read = async (selected: string) => {
       const query = `{ group(group: "${group.id}") {
         short: members { nodes { account { email } } } members { nodes { account { ...Fields } } } } }

@@ -1,7 +1,12 @@
 // Licenses on servers that enforce none, and how they are verified and applied on servers that do.
+// Looks inside: a thousand licenses.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { goodClaims, madeUp, now, second, trusting, Vendor } from "./support/licensing.js";
+import { bytes } from "./support/oauth2.js";
+import { insert } from "./support/stage.js";
+import { countRows, deleteRows } from "./support/tables.js";
+import { hashSecret } from "./support/token-rows.js";
 import { type Person, type World, world } from "./support/world.js";
 
 const path = "/api/v2/licenses";
@@ -225,7 +230,7 @@ describe("licenses on a server that enforces none", () => {
   it("are reevaluated on each refresh, without an audit event", async () => {
     const w = the();
     const owner = w.as(w.owner);
-    const count = async () => (await w.app.services.database.pool.query("select from audit_events")).rowCount;
+    const count = () => countRows(w, "audit_events");
     const [events, { refreshed_at: before }] = [await count(), await entitlementsOf(w)];
     for (const _ of [1, 2]) {
       const { status, body } = await owner.post(`${path}/refresh-entitlements`);
@@ -246,16 +251,17 @@ describe("licenses on a server that enforces none", () => {
     const twins = await Promise.all([1, 2, 3, 4].map(() => owner.post(path, { license })));
     expect(twins.map(({ status }) => status)).to.have.members([201, 409, 409, 409]);
 
-    const { pool } = w.app.services.database;
-    const fill = `insert into licenses (uuid, token, token_sha256, uploaded_at)
-      select gen_random_uuid(), $1, n::text::bytea, now() from generate_series(1, 998 - (select count(*) from licenses)) n`;
-    await pool.query(fill, [license]);
+    const fillers = Array.from({ length: 998 - (await countRows(w, "licenses")) }, (_, n) => ({
+      uuid: newId(),
+      token: license,
+      token_sha256: bytes(hashSecret(String(n))),
+      uploaded_at: "now",
+    }));
+    await insert(w, { licenses: fillers });
     const last = await Promise.all([1, 2, 3, 4].map((n) => owner.post(path, { license: madeUp({ n }) })));
     expect(last.map(({ status }) => status)).to.have.members([201, 201, 409, 409]);
-    const { rows } = await pool.query("select count(*)::int as number from licenses");
-    expect(rows).to.deep.equal([{ number: 1000 }]);
     expect((await owner.get(path)).body).to.have.length(1000);
-    await pool.query("delete from licenses");
+    await deleteRows(w, "licenses", {});
   });
 });
 

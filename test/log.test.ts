@@ -1,3 +1,4 @@
+// Looks inside: Postgres rejects rows, and quotes them.
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
 import { ownerPassword } from "./support/app.js";

@@ -1,5 +1,8 @@
 // The REST routes; whole conversions are in sign-in.test.ts.
+// Looks inside: states are stored nowhere as text, one for each user.
 import { expect } from "chai";
+import { accountOf } from "./support/accounts.js";
+import { countRows, setColumns, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { Description } from "./support/openapi.js";
 import { userPassword, world } from "./support/world.js";
@@ -8,9 +11,6 @@ const pathOf = (user: string) => `/api/v2/users/${user}/convert-login`;
 
 describe("a login conversion", () => {
   const the = world();
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await the().app.services.database.pool.query(text, values)).rows;
-
   it("starts with a state that is valid for five minutes, and changes nothing yet", async () => {
     const w = the();
     const ada = await w.user("ada");
@@ -23,10 +23,8 @@ describe("a login conversion", () => {
       expect(state).to.match(/^[0-9A-Za-z]{32}$/);
       expect(Date.parse(end) - begun).to.be.within(290_000, 310_000);
     }
-    expect(await sql("select login_type from users where id = $1", ada.id)).to.deep.equal([{ login_type: "password" }]);
-    expect(await sql("select count(*)::int as count from login_conversions where user_id = $1", ada.id)).to.deep.equal([
-      { count: 1 },
-    ]);
+    expect(await accountOf(w, ada.id)).to.include({ loginType: "PASSWORD" });
+    expect(await countRows(w, "login_conversions", { user_id: ada.id })).to.equal(1);
     await w.login(ada.email, userPassword);
   });
 
@@ -65,7 +63,7 @@ describe("a login conversion", () => {
     const wrong = await convert({ to_type: "github", password: "wrong" });
     expect(wrong).to.deep.include({ status: 401, body: { message: "Incorrect email or password." } });
     expect(await w.as(ada).post("/api/v2/authcheck", { checks: {} })).to.include({ status: 200 });
-    await sql("update users set login_type = 'oidc' where id = $1", ada.id);
+    await setColumns(w, "users", { id: ada.id }, { login_type: "oidc" });
     expect(await convert({ to_type: "github", password: userPassword })).to.include({ status: 400 });
   });
 
@@ -78,11 +76,8 @@ describe("a login conversion", () => {
       { password: userPassword },
     );
     expect(convertLogin).to.deep.include({ toType: "GITHUB", user: { username: ada.username } });
-    const [{ rows }] = await sql(
-      `select json_agg(r)::text as rows from (
-         select to_jsonb(c)::text as r from login_conversions c union all select to_jsonb(a)::text from audit_events a) rows`,
-    );
-    expect(rows).to.contain(ada.id).and.not.contain(convertLogin.stateString);
+    const stored = await storedText(w, "login_conversions", "audit_events");
+    expect(stored).to.contain(ada.id).and.not.contain(convertLogin.stateString);
   });
 });
 

@@ -8,6 +8,7 @@ import { audited } from "./support/audit.js";
 import { conductOf, launchBrowser } from "./support/browser.js";
 import { codeIn, type Letter, Mailbox } from "./support/mailbox.js";
 import { eventually } from "./support/watchers.js";
+import { messages } from "./support/inbox.js";
 import { type Person, startWorld, type World } from "./support/world.js";
 
 const hostile = "[x](javascript:1)<b>";
@@ -157,11 +158,8 @@ describe("links that unsubscribe from mails", () => {
     await custom("second");
     const { body } = await w.as(ada).get("/api/v2/notifications/inbox");
     expect(body.notifications[0].title).to.equal("second");
-    const { rows } = await w.app.services.database.pool.query(
-      "select state from notification_messages where user_id = $1 and method = 'smtp' order by created_at",
-      [ada.id],
-    );
-    expect(rows).to.deep.equal([{ state: "sent" }, { state: "inhibited" }]);
+    const states = (await messages(w, { user: ada.id, method: "SMTP" })).map(({ state }) => state);
+    expect(states).to.deep.equal(["SENT", "INHIBITED"]);
   });
 
   it("work by one click of a mail program, any number of times, and are audited once", async () => {

@@ -1,4 +1,5 @@
 // Every notification as its cause sends it: its texts, and its links as its recipient follows them.
+// Looks inside: workspaces are unused for hours, and prebuilt ones are found.
 import { expect } from "chai";
 import { AgentProgram } from "./support/agent-api.js";
 import { prebuild, reportWeek, runSchedule } from "./support/background.js";

@@ -1,9 +1,11 @@
+// Looks inside: connections are ended, and thousands of attempts are counted.
 import { expect } from "chai";
-import { Client } from "pg";
 import { type App, startServer } from "./support/app.js";
-import { customTemplateId, deliver, testTemplateId } from "./support/inbox.js";
+import { customTemplateId, deliver, inboxOf, testTemplateId } from "./support/inbox.js";
 import { Mailbox } from "./support/mailbox.js";
 import { Receiver } from "./support/webhooks.js";
+import { insert } from "./support/stage.js";
+import { countRows, endConnections } from "./support/tables.js";
 import { eventually, transports, type Watcher } from "./support/watchers.js";
 import { type Person, startWorld, type World } from "./support/world.js";
 
@@ -25,10 +27,7 @@ describe("notifications while receivers misbehave", () => {
   before(async () => {
     [receiver, mailbox] = [await Receiver.open(), await Mailbox.open()];
     w = await startWorld({ ...receiver.settings, ...mailbox.settings, ...settings });
-    await w.app.services.database.pool.query(
-      "insert into notification_template_methods (template_id, method) values ($1, 'smtp')",
-      [testTemplateId],
-    );
+    await insert(w, { notification_template_methods: [{ template_id: testTemplateId, method: "smtp" }] });
   });
   after(async () => {
     await receiver.close();
@@ -43,13 +42,7 @@ describe("notifications while receivers misbehave", () => {
 
   const by = { webhook: { templateId: customTemplateId }, smtp: { templateId: testTemplateId } };
   const isBad = (title: string) => title.startsWith("bad");
-  const endedAttempts = async (ids: string[]) => {
-    const { rowCount } = await w.app.services.database.pool.query(
-      "select from notification_attempts where message_id = any($1)",
-      [ids],
-    );
-    return rowCount;
-  };
+  const endedAttempts = (ids: string[]) => countRows(w, "notification_attempts", { message_id: ids });
   const hanging = () => receiver.requests.filter(({ status }) => status === 0).map(({ id }) => id);
   const goodAccepted = () => receiver.requests.filter(({ body, status }) => !isBad(body.title) && status === 204);
 
@@ -84,11 +77,8 @@ describe("notifications while receivers misbehave", () => {
     const good = goodAccepted().map(({ id }) => id);
     expect(new Set(good).size).to.equal(190);
     await eventually(async () => {
-      const { rows } = await w.app.services.database.pool.query<{ attempts: number; state: string }>(
-        "select distinct attempts, state from notification_messages where id = any($1)",
-        [good],
-      );
-      return rows.length === 1 && rows[0]!.attempts === 1 && rows[0]!.state === "sent";
+      const sentOnce = { id: good, attempts: 1, state: "sent" };
+      return (await countRows(w, "notification_messages", sentOnce)) === good.length;
     }, "each is recorded as sent by its first attempt");
   });
 });
@@ -97,17 +87,13 @@ describe("notifications while hints are lost", () => {
   let receiver: Receiver;
   let w: World;
   let replica: App;
-  let sql: Client;
 
   before(async () => {
     receiver = await Receiver.open();
     w = await startWorld({ ...receiver.settings, ...settings });
     replica = await startServer(w.database.url, { ...receiver.settings, ...settings });
-    sql = new Client(w.database.url);
-    await sql.connect();
   });
   after(async () => {
-    await sql.end();
     await replica.close();
     await w.close();
     await receiver.close();
@@ -120,8 +106,11 @@ describe("notifications while hints are lost", () => {
   /** Sends from both replicas, and checks what arrives at every watcher, and at the receiver. */
   async function story(ada: Person, total: number, afterwards: () => void | Promise<void>): Promise<void> {
     // Owners are told about the new user.
-    const waiting = "select from notification_messages where state in ('pending', 'leased')";
-    await eventually(async () => (await sql.query(waiting)).rowCount === 0, "all other messages are delivered");
+    const waiting = { state: ["pending", "leased"] };
+    await eventually(
+      async () => (await countRows(w, "notification_messages", waiting)) === 0,
+      "all other messages are delivered",
+    );
     receiver.requests.length = 0;
     const watchers = await everywhere(ada);
     for (let sent = 0; sent < total; sent += 10) {
@@ -130,11 +119,8 @@ describe("notifications while hints are lost", () => {
     }
     await afterwards();
     await eventually(() => watchers.every(({ items }) => items.length >= total), "every watcher gets all", 40_000);
-    const { rows } = await sql.query<{ id: string }>(
-      "select id from inbox_notifications where user_id = $1 order by seq",
-      [ada.id],
-    );
-    for (const { items } of watchers) expect(items.map(({ id }) => id)).to.deep.equal(rows.map(({ id }) => id));
+    const stored = await inboxOf(w, ada);
+    for (const { items } of watchers) expect(items.map(({ id }) => id)).to.deep.equal(stored);
     for (const watcher of watchers) watcher.close();
     await receiver.acceptedMessages(total);
     expect(receiver.accepted).to.have.length(total);
@@ -156,11 +142,7 @@ describe("notifications while hints are lost", () => {
     const bob = await w.user("bob");
     let ended = 0;
     const end = async () => {
-      const { rowCount } = await sql.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and application_name = 'steward events'`,
-      );
-      ended += rowCount ?? 0;
+      ended += await endConnections(w, "steward events");
     };
     const timer = setInterval(() => void end(), 300);
     await story(bob, 200, async () => {

@@ -1,3 +1,4 @@
+// Looks inside: the servers are killed, and what became of each message is read when none is left.
 import { expect } from "chai";
 import { Client as SqlClient } from "pg";
 import { customTemplateId, deliver, testTemplateId } from "./support/inbox.js";

@@ -1,12 +1,13 @@
+// Looks inside: the table of the inboxes is locked, and the connections of the event bus are ended.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { Client } from "pg";
 import { WebSocket } from "ws";
 import { firstMonthId, newId } from "./support/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { type App, startServer } from "./support/app.js";
-import { deliver } from "./support/inbox.js";
+import { deliver, inboxOf } from "./support/inbox.js";
+import { endConnections, lockTable } from "./support/tables.js";
 import { eventually, transports, type Watcher } from "./support/watchers.js";
 import { type Person, world } from "./support/world.js";
 
@@ -68,11 +69,8 @@ describe("the live inbox", () => {
         await deliver(w.app, ada!.id, ["last"]);
         await eventually(() => titles(again).at(-1) === "last", "the watcher gets the last notification");
 
-        const { rows } = await w.app.services.database.pool.query<{ id: string }>(
-          "select id from inbox_notifications where user_id = $1 and id <> $2 order by seq",
-          [ada!.id, id],
-        );
-        expect(again.items.map((item) => item.id)).to.deep.equal(rows.map((row) => row.id));
+        const stored = await inboxOf(w, ada!);
+        expect(again.items.map((item) => item.id)).to.deep.equal(stored.filter((each) => each !== id));
         expect(again.items).to.have.length(152);
       });
 
@@ -126,10 +124,7 @@ describe("the live inbox", () => {
         const w = the();
         const [ada] = await w.users("ada");
         const watcher = await watching(name, ada!, "", replica.url);
-        const { rowCount } = await w.app.services.database.pool.query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steward events'",
-        );
-        expect(rowCount).to.equal(2);
+        expect(await endConnections(w, "steward events")).to.equal(2);
         await deliver(w.app, ada!.id, ["in the gap"]);
         await eventually(() => watcher.items.length === 1, "the watcher gets it", 35_000);
         expect(titles(watcher)).to.deep.equal(["in the gap"]);
@@ -196,24 +191,21 @@ describe("the live inbox", () => {
     const { events } = w.app.services;
     const [ada] = await w.users("ada");
     const before = events.subscriptions;
-    const holder = new Client(w.database.url);
-    await holder.connect();
-    await holder.query("begin");
-    await holder.query("lock table inbox_cursors in access exclusive mode");
-    const waiting = () => countWaiting(w.app.services.database.pool);
-    const caller = connect(Number(new URL(w.url).port), "127.0.0.1");
-    const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
-    const key = `Sec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n`;
-    caller.write(`GET ${watch} HTTP/1.1\r\nHost: x\r\nService-Session-Token: ${ada!.token}\r\n${upgrade}${key}\r\n`);
-    const aborted = new AbortController();
-    const headers = { "Service-Session-Token": ada!.token };
-    const lines = fetch(w.url + watch, { headers, signal: aborted.signal }).catch((error: Error) => error.name);
-    await eventually(async () => (await waiting()) === 2, "both requests wait for the lock");
-    caller.destroy();
-    aborted.abort();
-    expect(await lines).to.equal("AbortError");
-    await holder.end();
-    await eventually(async () => (await waiting()) === 0, "the lock is released");
+    await lockTable(w, "inbox_cursors", async ({ awaited }) => {
+      const caller = connect(Number(new URL(w.url).port), "127.0.0.1");
+      const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+      const key = `Sec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n`;
+      caller.write(`GET ${watch} HTTP/1.1\r\nHost: x\r\nService-Session-Token: ${ada!.token}\r\n${upgrade}${key}\r\n`);
+      const aborted = new AbortController();
+      const headers = { "Service-Session-Token": ada!.token };
+      const lines = fetch(w.url + watch, { headers, signal: aborted.signal }).catch((error: Error) => error.name);
+      await awaited(2);
+      caller.destroy();
+      aborted.abort();
+      expect(await lines).to.equal("AbortError");
+    });
+    const { pool } = w.app.services.database;
+    await eventually(async () => (await countWaiting(pool)) === 0, "the lock is released");
 
     const watchers = await Promise.all(Array.from({ length: 20 }, () => watching("NDJSON", ada!)));
     for (const watcher of watchers) watcher.close();
@@ -319,14 +311,11 @@ describe("many watchers", () => {
     const watchers = await Promise.all(
       targets.map((target) => transports.NDJSON(w.url, ada!.token, { query: `?targets=${target}` })),
     );
-    const holder = new Client(w.database.url);
-    await holder.connect();
-    await holder.query("begin");
-    await holder.query("lock table inbox_cursors in access exclusive mode");
-    w.app.services.events.publish({ topic: "inbox", id: `n:${ada!.id}` });
-    await eventually(async () => (await countWaiting(holder)) >= 4, "the queries wait for the lock");
-    expect((await w.as(ada!).get("/api/v2/groups")).status).to.equal(200);
-    await holder.end();
+    await lockTable(w.database.url, "inbox_cursors", async ({ connection }) => {
+      w.app.services.events.publish({ topic: "inbox", id: `n:${ada!.id}` });
+      await eventually(async () => (await countWaiting(connection)) >= 4, "the queries wait for the lock");
+      expect((await w.as(ada!).get("/api/v2/groups")).status).to.equal(200);
+    });
 
     await deliver(w.app, ada!.id, ["told"], { targets });
     await eventually(() => watchers.every(({ items }) => items.length === 1), "all watchers get it");

@@ -1,5 +1,5 @@
 // Migrations that run while servers of an earlier release are busy: no request of theirs fails or waits for long.
-// Looks inside: makes the database of an earlier release.
+// Looks inside: schemas of earlier releases are migrated under load.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";

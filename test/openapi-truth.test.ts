@@ -1,4 +1,5 @@
 // Holds the OpenAPI description against the server: its examples, required fields, and limits, and real responses.
+// Looks inside: examples of the description need their objects to have the ids in it.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { contract, validationsOf } from "./contract/contract.js";
@@ -6,7 +7,10 @@ import { examples } from "./contract/examples.js";
 import { scimExamples } from "./contract/scim-examples.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
 import { Description, type Described, type Schema } from "./support/openapi.js";
-import { makeApp, makeExample } from "./support/oauth2.js";
+import { insert } from "./support/stage.js";
+import { deleteRows } from "./support/tables.js";
+import { hashSecret } from "./support/token-rows.js";
+import { bytes, makeApp, makeExample } from "./support/oauth2.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { makeProxy } from "./support/proxies.js";
 import { TaskStage } from "./support/tasks.js";
@@ -138,20 +142,33 @@ describe("the OpenAPI description tells the truth", () => {
     OAuth2Introspection: oauth2,
     StartOAuth2Device: oauth2,
     CompleteExternalAuthDevice: async ({ device_code: code }) => {
-      await w().app.services.database.pool.query(
-        `insert into external_auth_devices (id, user_id, provider_id, code_hash, key_id, code_nonce, code_ciphertext,
-           interval_seconds, next_poll_at, expires_at, redeemed_at)
-         values ($1, $1, 'lab', sha256(convert_to($2, 'UTF8')), 'test', '', '', 5, 'now', 'tomorrow', 'now')`,
-        [w().owner.id, code],
-      );
+      await insert(w(), {
+        external_auth_devices: [
+          {
+            id: w().owner.id,
+            user_id: w().owner.id,
+            provider_id: "lab",
+            code_hash: bytes(hashSecret(code!)),
+            key_id: "test",
+            code_nonce: "\\x",
+            code_ciphertext: "\\x",
+            interval_seconds: 5,
+            next_poll_at: "now",
+            expires_at: "tomorrow",
+            redeemed_at: "now",
+          },
+        ],
+      });
     },
     ChangePasswordWithPasscode: async ({ email, one_time_passcode: code }) => {
-      await w().app.services.database.pool.query(
-        `insert into one_time_passcodes (user_id, code_hash, expires_at, requested_at)
-         select id, sha256(convert_to($2, 'UTF8')), now() + interval '1 minute', '{now}' from users where email = $1
-         on conflict (user_id) do update set code_hash = excluded.code_hash`,
-        [email, code],
-      );
+      const { users } = await w()
+        .as(w().owner)
+        .graphql(`query($email: String) { users(filter: { search: $email }) { nodes { id } } }`, { email });
+      const user_id = users.nodes[0]?.id as string | undefined;
+      if (user_id === undefined) return;
+      await deleteRows(w(), "one_time_passcodes", { user_id });
+      const times = { expires_at: "tomorrow", requested_at: ["now"] };
+      await insert(w(), { one_time_passcodes: [{ user_id, code_hash: bytes(hashSecret(code!)), ...times }] });
     },
   };
 

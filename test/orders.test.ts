@@ -1,4 +1,5 @@
 // Lists in each order that they offer.
+// Looks inside: the order of a list is that of its rows in Postgres.
 import { expect } from "chai";
 import { firstMonthId, newId } from "./support/ids.js";
 import { onEveryConnection, readsOf } from "./support/reads.js";

@@ -117,11 +117,12 @@ describe("paging from a row named by its id", () => {
     await w.group("noted-first");
     await w.group("noted-elsewhere", { organization: other.id });
     await w.group("noted-last");
-    const { rows } = await w.app.services.database.pool.query<{ id: string; label: string }>(
-      "select id, resource_label as label from audit_events where resource_label like 'noted-%'",
-    );
-    const { id: elsewhere } = rows.find(({ label }) => label === "noted-elsewhere")!;
-    const { id: latest } = rows.find(({ label }) => label === "noted-last")!;
+    const { auditEvents } = await w
+      .as(w.owner)
+      .graphql(`{ auditEvents(filter: { resourceType: "group" }) { nodes { id resourceLabel } } }`);
+    const rows = auditEvents.nodes as Array<{ id: string; resourceLabel: string }>;
+    const { id: elsewhere } = rows.find(({ resourceLabel }) => resourceLabel === "noted-elsewhere")!;
+    const { id: latest } = rows.find(({ resourceLabel }) => resourceLabel === "noted-last")!;
     const events = async (person: Person, id: string): Promise<string[]> =>
       (
         await w.as(person).graphql(`{ auditEvents(after: "${id}", first: 5) { nodes { resourceLabel } } }`)
@@ -137,11 +138,10 @@ describe("paging from a row named by its id", () => {
     const [here, there] = [await w.workspace(first!), await w.workspace(hidden, { organization: other.id })];
     for (const [minutes, { agent }] of [here, there, here].entries())
       await reported(w, agent, connect(newId(), { time: minutesAgo(9 - minutes) }));
-    const { rows } = await w.app.services.database.pool.query<{ id: string; workspace: string }>(
-      "select id, workspace_id as workspace from connection_logs order by connect_time, id",
-    );
+    const { connectionLogs } = await w.as(w.owner).graphql("{ connectionLogs { nodes { id workspaceId } } }");
+    const rows = (connectionLogs.nodes as Array<{ id: string; workspaceId: string }>).toReversed();
     const logs = list("connectionLogs", ({ id }) => id, "id");
-    const [mine, elsewhere] = [here, there].map(({ id }) => rows.filter(({ workspace }) => workspace === id));
+    const [mine, elsewhere] = [here, there].map(({ id }) => rows.filter(({ workspaceId }) => workspaceId === id));
     await isNoPlace(logs, w.as(reader), elsewhere![0]!.id);
     expect(await logs(w.as(reader), mine![1]!.id, "after")).to.deep.equal([mine![0]!.id]);
   });

@@ -1,3 +1,4 @@
+// Looks inside: prebuilt workspaces are what jobs leave in the tables.
 import { expect } from "chai";
 import { prebuild } from "./support/background.js";
 import { endBuild } from "./support/builds.js";

@@ -1,3 +1,4 @@
+// Looks inside: other servers hold locks, and databases that newer releases migrated.
 import { once } from "node:events";
 import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { connect as connectSocket, createServer } from "node:net";

@@ -1,4 +1,5 @@
 // Leases of provisioner jobs: who holds a job, what its daemon may report, and how it ends without one.
+// Looks inside: leases and the time limits of jobs last for minutes.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
@@ -12,6 +13,7 @@ import {
   resources,
   serve,
 } from "./support/provisioners.js";
+import { letPass, setColumns, setTimes, versionsOf } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
@@ -34,7 +36,13 @@ describe("leases of provisioner jobs", () => {
   const w = world({ STEWARD_BUILTIN_DAEMON: "false" });
   let key: string;
   let daemon: Daemon;
-  const sql = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
+  const jobs = "provisioner_jobs";
+  /** Ends the lease of jobs, or sets the time that it has left. */
+  const leaseEnds = (id: string | string[], left = "0 s") => setTimes(w(), jobs, { id }, { lease_expires_at: left });
+  const daemons = async (): Promise<Array<{ id: string; name: string }>> => {
+    const query = `{ provisionerDaemons(organization: "default") { id name } }`;
+    return (await w().as(w().owner).graphql(query)).provisionerDaemons;
+  };
   const stateOf = async (id: string) =>
     (
       await w()
@@ -64,7 +72,7 @@ describe("leases of provisioner jobs", () => {
   });
   afterEach(async () => {
     await daemon.leave();
-    await sql("update provisioner_jobs set status = 'failed', completed_at = now() where completed_at is null");
+    await setColumns(w(), jobs, { completed_at: null }, { status: "failed", completed_at: new Date() });
   });
 
   const running = async (): Promise<Assigned> => {
@@ -175,7 +183,7 @@ describe("leases of provisioner jobs", () => {
     const job = await daemon.job();
     expect(Date.parse(job.expiresAt) - Date.now()).to.be.within(1, 15_000);
     const other = (await serve(w().app, { key })).work();
-    await sql("update provisioner_jobs set lease_expires_at = now() where id = $1", id);
+    await leaseEnds(id);
     await reap();
     expect((await other.job()).jobId).to.equal(id);
     expect((await refusal(daemon.call("acceptProvisionerJob", job))).reason).to.equal("LEASE_LOST");
@@ -187,12 +195,15 @@ describe("leases of provisioner jobs", () => {
   it("of a job that was never accepted end, and the same daemon gets it again if there is no other", async () => {
     const id = await queueImport(w());
     await daemon.job();
-    await sql(
-      `update provisioner_daemons d set last_seen_at = now() - interval '2 minutes'
-       from provisioner_jobs j where j.id = $1 and d.id <> j.worker_id`,
-      id,
+    const { workerId } = await stateOf(id);
+    const others = (await daemons()).filter((each) => each.id !== workerId);
+    await setColumns(
+      w(),
+      "provisioner_daemons",
+      { id: others.map((each) => each.id) },
+      { last_seen_at: new Date(Date.now() - 120_000) },
     );
-    await sql("update provisioner_jobs set lease_expires_at = now() where id = $1", id);
+    await leaseEnds(id);
     await reap();
     const again = await daemon.job(1);
     expect(again.jobId).to.equal(id);
@@ -202,7 +213,7 @@ describe("leases of provisioner jobs", () => {
   it("that are not renewed end the job, and a late completion is rejected", async () => {
     const job = await running();
     await daemon.call("reportProvisionerResources", job, { resources });
-    await sql("update provisioner_jobs set lease_expires_at = now() where id = $1", job.jobId);
+    await leaseEnds(job.jobId);
     expect((await refusal(daemon.call("completeProvisionerJob", job))).reason).to.equal("LEASE_LOST");
     await reap();
     expect((await refusal(daemon.call("completeProvisionerJob", job))).reason).to.equal("LEASE_LOST");
@@ -237,7 +248,7 @@ describe("leases of provisioner jobs", () => {
     expect(await stateOf(started)).to.deep.include({ status: "RUNNING", logs: { totalCount: 0, nodes: [] } });
     expect((await stateOf(waiting)).status).to.equal("PENDING");
 
-    await sql("update provisioner_jobs set lease_expires_at = now() where id = any($1)", [started, waiting]);
+    await leaseEnds([started, waiting]);
     const other = (await serve(w().app, { key })).work();
     await reap();
     expect(await stateOf(started)).to.include({ status: "FAILED", error: "The provisioner daemon stopped reporting." });
@@ -263,17 +274,26 @@ describe("leases of provisioner jobs", () => {
 
   it("are renewed by the messages and pongs of the daemon", async () => {
     const job = await running();
-    const expiry = async () =>
-      (await sql("select lease_expires_at as at from provisioner_jobs where id = $1", job.jobId)).rows[0].at as string;
-    await sql("update provisioner_jobs set lease_expires_at = now() + interval '9 seconds' where id = $1", job.jobId);
-    const soon = await expiry();
+    const version = () => versionsOf(w(), jobs, { id: job.jobId });
+    const isRenewed = async () => {
+      await letPass(w(), jobs, { id: job.jobId }, "9 s", ["lease_expires_at"]);
+      return daemon.call("updateProvisionerJob", job).then(
+        () => true,
+        () => false,
+      );
+    };
+    await leaseEnds(job.jobId, "9 s");
     await daemon.call("updateProvisionerJob", job);
-    expect(Date.parse(await expiry())).to.be.above(Date.parse(soon));
-    await sql("update provisioner_jobs set lease_expires_at = now() + interval '9 seconds' where id = $1", job.jobId);
-    const { id: organizationId } = (await w().as(w().owner).graphql("{ organizations { id } }")).organizations[0];
-    const { rows } = await sql("select id from provisioner_daemons where organization_id = $1", organizationId);
-    for (const { id } of rows) w().app.services.events.publish({ topic: "jobs", id: `d:${id}` });
-    await eventually(async () => (await expiry()) > soon, "the lease is renewed");
+    expect(await isRenewed()).to.equal(true);
+    await leaseEnds(job.jobId, "9 s");
+    const before = await version();
+    // The server notes a pong unless it has noted one a moment ago.
+    const isNoted = async () => {
+      daemon.socket.pong();
+      return (await version()) !== before;
+    };
+    await eventually(isNoted, "the lease is renewed", 20_000);
+    expect(await isRenewed()).to.equal(true);
   });
 
   it("end with the cancellation of a job that waits", async () => {
@@ -310,13 +330,13 @@ describe("leases of provisioner jobs", () => {
 
   it("end with the time limits of jobs", async () => {
     const [waiting, long] = [await queueImport(w(), { tags: { no: "daemon" } }), await running()];
-    await sql("update provisioner_jobs set created_at = now() - interval '31 minutes' where id = $1", waiting);
-    await sql("update provisioner_jobs set started_at = now() - interval '3 hours' where id = $1", long.jobId);
+    await setTimes(w(), jobs, { id: waiting }, { created_at: "-31 min" });
+    await setTimes(w(), jobs, { id: long.jobId }, { started_at: "-3 h" });
     await queueImport(w());
     const canceled = await daemon.job(1);
     await daemon.call("acceptProvisionerJob", canceled);
     await cancel(canceled.jobId);
-    await sql("update provisioner_jobs set canceled_at = now() - interval '11 minutes' where id = $1", canceled.jobId);
+    await setTimes(w(), jobs, { id: canceled.jobId }, { canceled_at: "-11 min" });
     await Promise.all([reap(), reap()]);
     const states = await Promise.all([waiting, long.jobId, canceled.jobId].map(stateOf));
     expect(states.map(({ status, error, logs }) => [status, error, logs.totalCount])).to.deep.equal([
@@ -358,9 +378,9 @@ describe("leases of provisioner jobs", () => {
     const first = await queueImport(w());
     const busy = await pinned.job();
     expect(busy.jobId).to.equal(first);
-    const { rows } = await sql("select id from provisioner_daemons where name = 'pinned'");
+    const { id: pinnedDaemonId } = (await daemons()).find(({ name }) => name === "pinned")!;
     const prebuild = await queueImport(w(), { priority: 1 });
-    const mine = await queueImport(w(), { pinnedDaemonId: rows[0].id });
+    const mine = await queueImport(w(), { pinnedDaemonId });
     const people = [await queueImport(w()), await queueImport(w())];
     const other = (await serve(w().app, { key })).work(1);
     for (const [n, next] of [...people, prebuild].entries()) {

@@ -1,6 +1,8 @@
 // The socket of provisioner daemons: who may connect, what it carries, and how it ends.
+// Looks inside: jobs of one test are not for the daemons of the next.
 import { expect } from "chai";
 import { carryOut, newKey, queueImport, type Refused, resources, serve, type Serving } from "./support/provisioners.js";
+import { deleteRows } from "./support/tables.js";
 import { world } from "./support/world.js";
 
 const failure = (work: Promise<unknown>) =>
@@ -34,11 +36,6 @@ describe("the socket of provisioner daemons", () => {
     });
     expect(Date.parse(expiresAt)).to.be.above(Date.parse(job.expiresAt));
     expect(await daemon.call("completeProvisionerJob", job)).to.deep.equal({ status: "SUCCEEDED" });
-    const { rows } = await w().app.services.database.pool.query(
-      "select v.is_imported, t.active_version_id = v.id as is_active from template_versions v join templates t on t.id = v.template_id where v.job_id = $1",
-      [id],
-    );
-    expect(rows[0]).to.deep.include({ is_imported: true });
     const { provisionerJob } = await w()
       .as(w().owner)
       .graphql(
@@ -101,7 +98,7 @@ describe("the socket of provisioner daemons", () => {
     expect(theirs.assigned).to.have.length(1);
     await w().as(mia).graphql("mutation { logout { __typename } }");
     expect((await theirs.closing()).code).to.equal(4403);
-    await w().app.services.database.pool.query("delete from provisioner_jobs where status = 'pending'");
+    await deleteRows(w(), "provisioner_jobs", { status: "pending" });
     expect(other).to.be.a("string");
   });
 
@@ -127,8 +124,11 @@ describe("the socket of provisioner daemons", () => {
   it("closes the older of two connections of a daemon, and keeps its id", async () => {
     const query = "provisioner=echo&name=twice";
     const first = await serve(w().app, { key, query });
-    const ids = async () =>
-      (await w().app.services.database.pool.query("select id from provisioner_daemons where name = 'twice'")).rows;
+    const ids = async () => {
+      const read = `{ provisionerDaemons(organization: "default") { id name } }`;
+      const daemons = (await w().as(w().owner).graphql(read)).provisionerDaemons as Array<{ id: string; name: string }>;
+      return daemons.filter(({ name }) => name === "twice").map(({ id }) => id);
+    };
     const before = await ids();
     const second = await serve(w().app, { key, query });
     expect((await first.closing()).code).to.equal(4410);
@@ -170,7 +170,7 @@ describe("the socket of provisioner daemons", () => {
     expect((await daemon.closing()).code).to.equal(1012);
     expect((await idle.closing()).code).to.equal(1012);
     expect(daemon.events.at(-1)).to.have.property("__typename", "ProvisionerDrainRequested");
-    await w().app.services.database.pool.query("delete from provisioner_jobs where id = $1", [id]);
+    await deleteRows(w(), "provisioner_jobs", { id });
   });
 
   it("closes sockets with messages of more than 4 MiB", async () => {

@@ -1,10 +1,12 @@
 // Provisioner keys, daemons, and jobs, as administrators and owners of jobs see them.
+// Looks inside: jobs of one test are not for the daemons of the next.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { audited } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { newKey, queueImport, queueImports, serve } from "./support/provisioners.js";
+import { deleteRows, setColumns } from "./support/tables.js";
 import { world } from "./support/world.js";
 
 const path = "/api/v2/organizations/default/provisionerkeys";
@@ -125,7 +127,7 @@ describe("provisioner jobs", () => {
   const idsOf = async (client: ReturnType<typeof owner>, filter: object = {}) =>
     (await client.graphql(list, { filter })).provisionerJobs.nodes.map(({ id }: { id: string }) => id);
 
-  beforeEach(() => w().app.services.database.pool.query("delete from provisioner_jobs"));
+  beforeEach(() => deleteRows(w(), "provisioner_jobs", {}));
 
   it("are listed newest first, by page and by filter", async () => {
     const ids = [
@@ -153,9 +155,9 @@ describe("provisioner jobs", () => {
     expect((await w().as(eve!).failure(read, { id })).code).to.equal("NOT_FOUND");
     const cancel = `mutation($id: String!) { cancelProvisionerJob(input: { job: $id }) { provisionerJob { status } } }`;
     expect((await w().as(eve!).failure(cancel, { id })).code).to.equal("NOT_FOUND");
-    await w().app.services.database.pool.query("update templates set allow_user_cancel = false");
+    await setColumns(w(), "templates", {}, { allow_user_cancel: false });
     expect((await w().as(mia!).failure(cancel, { id })).code).to.equal("FORBIDDEN");
-    await w().app.services.database.pool.query("update templates set allow_user_cancel = true");
+    await setColumns(w(), "templates", {}, { allow_user_cancel: true });
     const { cancelProvisionerJob } = await w().as(mia!).graphql(cancel, { id });
     expect(cancelProvisionerJob.provisionerJob.status).to.equal("CANCELED");
   });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ConfigError, readConfig } from "./support/app.js";
+import { insert } from "./support/stage.js";
 import { type Person, type World, world } from "./support/world.js";
 
 const quietHours = `query($user: String) { quietHours(user: $user) { schedule time timezone next userSet userCanSet } }`;
@@ -198,15 +199,12 @@ describe("quiet hours", () => {
     for (const answer of answers) expect(answer).to.include({ status: 200 });
     const events = await history(w, ada);
     expect(events).to.have.length(12);
-    const { rows } = await w.app.services.database.pool.query<{ schedule: string }>(
-      "select schedule from user_quiet_hours where user_id = $1",
-      [ada.id],
-    );
+    const { raw_schedule: last } = (await w.as(ada).get(path("me"))).body[0];
     const told = events.map(({ diff }: { diff: { schedule: { old?: string; new: string } } }) => diff.schedule);
     // Each change but the first starts from the result of another.
     const ends = told.map((change: { new: string }) => change.new);
     const begins = told.map((change: { old?: string }) => change.old).filter(Boolean);
-    expect([...begins, rows[0]!.schedule]).to.have.members(ends);
+    expect([...begins, last]).to.have.members(ends);
   });
 });
 
@@ -219,8 +217,7 @@ describe("quiet hours that users cannot set", () => {
   it("are the default for all users, whatever was set before", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
-    const { pool } = w.app.services.database;
-    await pool.query("insert into user_quiet_hours (user_id, schedule) values ($1, $2)", [ada.id, inBerlin]);
+    await insert(w, { user_quiet_hours: [{ user_id: ada.id, schedule: inBerlin }] });
     const expected = {
       raw_schedule: "CRON_TZ=America/St_Johns 0 3 * * *",
       time: "03:00",

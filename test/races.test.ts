@@ -1,7 +1,11 @@
 // Changes that race the deletion of their object: each succeeds before the deletion or fails as the caller's error, and
 // never as an internal one.
+// Looks inside: thousands of accounts without requests, hashes, and mails.
 import { expect } from "chai";
-import { newToken } from "./support/token-rows.js";
+import { keysOf } from "./support/accounts.js";
+import { insertUsers } from "./support/crowds.js";
+import { insertKey } from "./support/keys.js";
+import { deleteRows, setColumns } from "./support/tables.js";
 import { logged } from "./support/app.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
 
@@ -22,9 +26,6 @@ describe("a change that races the deletion of its object", () => {
   let made = 0;
 
   const owner = () => the().as(the().owner);
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await the().app.services.database.pool.query(text, values)).rows;
-
   async function outcome(client: Client, document: string): Promise<string> {
     try {
       await client.graphql(document);
@@ -56,33 +57,15 @@ describe("a change that races the deletion of its object", () => {
   /** A member of the default organization, signed in without waiting for a password hash. */
   async function person(): Promise<{ id: string; client: Client }> {
     const { id } = await newAccount();
-    const session = newToken("session");
-    await sql(
-      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
-       values ($1, $2, $3, 'session', '{all}', now(), now() + interval '1 hour')`,
-      session.id,
-      session.secretHash,
-      id,
-    );
-    return { id, client: the().as({ token: session.text }) };
+    return { id, client: the().as(await insertKey(the(), { id }, "session").then(({ text }) => ({ token: text }))) };
   }
 
   async function newAccount() {
     const username = `racer-${++made}`;
     const email = `${username}@example.com`;
-    const [{ id }] = await sql(
-      `with made as (
-         insert into users (id, created_at, updated_at, email, username, login_type, password_hash)
-         values (gen_random_uuid(), now(), now(), $1, $2, 'password', $3) returning id
-       ), joined as (
-         insert into organization_members (organization_id, user_id, created_at) select $4, id, now() from made
-       ) select id from made`,
-      email,
-      username,
-      await hashed(),
-      the().defaultOrganization,
-    );
-    return { id: id as string, username, email };
+    const account = { username, email, password_hash: await hashed() };
+    const [id] = await insertUsers(the(), [account], { organization: the().defaultOrganization });
+    return { id: id!, username, email };
   }
 
   let hash: Promise<string> | undefined;
@@ -116,7 +99,7 @@ describe("a change that races the deletion of its object", () => {
     "suspendUser, deleteUser": ofUser("suspendUser"),
     "activateUser, deleteUser": async () => {
       const { id } = await newAccount();
-      await sql("update users set status = 'suspended' where id = $1", id);
+      await setColumns(the(), "users", { id }, { status: "suspended" });
       return { change: act(owner(), "activateUser", `user: "${id}"`, user), end: deletion(id) };
     },
     "setUserRoles, deleteUser": ofUser("setUserRoles", "roles: [AUDITOR]"),
@@ -153,7 +136,7 @@ describe("a change that races the deletion of its object", () => {
     "createApiKey, revokeApiKey": async () => {
       const { id, client } = await person();
       const end = once(async () => {
-        const [key] = await sql("select id from api_keys where user_id = $1 and kind = 'token'", id);
+        const [key] = await keysOf(the(), { id }, "TOKEN");
         return key ? act(client, "revokeApiKey", `id: "${key.id}"`, "apiKey { id }")() : "NOT_FOUND";
       });
       return { change: act(client, "createApiKey", `name: "new"`, "token apiKey { id user { id } }"), end };
@@ -178,13 +161,13 @@ describe("a change that races the deletion of its object", () => {
     },
     "addOrganizationMember, removeOrganizationMember": async () => {
       const { id } = await newAccount();
-      await sql("delete from organization_members where user_id = $1", id);
+      await deleteRows(the(), "organization_members", { user_id: id });
       const ref = `organization: "default", user: "${id}"`;
       return { change: act(owner(), "addOrganizationMember", ref, member), end: once(removal(id)) };
     },
     "addOrganizationMember, deleteUser": async () => {
       const { id } = await newAccount();
-      await sql("delete from organization_members where user_id = $1", id);
+      await deleteRows(the(), "organization_members", { user_id: id });
       const ref = `organization: "default", user: "${id}"`;
       return { change: act(owner(), "addOrganizationMember", ref, member), end: deletion(id) };
     },

@@ -11,6 +11,7 @@ import { runJob } from "./support/background.js";
 import { type App, ownerPassword, startServer } from "./support/app.js";
 import { at } from "./support/clock.js";
 import { raw } from "./support/raw.js";
+import { countRows, deleteRows, letPass, setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, userPassword, world } from "./support/world.js";
 
@@ -86,8 +87,7 @@ describe("shared counters", () => {
   const the = world();
   const database = () => the().app.services.database;
   const policy = (name: string) => ({ name, limit: 5, window: 60 });
-  const age = (seconds: number) =>
-    database().pool.query("update rate_counters set since = since - make_interval(secs => $1)", [seconds]);
+  const age = (seconds: number) => letPass(the(), "rate_counters", {}, `${seconds} s`, ["since"]);
 
   it("admit exactly as many as there is room for, under concurrent requests to any replica", async () => {
     const replicas = [1, 2].map(() => new SharedCounters(database(), policy("at-once")));
@@ -114,7 +114,7 @@ describe("shared counters", () => {
   it("remember a rejection without the database", async () => {
     const counters = new SharedCounters(database(), policy("remembered"));
     for (let nr = 0; nr < 6; nr++) await counters.take("key");
-    await database().pool.query("delete from rate_counters");
+    await deleteRows(the(), "rate_counters", {});
     expect(await counters.take("key")).to.include({ isRefused: true, remaining: 0 });
     expect((await counters.take("another key")).isRefused).to.equal(false);
   });
@@ -122,12 +122,12 @@ describe("shared counters", () => {
   it("are deleted once they no longer matter", async () => {
     const counters = new SharedCounters(database(), policy("deleted"));
     await counters.take("old");
-    await database().pool.query("update rate_counters set expires_at = now()");
+    await setTimes(the(), "rate_counters", {}, { expires_at: "0 s" });
     await counters.take("new");
     await runJob(the().app, "rateCounterPurge");
-    const left = async () => (await database().pool.query("select count(*)::int as count from rate_counters")).rows;
+    const left = () => countRows(the(), "rate_counters");
     // The server may be running the same job, whose rows the other run leaves out.
-    await eventually(async () => (await left())[0].count === 1, "only the new counter is left");
+    await eventually(async () => (await left()) === 1, "only the new counter is left");
   });
 });
 

@@ -1,3 +1,4 @@
+// Looks inside: the connections that carry hints are ended.
 import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
 import { type Unpacked, unpackOrSkip } from "../tools/debian.js";
@@ -5,6 +6,7 @@ import { deliver } from "./support/inbox.js";
 import { metric } from "./support/metrics.js";
 import { NatsServer, natsPackages } from "../tools/nats.js";
 import { eventually, transports } from "./support/watchers.js";
+import { countRows, endConnections } from "./support/tables.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
 
 const names = Object.keys(transports) as Array<keyof typeof transports>;
@@ -25,12 +27,10 @@ interface Carrier {
 }
 
 function postgresCarrier(): Carrier {
-  const cut = `select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = 'steward events'`;
   return {
     settings: () => ({}),
     cut: async (w) => {
-      expect((await w.app.services.database.pool.query(cut)).rowCount).to.equal(2);
+      expect(await endConnections(w, "steward events")).to.equal(2);
     },
   };
 }
@@ -51,8 +51,8 @@ function natsCarrier(): Carrier {
     cut: async (w) => {
       await server!.kill();
       await server!.start();
-      const listens = `select from pg_stat_activity where datname = current_database() and application_name = 'steward events'`;
-      expect((await w.app.services.database.pool.query(listens)).rowCount, "Postgres carries nothing").to.equal(0);
+      const listening = { application_name: "steward events", datname: new URL(w.database.url).pathname.slice(1) };
+      expect(await countRows(w, "pg_stat_activity", listening), "Postgres carries nothing").to.equal(0);
     },
   };
 }

@@ -1,9 +1,12 @@
 // SCIM 2.0: what the specification of the area accepts, in both dialects.
+// Looks inside: a change waits for another one, and the number of users is summed up.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
 import { contract, responseValidator } from "./contract/contract.js";
+import { insertUsers } from "./support/crowds.js";
+import { countRows } from "./support/tables.js";
 import { countWaiting } from "./support/locks.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";
 import { trusting, Vendor } from "./support/licensing.js";
@@ -137,11 +140,10 @@ describe("SCIM in the dialect of RFC 7644", () => {
       Array.from({ length: 10 }, (_, n) => scim.post("/Users", newScimUser({ userName: `same.part@${n}.example` }))),
     );
     expect(made.map(({ status }) => status)).to.deep.equal(Array<number>(10).fill(201));
-    const { rows } = await w().app.services.database.pool.query<{ username: string }>(
-      "select username from users where username ~ '^same-part'",
-    );
+    const search = `{ users(filter: { search: "same-part" }) { nodes { username } } }`;
+    const { nodes } = (await w().as(w().owner).graphql(search)).users as { nodes: Array<{ username: string }> };
     const expected = ["same-part", ...Array.from({ length: 9 }, (_, n) => `same-part-${n + 2}`)];
-    expect(rows.map(({ username }) => username)).to.have.members(expected);
+    expect(nodes.map(({ username }) => username)).to.have.members(expected);
   });
 
   it("ends sessions and tokens of a suspended user, on every replica", async () => {
@@ -245,7 +247,9 @@ describe("SCIM in the dialect of RFC 7644", () => {
   it("never gives two users one userName, be it a username or that of a link", async () => {
     const { id } = await create({ userName: "collision" });
     // An administrator changes the username: the userName stays.
-    await w().app.services.database.pool.query("update users set username = 'elsewhere' where id = $1", [id]);
+    await w()
+      .as(w().owner)
+      .graphql(`mutation { updateUser(input: { user: "${id}", username: "elsewhere" }) { user { id } } }`);
     expect((await scim.get(`/Users/${id}`)).body.userName).to.equal("collision");
     expect(await createUser("Collision")).to.equal("CONFLICT");
     const races = await Promise.all(
@@ -449,13 +453,15 @@ describe("SCIM in the dialect of RFC 7644", () => {
   });
 
   it("lists each of many users once, on pages by index and by cursor, while others are added", async () => {
-    const { pool } = w().app.services.database;
     const ids = Array.from({ length: 2500 }, newId);
-    await pool.query(
-      `insert into users (id, created_at, updated_at, email, username, login_type)
-       select id, now(), now(), id || '@x.example', left(replace(id::text, '-', ''), 32), 'none'
-       from unnest($1::uuid[]) id`,
-      [ids],
+    await insertUsers(
+      w(),
+      ids.map((id) => ({
+        id,
+        email: `${id}@x.example`,
+        username: id.replaceAll("-", "").slice(0, 32),
+        login_type: "none",
+      })),
     );
     const collect = async (next: (at: number, cursor: string) => string) => {
       const listed: string[] = [];
@@ -602,11 +608,8 @@ describe("SCIM in the dialect of RFC 7644", () => {
   });
 
   it("counts all users exactly, before and after the changes of their number are summed up", async () => {
-    const { services } = w().app;
     const count = async () => (await scim.get("/Users?count=3")).body.totalResults as number;
-    const all = async () =>
-      (await services.database.pool.query("select count(*)::int from users where deleted_at is null and not is_system"))
-        .rows[0].count as number;
+    const all = () => countRows(w(), "users", { deleted_at: null, is_system: false });
     const before = await count();
     // Users that the source deleted.
     const hidden = (await all()) - before;
@@ -617,7 +620,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect(await count()).to.equal(before + 21);
     await Promise.all([runJob(w().app, "userCountJob"), runJob(w().app, "userCountJob"), create()]);
     await runJob(w().app, "userCountJob");
-    expect((await services.database.pool.query("select from user_counts")).rows).to.have.length(1);
+    expect(await countRows(w(), "user_counts")).to.equal(1);
     expect(await count()).to.equal(before + 22);
     expect(await count()).to.equal((await all()) - hidden);
   });

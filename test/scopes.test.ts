@@ -1,9 +1,9 @@
 // What keys with narrow scopes can reach: only what their scopes name, in payloads and nested objects too.
 import { expect } from "chai";
 import { areas, scopeCatalog } from "./support/catalog.js";
-import { newToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
 import { goodPassword } from "./support/accounts.js";
+import { insertKey } from "./support/keys.js";
 import { type Client, GraphqlFailure, type Person, world } from "./support/world.js";
 
 describe("scopes", () => {
@@ -208,15 +208,8 @@ describe("scopes", () => {
   });
 
   describe("and kinds of credentials", () => {
-    const key = async ({ id }: Person, kind: "token" | "oauth" | "application"): Promise<Client> => {
-      const token = newToken(kind);
-      await the().app.services.database.pool.query(
-        `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
-         values ($1, $2, $3, $4, $1, '{all}', now(), now() + interval '1 hour')`,
-        [token.id, token.secretHash, id, kind],
-      );
-      return the().as({ token: token.text });
-    };
+    const key = async (person: Person, kind: "token" | "oauth" | "application"): Promise<Client> =>
+      the().as({ token: (await insertKey(the(), person, kind)).text });
     const names = { token: "an API token", oauth: "an OAuth2 access token", application: "an application key" };
     const kinds = ["token", "oauth", "application"] as const;
 

@@ -1,10 +1,12 @@
 // Tasks at every step of their life, while the server, the daemon or the program of the task is killed.
+// Looks inside: leases of jobs and of deliveries last for minutes.
 import { expect } from "chai";
+import { setTimes } from "./support/tables.js";
 import { runJob } from "./support/background.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { type Assigned, type Daemon, newKey, serve } from "./support/provisioners.js";
-import { checkStatuses, taskDocument } from "./support/tasks.js";
+import { checkStatuses, passTime, taskDocument } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
@@ -76,8 +78,6 @@ describe("tasks at every step of their life", () => {
   const join = async () =>
     (daemon = (await serve(server, { key, query: `provisioner=stage&name=daemon-${round}` })).work(50));
   const as = () => new Client(server.url, ada.token);
-  const sql = async (text: string, ...values: unknown[]): Promise<Anything[]> =>
-    (await the().app.services.database.pool.query(text, values)).rows;
   const pathOf = ({ id }: Subject) => `${tasks}/me/${id}`;
   const statusOf = async (subject: Subject) => (await as().get(pathOf(subject))).body.status;
   const becomes = (subject: Subject, status: string) =>
@@ -193,26 +193,30 @@ describe("tasks at every step of their life", () => {
     return Object.fromEntries(subjects.map((subject) => [subject.step, subject])) as Record<Step, Subject>;
   }
 
-  /** Lets the leases of the inputs pass that another process was delivering. */
-  const passTime = () =>
-    sql(`with moved as (update tasks set delivering_until = null where delivering_until is not null)
-      update task_messages set next_attempt_at = now() where state in ('queued', 'delivering')`);
-
   /** Waits until the only input of a task has ended, and checks that it was sent once. */
   async function isSentOnce(subject: Subject, ...states: string[]): Promise<void> {
-    const read = async () =>
-      (await sql("select state from task_messages where task_id = $1", subject.id)).map(({ state }) => state);
+    const read = async (): Promise<string[]> => {
+      const query = `query($id: String!) { task(task: $id) { inputs { state } } }`;
+      const { inputs } = (await as().graphql(query, { id: subject.id })).task;
+      return inputs.map(({ state }: { state: string }) => state);
+    };
     await eventually(
-      async () => !(await read()).some((state) => ["queued", "delivering"].includes(state)),
+      async () => !(await read()).some((state) => ["QUEUED", "DELIVERING"].includes(state)),
       `the input of ${subject.name} ends`,
       timeout,
     );
-    expect([states.includes((await read())[0]), await read()], subject.name).to.deep.equal([true, [(await read())[0]]]);
+    expect([states.includes((await read())[0]!), await read()], subject.name).to.deep.equal([
+      true,
+      [(await read())[0]],
+    ]);
     expect(subject.program.count("POST /message"), subject.name).to.equal(1);
   }
 
-  const isDeleted = async (subject: Subject) =>
-    (await sql("select deleted_at is not null as gone from workspaces where id = $1", subject.workspaceId))[0].gone;
+  const workspaceOf = async ({ workspaceId: id }: Subject) => {
+    const query = `query($id: UUID!) { workspace(id: $id) { status } }`;
+    const { body } = await the().as(the().owner).post("/graphql", { query, variables: { id } });
+    return body.data.workspace?.status as string | undefined;
+  };
 
   it("go on after the server was killed", async () => {
     const at = await stage();
@@ -225,7 +229,7 @@ describe("tasks at every step of their life", () => {
     round--;
     await join();
     round++;
-    await passTime();
+    await passTime(the());
     taken.delete(at.pending.job!.jobId);
     await run(at.pending);
     for (const subject of [at.pausing, at.resuming, at.deleting]) await complete(subject);
@@ -234,15 +238,18 @@ describe("tasks at every step of their life", () => {
     for (const step of ["pending", "initializing", "queued", "delivering", "resuming"] as const)
       expect(await statusOf(at[step]), step).to.equal("active");
     expect(await statusOf(at.pausing)).to.equal("paused");
-    expect([(await as().get(pathOf(at.deleting))).status, await isDeleted(at.deleting)]).to.deep.equal([404, true]);
-    await isSentOnce(at.queued, "delivered");
-    await isSentOnce(at.delivering, "delivered");
+    expect([(await as().get(pathOf(at.deleting))).status, await workspaceOf(at.deleting)]).to.deep.equal([
+      404,
+      undefined,
+    ]);
+    await isSentOnce(at.queued, "DELIVERED");
+    await isSentOnce(at.delivering, "DELIVERED");
   });
 
   it("can be resumed after the daemon was killed", async () => {
     const at = await stage();
     daemon.close();
-    await sql("update provisioner_jobs set lease_expires_at = now() where status in ('pending', 'running')");
+    await setTimes(the(), "provisioner_jobs", { status: ["pending", "running"] }, { lease_expires_at: "0 s" });
     await runJob(the().app, "jobReaper");
     round++;
     await join();
@@ -257,10 +264,8 @@ describe("tasks at every step of their life", () => {
     for (const step of ["pending", "initializing", "queued", "pausing", "resuming"] as const)
       expect(await statusOf(at[step]), step).to.equal("active");
     expect((await as().get(pathOf(at.deleting))).status).to.equal(404);
-    expect(await sql("select latest_status from workspaces where id = $1", at.deleting.workspaceId)).to.deep.equal([
-      { latest_status: "failed" },
-    ]);
-    await isSentOnce(at.queued, "delivered");
+    expect(await workspaceOf(at.deleting)).to.equal("FAILED");
+    await isSentOnce(at.queued, "DELIVERED");
     at.delivering.program.hangUp();
   });
 
@@ -269,15 +274,15 @@ describe("tasks at every step of their life", () => {
     for (const { program } of Object.values(at)) program.kill();
     await becomes(at.queued, "active");
     for (const { program } of Object.values(at)) program.revive();
-    await passTime();
+    await passTime(the());
     await daemon.call("acceptProvisionerJob", at.pending.job!);
     for (const subject of [at.pending, at.initializing, at.pausing, at.resuming, at.deleting]) await complete(subject);
     for (const step of ["pending", "initializing", "queued", "delivering", "resuming"] as const)
       expect(await statusOf(at[step]), step).to.equal("active");
     expect(await statusOf(at.pausing)).to.equal("paused");
-    expect(await isDeleted(at.deleting)).to.equal(true);
-    await isSentOnce(at.queued, "delivered");
+    expect((await workspaceOf(at.deleting)) === undefined).to.equal(true);
+    await isSentOnce(at.queued, "DELIVERED");
     expect((await at.delivering.sending)!.status).to.equal(502);
-    await isSentOnce(at.delivering, "unconfirmed");
+    await isSentOnce(at.delivering, "UNCONFIRMED");
   });
 });

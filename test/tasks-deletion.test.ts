@@ -1,4 +1,5 @@
 // Tasks that are deleted while a build of their workspace runs, and workspaces whose daemon is gone.
+// Looks inside: builds of deleted workspaces are shown nowhere.
 import { expect } from "chai";
 import { boxOf, createBox, remove, runningBox, stop, templateOf } from "./support/builds.js";
 import { type TaskStage, withTasks } from "./support/tasks.js";

@@ -1,4 +1,5 @@
 // What users send to the programs of tasks: immediately, through the queue, and when programs or servers fail.
+// Looks inside: attempts are minutes apart, inputs expire, and those of deleted tasks are in no response.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,7 +7,8 @@ import { expect } from "chai";
 import type { AgentProgram } from "./support/agent-api.js";
 import { type App, startServer } from "./support/app.js";
 import { spawnServer } from "./support/process.js";
-import { type TaskStage, withTasks } from "./support/tasks.js";
+import { countRows, setColumns, setTimes } from "./support/tables.js";
+import { passTime, type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
@@ -39,13 +41,11 @@ describe("inputs of tasks", () => {
     there = new Client(other.url, ada.token);
     program.reset();
     // Tests share the program: what others left in their queues is not for it.
-    const left = "update task_messages set state = 'canceled', finished_at = now() where finished_at is null";
-    await pool().query(left);
+    const ended = { state: "canceled", finished_at: new Date() };
+    await setColumns(the(), "task_messages", { finished_at: null }, ended);
   });
 
   const send = (id: string, input: unknown, who = as): Promise<Answer> => who.post(`${tasks}/me/${id}/send`, { input });
-
-  const pool = () => the().app.services.database.pool;
 
   /** The inputs of a task, as `content state`. */
   const inputsOf = async (id: string): Promise<Input[]> =>
@@ -59,12 +59,6 @@ describe("inputs of tasks", () => {
       `the inputs are ${expected.join()}`,
       timeout,
     );
-
-  /** Lets the time until the next attempts, and all leases, pass. */
-  const passTime = async () => {
-    await pool().query("update task_messages set next_attempt_at = now() where finished_at is null");
-    await pool().query("update tasks set delivering_until = null where delivering_until is not null");
-  };
 
   describe("for a program that waits", () => {
     it("are delivered to conversations that are too long to read, but cannot be confirmed by them", async () => {
@@ -224,9 +218,9 @@ describe("inputs of tasks", () => {
       program.status = "running";
       expect((await send(task.id, "old")).status).to.equal(204);
       expect((await send(task.id, "new")).status).to.equal(204);
-      await pool().query("update task_messages set created_at = now() - interval '25 hours' where content = 'old'");
+      await setTimes(the(), "task_messages", { task_id: task.id, content: "old" }, { created_at: "-25 h" });
       program.status = "stable";
-      await passTime();
+      await passTime(the());
       await becomes(task.id, ["old EXPIRED", "new DELIVERED"], 20_000);
       expect(program.inputs).to.deep.equal(["new"]);
     });
@@ -258,7 +252,7 @@ describe("inputs of tasks", () => {
         return false;
       };
       program.status = "stable";
-      await passTime();
+      await passTime(the());
       await arrived.promise;
       expect((await as.failure(cancel, { id: three!.id })).code, "while it is sent").to.equal("CONFLICT");
       gate.resolve();
@@ -274,7 +268,7 @@ describe("inputs of tasks", () => {
         response.destroy();
         return true;
       };
-      await passTime();
+      await passTime(the());
       await eventually(async () => (await inputsOf(task.id))[0]!.lastError !== "", "a failed attempt", 20_000);
       expect(await statesOf(task.id)).to.deep.equal(["one QUEUED", "two QUEUED"]);
       delete program.handlers["GET /status"];
@@ -284,7 +278,7 @@ describe("inputs of tasks", () => {
         return true;
       };
       program.status = "stable";
-      await passTime();
+      await passTime(the());
       await becomes(task.id, ["one FAILED", "two DELIVERED"], 20_000);
     });
 
@@ -295,15 +289,13 @@ describe("inputs of tasks", () => {
       await as.post(`${tasks}/me/${task.id}/pause`);
       await stage.carryOut();
       program.status = "stable";
-      await passTime();
-      await eventually(
-        async () => (await pool().query("select from task_messages where attempts > 0")).rows.length > 0,
-        "a look",
-      );
+      await passTime(the());
+      const attempt = { task_id: task.id, attempts: 0 };
+      await eventually(async () => (await countRows(the(), "task_messages", attempt)) === 0, "a look");
       expect(await statesOf(task.id)).to.deep.equal(["later QUEUED"]);
       await as.post(`${tasks}/me/${task.id}/resume`);
       await stage.ready((await stage.carryOut())!);
-      await passTime();
+      await passTime(the());
       await becomes(task.id, ["later DELIVERED"], 20_000);
       expect(program.inputs).to.deep.equal(["later"]);
     });
@@ -313,8 +305,7 @@ describe("inputs of tasks", () => {
       program.status = "running";
       await send(task.id, "never");
       expect((await as.delete(`${tasks}/me/${task.id}`)).status).to.equal(202);
-      const { rows } = await pool().query("select state from task_messages where task_id = $1", [task.id]);
-      expect(rows).to.deep.equal([{ state: "canceled" }]);
+      expect(await countRows(the(), "task_messages", { task_id: task.id, state: "canceled" })).to.equal(1);
       await stage.carryOut();
     });
   });
@@ -334,8 +325,7 @@ describe("inputs of tasks", () => {
     const all = count * each;
     await eventually(() => program.inputs.length >= all, "all inputs arrive", 45_000);
     await eventually(
-      async () =>
-        (await pool().query("select from task_messages where state in ('queued', 'delivering')")).rowCount === 0,
+      async () => (await countRows(the(), "task_messages", { state: ["queued", "delivering"] })) === 0,
       "all deliveries are stored",
     );
     expect(program.inputs).to.have.length(all);
@@ -364,7 +354,7 @@ describe("inputs of tasks", () => {
       expect(await cut).to.equal("cut");
       await killed.ended;
       expect(await statesOf(task.id)).to.deep.equal(["Hi DELIVERING"]);
-      await passTime();
+      await passTime(the());
       await becomes(task.id, [isListed ? "Hi DELIVERED" : "Hi UNCONFIRMED"], 30_000);
       expect(program.count("POST /message")).to.equal(1);
     }
@@ -390,10 +380,7 @@ describe("inputs of tasks", () => {
       "http://0.0.0.0:80",
       "ftp://127.0.0.1",
     ]) {
-      await pool().query(
-        "update workspace_apps set url = $1 where id = (select app_id from task_builds where task_id = $2)",
-        [url, task.id],
-      );
+      await setColumns(the(), "workspace_apps", { slug: "chat" }, { url });
       const refused = await send(task.id, "Hi");
       expect(refused, url).to.include({ status: 502 });
       expect(refused.body.message).to.equal("Failed to reach the task app.");

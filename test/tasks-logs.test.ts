@@ -1,4 +1,5 @@
 // The conversations of tasks: live, as stored by agents, and followed.
+// Looks inside: a snapshot of a later start than any that happened.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
@@ -6,6 +7,7 @@ import { newId } from "./support/ids.js";
 import type { AgentProgram } from "./support/agent-api.js";
 import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
+import { setColumns } from "./support/tables.js";
 import { type Answer, type Client, type Person, world } from "./support/world.js";
 
 const tasks = "/api/v2/tasks";
@@ -186,9 +188,8 @@ describe("logs of tasks", () => {
 
     it("unless those of a later start are there", async () => {
       const { task, token } = await stage.active(ada);
-      const { pool } = the().app.services.database;
       await upload(token, task.id, said("Later"));
-      await pool.query("update task_log_snapshots set build_number = 3 where task_id = $1", [task.id]);
+      await setColumns(the(), "task_log_snapshots", { task_id: task.id }, { build_number: 3 });
       expect((await upload(token, task.id, said("Earlier"))).status).to.equal(204);
       await act(task.id, "pause");
       await stage.carryOut();

@@ -1,9 +1,11 @@
 // Templates and their versions: how they are created, imported, listed, changed, and deleted.
+// Looks inside: variables are stored nowhere as text, and jobs wait for a daemon with parameters.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
+import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";
 import { taskDocument } from "./support/tasks.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
-import { type Anything, type Client, type Person, world } from "./support/world.js";
+import { type Anything, type Client, type Person, type World, world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
 
@@ -23,12 +25,17 @@ const archive = `mutation($id: UUID!) { archiveTemplateVersion(input: { template
   templateVersion { id archivedAt } } }`;
 const dryRun = `mutation($input: DryRunTemplateVersionInput!) { dryRunTemplateVersion(input: $input) { provisionerJob { id type } } }`;
 
+/** The import of a version, and whether it has succeeded. */
+async function jobOf(w: World, id: string): Promise<Record<string, unknown>> {
+  const query = `query($id: UUID!) { templateVersion(id: $id) {
+    isImported job { id type status provisioner tags initiatorId fileId error errorCode } } }`;
+  const { isImported, job } = (await w.as(w.owner).graphql(query, { id })).templateVersion;
+  return { ...job, isImported };
+}
+
 describe("templates", () => {
   const w = world();
   const owner = (): Client => w().as(w().owner);
-  const job = async (version: string) =>
-    (await w().app.services.database.pool.query("select * from provisioner_jobs where version_id = $1", [version]))
-      .rows[0] as Record<string, unknown>;
   const activeOf = async (id: string): Promise<string | undefined> =>
     (await owner().graphql(`query($id: UUID!) { template(id: $id) { activeVersion { id } } }`, { id })).template
       .activeVersion?.id;
@@ -59,14 +66,13 @@ describe("templates", () => {
     });
     expect(version).to.deep.include({ name: "v1", isImported: false });
     expect(version.job.status).to.equal("PENDING");
-    expect(await job(version.id)).to.deep.include({
+    expect(await jobOf(w(), version.id)).to.deep.include({
       id: version.job.id,
-      type: "template_version_import",
-      status: "pending",
+      type: "TEMPLATE_VERSION_IMPORT",
+      status: "PENDING",
       provisioner: "echo",
       tags: { scope: "organization", owner: "" },
-      initiator_id: w().owner.id,
-      priority: 0,
+      initiatorId: w().owner.id,
     });
     await endImport(w(), version.id);
     expect(await activeOf(template.id)).to.equal(version.id);
@@ -105,8 +111,8 @@ describe("templates", () => {
   it("store equal documents of an organization once, and show them to readers of files only", async () => {
     const document = { ...echo, provisioner: `p-${Date.now()}`, resources: [{ name: "box" }] };
     const made = [await makeTemplate(w(), { document }), await makeTemplate(w(), { document })];
-    const jobs = await Promise.all(made.map(({ version }) => job(version)));
-    expect(new Set(jobs.map((each) => each.document_id)).size).to.equal(1);
+    const jobs = await Promise.all(made.map(({ version }) => jobOf(w(), version)));
+    expect(new Set(jobs.map(({ fileId }) => fileId)).size).to.equal(1);
     const read = `query($id: UUID!) { templateVersion(id: $id) { name document template { id } } }`;
     const { templateVersion } = await owner().graphql(read, { id: made[0]!.version });
     expect(templateVersion.document).to.deep.include({
@@ -266,11 +272,10 @@ describe("templates", () => {
     const [admin, member] = await w().users("deleting", "member");
     await w().grant(admin!, "template-admin");
     const { id, name, version } = await makeTemplate(w());
-    const { pool } = w().app.services.database;
     const workspace = await w().workspace(member!);
-    await pool.query("update workspaces set template_id = $2 where id = $1", [workspace.id, id]);
+    await setColumns(w(), "workspaces", { id: workspace.id }, { template_id: id });
     expect((await owner().failure(remove, { id })).code).to.equal("CONFLICT");
-    await pool.query("update workspaces set deleted_at = now() where id = $1", [workspace.id]);
+    await setTimes(w(), "workspaces", { id: workspace.id }, { deleted_at: "0 s" });
     const { deleteTemplate } = await owner().graphql(remove, { id });
     expect(deleteTemplate.template).to.deep.equal({ id, name });
     expect((await owner().failure(`{ template(id: "${id}") { id } }`)).code).to.equal("NOT_FOUND");
@@ -372,28 +377,18 @@ describe("versions of templates", () => {
         { name: "size", type: "number", default: 3 },
       ],
     };
-    const { pool } = w().app.services.database;
-    const stored = async (version: string) =>
-      (
-        await pool.query(
-          "select v.*, j.status, j.error, j.error_code from template_versions v join provisioner_jobs j on j.id = v.job_id where v.id = $1",
-          [version],
-        )
-      ).rows[0];
     const given = [{ name: "token", value: "hush-hush-hush" }];
     const { version } = await makeTemplate(w(), { document, variables: given });
-    const row = await stored(version);
-    expect(row).to.include({ status: "succeeded", error_code: "" });
-    expect(row.variables_ciphertext.toString("latin1")).to.not.include("hush");
-    expect(JSON.stringify((await pool.query("select * from audit_events")).rows)).to.not.include("hush-hush");
+    expect(await jobOf(w(), version)).to.include({ status: "SUCCEEDED", errorCode: null });
+    const stored = await storedText(w(), "template_versions", "audit_events");
+    expect(stored)
+      .to.not.include("hush")
+      .and.not.include([...Buffer.from("hush")].join());
 
     const { version: lacking } = await makeTemplate(w(), { document }, { isImported: false });
-    expect(await stored(lacking)).to.include({
-      status: "failed",
-      error_code: "REQUIRED_TEMPLATE_VARIABLES",
-      is_imported: false,
-    });
-    expect((await stored(lacking)).error).to.include("token");
+    const failed = await jobOf(w(), lacking);
+    expect(failed).to.include({ status: "FAILED", errorCode: "REQUIRED_TEMPLATE_VARIABLES", isImported: false });
+    expect(failed.error).to.include("token");
 
     const variables = [{ name: "other", value: "1" }, { name: "size", value: "secret-word" }, ...given, ...given];
     const failure = await owner().failure(create, {
@@ -541,15 +536,14 @@ describe("versions of templates", () => {
       dryRun,
       run({ presetId: presets[0].id, parameters: [{ name: "size", value: "4" }] }),
     );
-    const { rows } = await w().app.services.database.pool.query("select * from provisioner_jobs where id = $1", [
-      dryRunTemplateVersion.provisionerJob.id,
-    ]);
-    expect(rows[0]).to.deep.include({
+    const job = {
+      id: dryRunTemplateVersion.provisionerJob.id,
       type: "template_version_dry_run",
       version_id: version,
       parameters: { size: "4", needed: "y" },
       tags: { scope: "user", zone: "a", owner: w().owner.id },
-    });
+    };
+    expect(await countRows(w(), "provisioner_jobs", job)).to.equal(1);
     const failure = await owner().failure(
       dryRun,
       run({ presetId: missing, parameters: [{ name: "size", value: "x" }] }),

@@ -1,8 +1,10 @@
+// Looks inside: equal values have different ciphertexts, and those of deleted users are gone.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
-import { newToken } from "./support/token-rows.js";
 import { newId } from "./support/ids.js";
+import { insert } from "./support/stage.js";
+import { countRows, storedSecrets } from "./support/tables.js";
 import { start } from "./support/agents.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
@@ -11,11 +13,23 @@ const pathOf = (user = "me") => `/api/v2/users/${user}/secrets`;
 /** The fields that a response reports as invalid. */
 const faulty = ({ body }: Answer) => body.validations?.map(({ field }: { field: string }) => field);
 
+/** A row of a secret that no key decrypts. */
+const stored = ({ id: user_id }: Person, name: string, env_name = "", file_path = "", value_bytes = 1) => ({
+  id: newId(),
+  user_id,
+  name,
+  env_name,
+  file_path,
+  value_bytes,
+  key_id: "test",
+  value_nonce: "\\x",
+  value_ciphertext: "\\x",
+  created_at: "now",
+  updated_at: "now",
+});
+
 describe("user secrets", () => {
   const w = world();
-  const sql = async (text: string, ...values: unknown[]) =>
-    (await w().app.services.database.pool.query(text, values)).rows;
-
   const as = (person: Person) => w().as(person);
   const create = (person: Person, secret: object) => as(person).post(pathOf(), { value: "v", ...secret });
   const created = async (person: Person, secret: object) => {
@@ -33,16 +47,11 @@ describe("user secrets", () => {
   };
   /** Inserts many secrets, beyond the limits. Their values are not real ciphertexts. */
   const fill = (person: Person, count: number, bytes: number, isEnv = false) =>
-    sql(
-      `insert into user_secrets (id, user_id, name, env_name, value_bytes, key_id, value_nonce, value_ciphertext,
-         created_at, updated_at)
-       select gen_random_uuid(), $1, 'filled-' || n, case when $4 then 'FILLED_' || n else '' end, $3, 'test', '', '',
-         now(), now() from generate_series(1, $2) n`,
-      person.id,
-      count,
-      bytes,
-      isEnv,
-    );
+    insert(w(), {
+      user_secrets: Array.from({ length: count }, (_, index) =>
+        stored(person, `filled-${index + 1}`, isEnv ? `FILLED_${index + 1}` : "", "", bytes),
+      ),
+    });
   const events = async (resourceId: string) =>
     (await audited(w(), { resourceId })).map(({ action, resourceLabel, diff }) => ({ action, resourceLabel, diff }));
 
@@ -91,12 +100,12 @@ describe("user secrets", () => {
       const ada = await w().user("ada");
       for (const name of ["one", "two"]) await created(ada, { name, value: "the same" });
       await patch(ada, "two", { value: "the same" });
-      const [one, two] = await sql(
-        "select value_nonce, value_ciphertext from user_secrets where user_id = $1 order by name",
-        ada.id,
-      );
-      for (const column of ["value_nonce", "value_ciphertext"]) expect(one[column].equals(two[column])).to.equal(false);
-      expect(one.value_ciphertext.includes("the same")).to.equal(false);
+      const [one, two] = await storedSecrets(w(), "user_secrets", "value", {
+        owner: "user_id",
+        where: { user_id: ada.id },
+      });
+      for (const part of ["nonce", "ciphertext"] as const) expect(one![part].equals(two![part])).to.equal(false);
+      expect(one!.ciphertext.includes("the same")).to.equal(false);
     });
 
     it("and hidden from all others, site owners included", async () => {
@@ -136,21 +145,13 @@ describe("user secrets", () => {
       const ada = await w().user("ada");
       await created(ada, { name: "a" });
       await as(w().owner).graphql(`mutation { deleteUser(input: { user: "${ada.id}" }) { user { id } } }`);
-      expect(await sql("select from user_secrets where user_id = $1", ada.id)).to.deep.equal([]);
+      expect(await countRows(w(), "user_secrets", { user_id: ada.id })).to.equal(0);
     });
 
     it("and limited by the scopes of the credential", async () => {
       const ada = await w().user("ada");
       await created(ada, { name: "a" });
-      const { id, text, secretHash } = newToken("token");
-      await sql(
-        `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
-         values ($1, $2, $3, 'token', 'reader', '{user_secret:read}', now(), now() + interval '1 hour')`,
-        id,
-        secretHash,
-        ada.id,
-      );
-      const reader = w().as({ token: text });
+      const reader = w().as(await w().scoped(ada, "user_secret:read"));
       expect(await reader.get(`${pathOf()}/a`)).to.include({ status: 200 });
       expect(await reader.post(pathOf(), { name: "b", value: "v" })).to.include({ status: 403 });
       expect(await reader.patch(`${pathOf()}/a`, { value: "v" })).to.include({ status: 403 });
@@ -303,15 +304,7 @@ describe("user secrets", () => {
       const ada = await w().user("ada");
       await created(ada, { name: "one", env_name: "T", file_path: "~/t" });
       const copy = (name: string, env: string, path: string) =>
-        sql(
-          `insert into user_secrets (id, user_id, name, env_name, file_path, value_bytes, key_id, value_nonce,
-             value_ciphertext, created_at, updated_at)
-           select gen_random_uuid(), user_id, $2, $3, $4, 1, key_id, '', '', now(), now() from user_secrets where user_id = $1`,
-          ada.id,
-          name,
-          env,
-          path,
-        ).then(
+        insert(w(), { user_secrets: [stored(ada, name, env, path)] }).then(
           () => undefined,
           ({ constraint }: { constraint: string }) => constraint,
         );

@@ -1,3 +1,4 @@
+// Looks inside: a system identity, which no request creates.
 import { expect } from "chai";
 import {
   activateUser,
@@ -19,6 +20,7 @@ import {
 } from "./support/accounts.js";
 import { startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
+import { setColumns } from "./support/tables.js";
 import { Client, type GraphqlFailure, userPassword, world } from "./support/world.js";
 
 describe("users", () => {
@@ -337,14 +339,10 @@ describe("users", () => {
 
   it("that are system identities can be read by id, but are not listed and cannot be changed", async () => {
     const w = the();
-    const id = "01890000-0000-7000-8000-00000000000a";
-    await w.app.services.database.pool.query(
-      `insert into users (id, created_at, updated_at, email, username, login_type, is_system)
-       values ($1, now(), now(), 'machinery@system', 'machinery', 'none', true)`,
-      [id],
-    );
+    const { id, username } = await w.user("machinery");
+    await setColumns(w, "users", { id }, { is_system: true });
     expect((await w.as(w.owner).graphql(findUser, { user: id })).user.id).to.equal(id);
-    expect((await w.as(w.owner).graphql(listUsers, { filter: { search: "machinery" } })).users).to.deep.include({
+    expect((await w.as(w.owner).graphql(listUsers, { filter: { search: username } })).users).to.deep.include({
       nodes: [],
       totalCount: 0,
     });

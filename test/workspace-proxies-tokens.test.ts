@@ -1,4 +1,5 @@
 // Where the token of a workspace proxy is valid, and when it expires.
+// Looks inside: the connections that carry hints are ended.
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { createClient } from "graphql-ws";
@@ -8,6 +9,7 @@ import { type App, startServer } from "./support/app.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { makeProxy, proxiesPath } from "./support/proxies.js";
 import { eventually } from "./support/watchers.js";
+import { endConnections } from "./support/tables.js";
 import { Client, type World, world } from "./support/world.js";
 
 const heartbeat = `mutation($replicaId: UUID!) {
@@ -198,9 +200,7 @@ async function expectRefused(url: string, token: string): Promise<void> {
 
 /** Cuts the connections over which replicas notify each other of changes. */
 async function cutTheBus(w: World): Promise<void> {
-  const cut = `select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = 'steward events'`;
-  expect((await w.app.services.database.pool.query(cut)).rowCount).to.equal(2);
+  expect(await endConnections(w, "steward events")).to.equal(2);
 }
 
 describe("workspace proxies on a deployment without a license for them", () => {

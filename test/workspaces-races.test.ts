@@ -1,4 +1,5 @@
 // Workspaces under concurrency: claims of prebuilt ones, and builds that compete.
+// Looks inside: workspaces are prebuilt without a daemon.
 import { expect } from "chai";
 import { runSchedule } from "./support/background.js";
 import { boxOf, createBox, doBuild, readBox, runningBox, start, stop, templateOf } from "./support/builds.js";

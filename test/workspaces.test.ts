@@ -1,4 +1,5 @@
 // Workspaces: how they are created, started, stopped, deleted, changed, and shared out by permission.
+// Looks inside: a version is not imported any more, which no request causes.
 import { expect } from "chai";
 import { reportWeek } from "./support/background.js";
 import {
@@ -17,6 +18,7 @@ import {
   stop,
   templateOf,
 } from "./support/builds.js";
+import { deleteRows, setColumns } from "./support/tables.js";
 import { type Person, world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
@@ -240,7 +242,6 @@ describe("workspaces", () => {
     const { workspace, workspaceBuild } = await createBox(w(), ada!, template.id);
     await endBuild(w(), workspaceBuild.id, "failed");
     const next = await addVersion(w(), template.id, boxOf(1));
-    const { pool } = w().app.services.database;
     const fieldOf = async (templateVersionId: string) => {
       const failure = await w()
         .as(ada!)
@@ -249,13 +250,14 @@ describe("workspaces", () => {
       return failure.errors[0]!.extensions.validations[0].detail as string;
     };
     expect(await fieldOf(other.version)).to.equal("Must be a version of the template of the workspace.");
-    await pool.query("update template_versions set archived_at = now() where id = $1", [next.id]);
+    const setVersion = (values: object) => setColumns(w(), "template_versions", { id: next.id }, { ...values });
+    await setVersion({ archived_at: new Date() });
     expect(await fieldOf(next.id)).to.equal("The template version is archived.");
-    await pool.query("update template_versions set archived_at = null, is_imported = false where id = $1", [next.id]);
+    await setVersion({ archived_at: null, is_imported: false });
     expect(await fieldOf(next.id)).to.equal("The template version is not imported.");
 
-    await pool.query("update template_versions set is_imported = true where id = $1", [next.id]);
-    await pool.query("delete from template_acl_entries where template_id = $1", [template.id]);
+    await setVersion({ is_imported: true });
+    await deleteRows(w(), "template_acl_entries", { template_id: template.id });
     const denied = await w()
       .as(ada!)
       .failure(start, { input: { workspace: workspace.id, templateVersionId: next.id } });

@@ -1,4 +1,5 @@
 // Infrastructure, settings of the deployment, logs, and what belongs to the user, in the console.
+// Looks inside: deliveries fail without an hour of attempts.
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { consoleTests } from "../support/console.js";

@@ -3,7 +3,7 @@ import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom-templates.js";
 import { type App, systemContext } from "./app.js";
 import { firstMonthId, newId } from "./ids.js";
-import type { World } from "./world.js";
+import type { Person, World } from "./world.js";
 
 /** The ids of two templates, which are the same in all deployments: the test notification, and those that users write. */
 export const testTemplateId = "c425f63e-716a-4bf4-ae24-78348f706c3f";
@@ -37,6 +37,13 @@ export async function deliver(
   return ids;
 }
 
+/** The ids of the notifications in an inbox, in the order in which watchers get them: lists are ordered by time. */
+export async function inboxOf({ app }: World, { id }: Pick<Person, "id">): Promise<string[]> {
+  const read = "select id from inbox_notifications where user_id = $1 order by seq";
+  const { rows } = await app.services.database.pool.query<{ id: string }>(read, [id]);
+  return rows.map((row) => row.id);
+}
+
 export interface Message {
   id: string;
   method: string;
@@ -51,20 +58,25 @@ export interface Message {
   attempts: Array<{ number: number; outcome: string; detail: string | null; replica: string; time: string }>;
 }
 
-/** The messages by which notifications are delivered, oldest first, as the owner sees them. There must be less than 1,000. */
+/** The messages by which notifications are delivered, oldest first, as the owner sees them. */
 export async function messages(
   w: World,
   filter: { user?: string; template?: string; state?: string; method?: string } = {},
 ): Promise<Message[]> {
-  const { notificationMessages } = await w.as(w.owner).graphql(
-    `query($filter: NotificationMessageFilter) { notificationMessages(filter: $filter, first: 1000) {
-       pageInfo { hasNextPage }
-       nodes { id method state reason templateId userId createdAt expiresAt finishedAt nextAttemptAt
-         attempts { number outcome detail replica time } } } }`,
-    { filter },
-  );
-  if (notificationMessages.pageInfo.hasNextPage) throw new Error("There are more messages.");
-  return notificationMessages.nodes.toReversed();
+  const all: Message[] = [];
+  for (let after: string | undefined; ;) {
+    const { notificationMessages: page } = await w.as(w.owner).graphql(
+      `query($filter: NotificationMessageFilter, $after: String) {
+         notificationMessages(filter: $filter, first: 1000, after: $after) {
+           pageInfo { hasNextPage endCursor }
+           nodes { id method state reason templateId userId createdAt expiresAt finishedAt nextAttemptAt
+             attempts { number outcome detail replica time } } } }`,
+      { filter, after },
+    );
+    all.push(...page.nodes);
+    if (!page.pageInfo.hasNextPage) return all.toReversed();
+    after = page.pageInfo.endCursor;
+  }
 }
 
 /** Fills an empty inbox with unread notifications, inserted directly into the tables. */

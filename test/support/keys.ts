@@ -4,11 +4,24 @@ import { insert } from "./stage.js";
 import { newToken, type NewToken, type TokenKind } from "./token-rows.js";
 import type { Person, World } from "./world.js";
 
-/** Inserts a key of a user with all scopes. */
-export async function insertKey(w: World, { id: user_id }: Pick<Person, "id">, kind: TokenKind): Promise<NewToken> {
+/** Inserts a key of a user, by default with all scopes. */
+export async function insertKey(
+  w: World,
+  { id: user_id }: Pick<Person, "id">,
+  kind: TokenKind,
+  scopes: string[] = ["all"],
+): Promise<NewToken> {
   const key = newToken(kind);
   const times = { created_at: "now", expires_at: "tomorrow" };
-  const row = { id: key.id, user_id, kind, name: "", scopes: ["all"], secret_hash: bytes(key.secretHash), ...times };
+  const row = {
+    id: key.id,
+    user_id,
+    kind,
+    name: kind === "token" ? key.id : "",
+    scopes,
+    secret_hash: bytes(key.secretHash),
+    ...times,
+  };
   await insert(w, { api_keys: [row] });
   return key;
 }

@@ -6,6 +6,8 @@ export interface Reads {
   scans: number;
   /** Rows that index scans fetched from the tables. */
   fetched: number;
+  /** Rows and entries of indexes that were read. */
+  read: number;
 }
 
 /** Runs `work` on every connection of a server concurrently. */
@@ -25,10 +27,15 @@ async function readsOnce(w: World, tables: readonly string[], work: () => Promis
   const before = await readsSoFar(w, tables);
   await work();
   const after = await readsSoFar(w, tables);
-  return { scans: after.scans - before.scans, fetched: after.fetched - before.fetched };
+  return {
+    scans: after.scans - before.scans,
+    fetched: after.fetched - before.fetched,
+    read: after.read - before.read,
+  };
 }
 
-async function readsSoFar(w: World, tables: readonly string[]): Promise<Reads> {
+/** Counts the reads of tables since they exist. */
+export async function readsSoFar(w: World, tables: readonly string[]): Promise<Reads> {
   const { pool } = w.app.services.database;
   const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
   for (const client of clients) {
@@ -36,8 +43,9 @@ async function readsSoFar(w: World, tables: readonly string[]): Promise<Reads> {
     client.release();
   }
   const { rows } = await pool.query<Reads>(
-    `select sum(seq_scan)::int as scans, sum(idx_tup_fetch)::int as fetched from pg_stat_user_tables
-     where relname = any($1)`,
+    `select sum(seq_scan)::int as scans, sum(idx_tup_fetch)::int as fetched, (sum(seq_tup_read) + (
+       select sum(idx_tup_read) from pg_stat_user_indexes where relname = any($1)))::int as read
+     from pg_stat_user_tables where relname = any($1)`,
     [tables],
   );
   return rows[0]!;

@@ -1,16 +1,43 @@
 // The tables, for tests that must look behind the interfaces: at secrets at rest, at rows that must be gone, at races that
 // need a lock, and after a time that no test waits for. The columns of a condition must equal its values, one of a list, or
 // be null.
-import type { PoolClient } from "pg";
+import { Client, type ClientBase, type QueryResult, type QueryResultRow } from "pg";
 import type { App } from "./app.js";
 import { countWaiting } from "./locks.js";
 import { eventually } from "./watchers.js";
 
-/** A server, or a world with one. */
-type Place = { app: App } | App;
+/** A server, a world with one, or the URL of a database. */
+type Place = { app: App } | App | string;
 type Columns = Record<string, unknown>;
 
-const poolOf = (place: Place) => ("app" in place ? place.app : place).services.database.pool;
+interface Taken {
+  connection: ClientBase;
+  release: () => Promise<void>;
+}
+
+/** Takes a connection: one of the server's own, unless the place is a URL. */
+async function take(place: Place): Promise<Taken> {
+  if (typeof place === "string") {
+    const connection = new Client(place);
+    await connection.connect();
+    return { connection, release: () => connection.end() };
+  }
+  const connection = await ("app" in place ? place.app : place).services.database.pool.connect();
+  return { connection, release: async () => connection.release() };
+}
+
+async function run<Row extends QueryResultRow>(
+  place: Place,
+  statement: string,
+  values: unknown[] = [],
+): Promise<QueryResult<Row>> {
+  const { connection, release } = await take(place);
+  try {
+    return await connection.query<Row>(statement, values);
+  } finally {
+    await release();
+  }
+}
 
 /** A condition, whose parameters are numbered from a number on, and their values. */
 function condition(where: Columns, from = 1): { matches: string; values: unknown[] } {
@@ -26,14 +53,15 @@ function condition(where: Columns, from = 1): { matches: string; values: unknown
 /** Runs a statement on rows, and fails if there are none. */
 async function change(place: Place, table: string, where: Columns, set: string[]): Promise<void> {
   const { matches, values } = condition(where);
-  const { rowCount } = await poolOf(place).query(`update ${table} set ${set.join()} where ${matches}`, values);
+  const { rowCount } = await run(place, `update ${table} set ${set.join()} where ${matches}`, values);
   if (rowCount === 0) throw new Error(`No rows of ${table} are ${JSON.stringify(where)}.`);
 }
 
 /** The number of rows that a table has. */
 export async function countRows(place: Place, table: string, where: Columns = {}): Promise<number> {
   const { matches, values } = condition(where);
-  const { rows } = await poolOf(place).query<{ count: number }>(
+  const { rows } = await run<{ count: number }>(
+    place,
     `select count(*)::int as count from ${table} where ${matches}`,
     values,
   );
@@ -42,7 +70,7 @@ export async function countRows(place: Place, table: string, where: Columns = {}
 
 /** All that tables hold, as text. */
 export async function storedText(place: Place, ...tables: string[]): Promise<string> {
-  const read = tables.map((table) => poolOf(place).query(`select * from ${table}`));
+  const read = tables.map((table) => run(place, `select * from ${table}`));
   return JSON.stringify((await Promise.all(read)).map(({ rows }) => rows as unknown[]));
 }
 
@@ -55,16 +83,17 @@ export interface StoredSecret {
   ciphertext: Buffer;
 }
 
-/** The encrypted values in the columns of a table that begin with `prefix`. The column `owner` says to whom they belong. */
+/** The encrypted values in the columns of a table that begin with `prefix`. The columns `owner` and `key` say whose they are. */
 export async function storedSecrets(
   place: Place,
   table: string,
   prefix: string,
-  { owner = "id", where = {} }: { owner?: string; where?: Columns } = {},
+  { owner = "id", key = "key_id", where = {} }: { owner?: string; key?: string; where?: Columns } = {},
 ): Promise<StoredSecret[]> {
   const { matches, values } = condition(where);
-  const { rows } = await poolOf(place).query<StoredSecret>(
-    `select id, ${owner} as "ownerId", key_id as "keyId", ${prefix}_nonce as nonce, ${prefix}_ciphertext as ciphertext
+  const { rows } = await run<StoredSecret>(
+    place,
+    `select id, ${owner} as "ownerId", ${key} as "keyId", ${prefix}_nonce as nonce, ${prefix}_ciphertext as ciphertext
      from ${table} where ${matches}`,
     values,
   );
@@ -75,7 +104,7 @@ export async function storedSecrets(
 export async function setColumns(place: Place, table: string, where: Columns, values: Columns): Promise<number> {
   const set = Object.keys(values).map((column, index) => `${column} = $${index + 1}`);
   const { matches, values: wanted } = condition(where, set.length + 1);
-  const { rowCount } = await poolOf(place).query(`update ${table} set ${set.join()} where ${matches}`, [
+  const { rowCount } = await run(place, `update ${table} set ${set.join()} where ${matches}`, [
     ...Object.values(values),
     ...wanted,
   ]);
@@ -109,16 +138,17 @@ export const letListsPass = (place: Place, table: string, where: Columns, time: 
     columns.map((column) => `${column} = array(select at - interval '${time}' from unnest(${column}) at)`),
   );
 
-/** Deletes rows, as nobody can over the interfaces. */
+/** Deletes rows, as no request does. */
 export async function deleteRows(place: Place, table: string, where: Columns): Promise<void> {
   const { matches, values } = condition(where);
-  await poolOf(place).query(`delete from ${table} where ${matches}`, values);
+  await run(place, `delete from ${table} where ${matches}`, values);
 }
 
-/** What changes with every write to one of the rows. */
+/** A text that changes with every write to one of the rows. */
 export async function versionsOf(place: Place, table: string, where: Columns): Promise<string> {
   const { matches, values } = condition(where);
-  const { rows } = await poolOf(place).query<{ versions: string }>(
+  const { rows } = await run<{ versions: string }>(
+    place,
     `select string_agg(xmin::text || ctid::text, ' ' order by ctid) as versions from ${table} where ${matches}`,
     values,
   );
@@ -127,7 +157,7 @@ export async function versionsOf(place: Place, table: string, where: Columns): P
 
 /** A transaction that holds locks. */
 export interface Holder {
-  readonly connection: PoolClient;
+  readonly connection: ClientBase;
   /** Changes the locked rows in the transaction. */
   readonly set: (values: Columns) => Promise<void>;
   /** Resolves when this many statements wait for locks. */
@@ -138,15 +168,14 @@ export interface Holder {
 /** Holds locks while `work` runs, which may commit early. */
 async function holding<Result>(
   place: Place,
-  take: (connection: PoolClient) => Promise<unknown>,
+  lock: (connection: ClientBase) => Promise<unknown>,
   { table, where }: { table: string; where: Columns },
   work: (holder: Holder) => Promise<Result>,
 ): Promise<Result> {
-  const pool = poolOf(place);
-  const connection = await pool.connect();
+  const [{ connection, release }, watching] = [await take(place), await take(place)];
   try {
     await connection.query("begin");
-    await take(connection);
+    await lock(connection);
     return await work({
       connection,
       set: async (changes) => {
@@ -156,16 +185,16 @@ async function holding<Result>(
         await connection.query(statement, [...Object.values(changes), ...values]);
       },
       awaited: (count = 1) =>
-        eventually(async () => (await countWaiting(pool)) === count, `${count} wait for the lock`),
+        eventually(async () => (await countWaiting(watching.connection)) === count, `${count} wait for the lock`),
       commit: async () => void (await connection.query("commit")),
     });
   } finally {
     await connection.query("rollback");
-    connection.release();
+    await Promise.all([release(), watching.release()]);
   }
 }
 
-/** Locks rows against changes while `work` runs. */
+/** Locks rows while `work` runs, as a change of them does. */
 export function lockRows<Result>(
   place: Place,
   table: string,
@@ -173,7 +202,7 @@ export function lockRows<Result>(
   work: (holder: Holder) => Promise<Result>,
 ): Promise<Result> {
   const { matches, values } = condition(where);
-  const lock = `select from ${table} where ${matches} for update`;
+  const lock = `select from ${table} where ${matches} for no key update`;
   return holding(place, (connection) => connection.query(lock, values), { table, where }, work);
 }
 
@@ -190,20 +219,37 @@ export const lockTable = <Result>(
     work,
   );
 
+/** Ends the connections to the database that have a name, and returns how many there were. */
+export async function endConnections(place: Place, name: string): Promise<number> {
+  const { rowCount } = await run(
+    place,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = $1`,
+    [name],
+  );
+  return rowCount!;
+}
+
+/** Counts the rows of tables for the planner, as autovacuum does within a minute. */
+export async function analyze(place: Place, ...tables: string[]): Promise<void> {
+  await run(place, `analyze ${tables.join()}`);
+}
+
 /** Fails every commit of a transaction that inserts into a table, while `work` runs. */
 export async function failingCommits<Result>(
   place: Place,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const pool = poolOf(place);
-  await pool.query(`
-    create function fail() returns trigger language plpgsql as $$ begin raise 'no disk'; end $$;
-    create constraint trigger failing after insert on ${table} deferrable initially deferred
-      for each row execute function fail()`);
+  await run(
+    place,
+    `create function fail() returns trigger language plpgsql as $$ begin raise 'no disk'; end $$;
+     create constraint trigger failing after insert on ${table} deferrable initially deferred
+       for each row execute function fail()`,
+  );
   try {
     return await work();
   } finally {
-    await pool.query(`drop trigger failing on ${table}; drop function fail`);
+    await run(place, `drop trigger failing on ${table}; drop function fail`);
   }
 }

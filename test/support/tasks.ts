@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { derivedStatus, tasksWithState } from "../../src/domain/tasks/task-status.js";
 import { AgentProgram } from "./agent-api.js";
 import { type Assigned, type Daemon, newKey, Refused, serve } from "./provisioners.js";
+import { setColumns } from "./tables.js";
 import { Client, type Person, type World } from "./world.js";
 
 // Tests look into payloads of every shape.
@@ -159,6 +160,12 @@ export class TaskStage {
   close(): void {
     this.daemon.close();
   }
+}
+
+/** Lets the time until the next attempts to deliver inputs, and all leases of deliveries, pass. */
+export async function passTime(place: Pick<World, "app">): Promise<void> {
+  await setColumns(place, "task_messages", { finished_at: null }, { next_attempt_at: new Date() });
+  await setColumns(place, "tasks", {}, { delivering_until: null });
 }
 
 /** Throws unless every task has the status that follows from its build, agent and app. */

@@ -1,4 +1,5 @@
 // MCP clients and servers with Steward as their authorization server.
+// Looks inside: tokens expire after an hour.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { auth, type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
@@ -10,6 +11,7 @@ import { expect } from "chai";
 import type { Express } from "express";
 import type { Browser } from "playwright-core";
 import { launchBrowser } from "../support/browser.js";
+import { setTimes } from "../support/tables.js";
 import { type Person, world } from "../support/world.js";
 import { filesIn, Project, root } from "./project.js";
 import { createApp, reads, Site, Visitor } from "./visitors.js";
@@ -56,13 +58,9 @@ describe("MCP", () => {
   /** Lets the user decide, and returns the code. */
   const consent = async ({ opened }: ClientState) => (await visitor.decide(opened!)).searchParams.get("code")!;
   const expireTokens = async () => {
-    const { database, events } = w().app.services;
-    await database.pool.query(
-      "update api_keys set expires_at = now() - interval '1 s' where user_id = $1 and kind = 'oauth'",
-      [ada.id],
-    );
+    await setTimes(w(), "api_keys", { user_id: ada.id, kind: "oauth" }, { expires_at: "-1 s" });
     // Caches would notice within a second.
-    events.publish({ topic: "auth", id: `u:${ada.id}` });
+    w().app.services.events.publish({ topic: "auth", id: `u:${ada.id}` });
   };
 
   it("clients get from the URL of the API to tokens, and refresh them", async () => {
