@@ -115,7 +115,7 @@ function at(times: readonly number[], share: number): number {
 const milliseconds = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 
 const percentiles = (times: readonly number[]) =>
-  `p50 ${milliseconds(at(times, 0.5))}, p99 ${milliseconds(at(times, 0.99))}`;
+  times.length === 0 ? "no times" : `p50 ${milliseconds(at(times, 0.5))}, p99 ${milliseconds(at(times, 0.99))}`;
 
 /** Raises the rates until a stage does not hold, and then tries the middle. Returns the highest one that held, if any. */
 async function highest(
