@@ -85,13 +85,16 @@ let sent = 0;
 async function send(services: Services, committed: Map<string, number>, milliseconds: number): Promise<void> {
   const begun = performance.now();
   const total = Math.floor((milliseconds / 1_000) * pace);
-  const running: Array<Promise<void>> = [];
+  const running: Array<Promise<unknown>> = [];
+  const failures: unknown[] = [];
   for (let nr = 0; nr < total; nr++) {
     const due = begun + (nr * 1_000) / pace;
     if (due > performance.now()) await sleep(due - performance.now());
-    running.push(sendOne(services, committed, `message-${sent}`, sent++ % audience.size));
+    const sending = sendOne(services, committed, `message-${sent}`, sent++ % audience.size);
+    running.push(sending.catch((error: unknown) => failures.push(error)));
   }
   await Promise.all(running);
+  if (failures.length > 0) throw failures[0];
 }
 
 async function sendOne(services: Services, committed: Map<string, number>, title: string, to: number): Promise<void> {

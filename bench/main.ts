@@ -48,10 +48,13 @@ const progress = (text: string) =>
 
 progress("a database of its own");
 await using database = await openDatabase(keep);
-// Postgres runs in a process group of its own: a signal does not reach it.
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => void database[Symbol.asyncDispose]().finally(() => process.exit(1)));
-}
+// Postgres runs in a process group of its own: neither a signal nor the end of this process reaches it.
+const stop = () => void database[Symbol.asyncDispose]().finally(() => process.exit(1));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
+process.on("uncaughtException", (error) => {
+  console.error(error);
+  stop();
+});
 const run: Run = {
   ...(quick ? pace.quick : pace.full),
   databaseUrl: database.url,

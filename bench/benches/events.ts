@@ -172,7 +172,9 @@ async function hints(carrier: Carrier, run: Run): Promise<Row[]> {
 
   const deliveries: Delivery[] = [];
   for (const rate of rates) {
-    const delivery = await deliver(events, servers, carrier, rate, run.measure);
+    let delivery = await deliver(events, servers, carrier, rate, run.measure);
+    // Something else on the machine may have delayed it: it lags if it does so again.
+    if (isLate(delivery)) delivery = await deliver(events, servers, carrier, rate, run.measure);
     deliveries.push(delivery);
     run.progress(`events: ${rate} hints a second over ${carrier.name}: p99 ${milliseconds(delivery.received.p99)}`);
     if (isLate(delivery) || delivery.perSecond < rate * leastShare) break;
@@ -230,8 +232,8 @@ export const eventsBench: Bench = {
   method: `Commit to frame: notifications are committed in one process, ${pace} a second, to ${audience.size} users in turn, each with one WebSocket at
 another one; the time is from the commit to the frame. Hints: one process publishes hints, each of another object, one by
 one at a rate, with the bus that servers use; ${receivers} others receive them. The time is from the publication to the call of the
-subscriber. Delivery lags if 1 of 100 hints takes longer than ${lag} ms, if one is missing, or if a receiver is told that some
-may be. CPU is per hint, of the publisher, of each receiver, and of the carrier: all processes of the Postgres cluster, or
+subscriber. Delivery lags if, in two attempts, 1 of 100 hints takes longer than ${lag} ms, one is missing, or a receiver is
+told that some may be. CPU is per hint, of the publisher, of each receiver, and of the carrier: all processes of the Postgres cluster, or
 nats-server (of Debian). All of them share the machine over loopback.`,
   async measure(run) {
     await using stack = new AsyncDisposableStack();

@@ -93,7 +93,7 @@ function readCarriers(): Carrier[] {
     const frames = lines.find(({ bench, what }) => bench.startsWith("commit") && what.startsWith(name))!.cost;
     const tried = lines.filter(({ what }) => what.startsWith(`${name}, `) && what.endsWith(" a second"));
     const lags = lines.find(({ what }) => what === `${name}, delivery lags`)!.cost;
-    const held = /^at \d/.test(lags) ? tried.at(-2)! : tried.at(-1)!;
+    const held = /^at \d/.test(lags) ? (tried.at(-2) ?? tried.at(-1)!) : tried.at(-1)!;
     const [, receiver] = numbersOf(held.cost, /([\d.]+) \+ ([\d.]+) \+ [\d.]+ µs/);
     return { name, frames, hints: Number(held.perSecond), receiver: receiver! };
   });
