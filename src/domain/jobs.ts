@@ -6,7 +6,7 @@ import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { clockJob } from "./deployment/clock.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
-import { monthsJob } from "./kernel/months.js";
+import { monthsJob } from "../infrastructure/database/months.js";
 import { minute } from "./kernel/queries.js";
 import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
-/** Audit log, partitioned by month (`domain/kernel/months.ts`). Append-only: only the retention job deletes rows. */
+/** Audit log, partitioned by month (`infrastructure/database/months.ts`). Append-only: only the retention job deletes rows. */
 export const AuditEventSchema = defineEntity({
   name: "AuditEvent",
   tableName: "audit_log",

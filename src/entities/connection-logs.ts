@@ -11,7 +11,7 @@ const ongoing = " where disconnect_time is null and connection_id is not null";
 
 /**
  * Connections to workspaces. Names are copied at the time of the connection, since rows outlive the objects they refer
- * to. Sessions have a `connection_id`; visits do not. Partitioned by month (`domain/kernel/months.ts`): within a partition,
+ * to. Sessions have a `connection_id`; visits do not. Partitioned by month (`infrastructure/database/months.ts`): within a partition,
  * sessions are unique by connection, workspace, and agent, and visits by reporter and event. `recording.ts` sees to the
  * rest.
  */

@@ -34,7 +34,7 @@ export class InboxEpoch extends InboxEpochSchema.class {}
 InboxEpochSchema.setClass(InboxEpoch);
 
 /**
- * Partitioned by month (`domain/kernel/months.ts`). Users and `seq` are unique: the lock of the cursor's row sees to it,
+ * Partitioned by month (`infrastructure/database/months.ts`). Users and `seq` are unique: the lock of the cursor's row sees to it,
  * and in each partition an index.
  */
 export const InboxNotificationSchema = defineEntity({

@@ -4,7 +4,7 @@ import { messagePurge } from "../../src/domain/applications/applications.js";
 import { auditPurge } from "../../src/domain/audit/audit-log.js";
 import { connectionLogPurge } from "../../src/domain/connection-logs/connection-logs.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
-import { monthsJob } from "../../src/domain/kernel/months.js";
+import { monthsJob } from "../../src/infrastructure/database/months.js";
 import { inboxPurge } from "../../src/domain/notifications/inbox.js";
 import { idempotencyKeyPurge } from "../../src/domain/notifications/idempotency-keys.js";
 import { unusedClientPurge } from "../../src/domain/oauth2/clients.js";

@@ -2,7 +2,7 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser, type UserActor } from "../kernel/actor.js";
-import { purgeMonths } from "../kernel/months.js";
+import { purgeMonths } from "../../infrastructure/database/months.js";
 import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedColumn, isUuid } from "../kernel/text.js";

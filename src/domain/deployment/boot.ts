@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { ConfigError } from "../../runtime/config.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { makeMonths } from "../kernel/months.js";
+import { makeMonths } from "../../infrastructure/database/months.js";
 import { now, numberOf, takeTurn } from "../kernel/queries.js";
 import { migrations } from "../../entities/migrations/index.js";
 import type { Database } from "../../infrastructure/database/database.js";

@@ -4,7 +4,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
-import { dropMonths } from "../kernel/months.js";
+import { dropMonths } from "../../infrastructure/database/months.js";
 import { anyOf, hour, now } from "../kernel/queries.js";
 import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";

@@ -4,9 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
-import { isConnectionFault } from "../../infrastructure/database/availability.js";
-import type { Database, Db } from "../../infrastructure/database/database.js";
-import { day, hour, type Purge } from "./queries.js";
+import { isConnectionFault } from "./availability.js";
+import type { Database, Db } from "./database.js";
+import { day, hour, type Purge } from "../../domain/kernel/queries.js";
 
 /** The partitioned tables. The first partition of each is the table of earlier releases, with what it had. */
 const partitioned = ["audit_log", "connection_log", "inbox"] as const;
