@@ -29,7 +29,7 @@ export async function hold({ title, contestants, pairs }: Contest, run: Run): Pr
 }
 
 /** Pieces of a measurement. Contestants take turns, so that other load on the machine affects all of them. */
-const slices = 10;
+const slices = 6;
 
 async function play(contestants: readonly Contestant[], run: Run): Promise<Round> {
   await using servers = new AsyncDisposableStack();
