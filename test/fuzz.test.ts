@@ -74,7 +74,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     const isOurs = status >= 500 || /INTERNAL_SERVER_ERROR|"UNAVAILABLE"|Variable "?\$|node_modules|    at /.test(text);
     if (isOurs) faults.push(`${status} ${text.slice(0, 500)}\n  for ${JSON.stringify(sent).slice(0, 1_500)}`);
   };
-  afterEach(() => expect(faults.splice(0), "server errors").to.deep.equal([]));
+  afterEach(() => expect(faults.splice(0).join("\n"), "server errors").to.equal(""));
 
   /** Runs `work` so many times, a few at a time. */
   async function repeat(times: number, work: () => Promise<unknown>): Promise<void> {

@@ -347,7 +347,7 @@ describe("the migrations to months, of replicas that start concurrently", functi
     }
     expect(failures.slice(0, 3)).to.deep.equal([]);
     expect(slowest, "milliseconds of the slowest").to.be.below(1_500);
-    expect(await files()).to.deep.equal(before);
+    expect(await files()).to.include.deep.members(before);
     expect(await select("select from pg_index where not indisvalid")).to.deep.equal([]);
   });
 
