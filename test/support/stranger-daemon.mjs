@@ -5,12 +5,14 @@
  * Its workspaces are files, `<directory>/workspaces/<ID>.json`, and nothing runs in them. What else a job does is a list in
  * the `source` of the template document, by what the job is for:
  *
- *     "source": { "import": [], "plan": [], "start": [{ "log": "Hello", "seconds": 2 }, { "fail": "No disk" }] }
+ *     "source": { "import": [], "plan": [], "start": [{ "log": "Hello", "until": "ready" }, { "fail": "No disk" }] }
+ *
+ * `until` waits for a file of the name in the directory, `fail` fails.
  *
  * It reads its settings from the environment: STEWARD_URL, STEWARD_PROVISIONER_KEY, STRANGER_DIR, and, optionally,
  * STRANGER_NAME, STRANGER_ORGANIZATION, STRANGER_TYPES, and STRANGER_SLOTS.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -308,7 +310,7 @@ class Job {
   async report() {
     while (!this.done || this.lines.length > 0) {
       if (this.lines.length === 0) {
-        const timer = setTimeout(() => this.wake(), 10 * SECOND);
+        const timer = setTimeout(() => this.wake(), 5 * SECOND);
         await new Promise((resolve) => (this.wake = resolve));
         clearTimeout(timer);
         if (this.done && this.lines.length === 0) return;
@@ -342,8 +344,9 @@ class Job {
       await this.steps();
       result = this.finish();
     } catch (error) {
-      undo();
       if (error.reason) this.abandon(error);
+      // Another daemon may build the workspace by now: what a lost job has made is left to the next build.
+      if (!this.lost) undo();
       const canceled = this.stopping.signal.reason === "canceled";
       if (!canceled) this.log(error.message, "ERROR");
       mutation = FAIL;
@@ -387,7 +390,7 @@ class Job {
     const { signal } = this.stopping;
     for (const step of this.event.assignment.document.source?.[this.purpose] ?? []) {
       if (step.log) this.log(step.log);
-      if (step.seconds) await sleep(step.seconds * SECOND, undefined, { signal });
+      while (step.until && !existsSync(join(directory, step.until))) await sleep(50, undefined, { signal });
       if (step.fail) throw new Error(step.fail);
     }
     signal.throwIfAborted();
