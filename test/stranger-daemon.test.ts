@@ -224,7 +224,13 @@ describe("a daemon written by a stranger", function () {
               directory: "/${workspace.name}/${workspace.id}",
               env: { TASK: "${task.id}${task.prompt}", OWNER: "${workspace.owner} ${workspace.owner_id}" },
               command: ["run", "${param.size}"],
-              apps: [{ slug: "web", url: "http://x/${param.size}", healthcheck: { url: "http://x/${param.model}" } }],
+              apps: [
+                {
+                  slug: "web",
+                  url: "http://${param.size}:${param.size}",
+                  healthcheck: { url: "http://x/${param.model}" },
+                },
+              ],
             },
           ],
         },
@@ -359,6 +365,21 @@ describe("a daemon written by a stranger", function () {
     expect(first.begun).not.to.include(job);
     expect(second.begun).to.deep.equal([job]);
     expect(second.workspace(id)).to.include({ status: "running" });
+  });
+
+  it("abandons a job that was canceled before it accepted it", async () => {
+    const daemon = await start("a");
+    const template = await imported();
+    daemon.program.child.kill("SIGSTOP");
+    const { id, job } = await createWorkspace(owner(), template);
+    await eventually(async () => (await jobOf(owner(), job)).workerId !== null, "the job is handed out", timeout);
+    await submit(owner(), "cancelProvisionerJob", { job }, "__typename");
+    expect((await jobOf(owner(), job)).status).to.equal("CANCELED");
+    daemon.program.child.kill("SIGCONT");
+    await daemon.prints(`Job ${job}: abandoned: `);
+    expect(daemon.begun).not.to.include(job);
+    expect(daemon.workspace(id)).to.equal(null);
+    await imported();
   });
 
   it("has lost the job of a daemon that stays away, whose workspace another one starts", async () => {

@@ -185,7 +185,8 @@ async function stayConnected() {
     const since = Date.now();
     const { status, code, text } = await connect();
     if (ending && jobs.size === 0) return;
-    if (status && status !== 503 && status !== 429) die(`The server rejects the daemon with status ${status}: ${text}`);
+    const isRejected = status && status !== 408 && status !== 429 && status < 500;
+    if (isRejected) die(`The server rejects the daemon with status ${status}: ${text}`);
     if (FATAL_CODES.has(code)) die(`The server closed the connection with code ${code}: ${text}`);
     say(`Not connected (${status ?? code ?? "no response"}): ${text}`);
     if (Date.now() - since > 30 * SECOND) pause = 1;
@@ -407,23 +408,26 @@ class Job {
   }
 }
 
+/** Stands for the IDs of imports, which have no workspace. */
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
 /** A resource of the document in which the references of the texts that may have them are replaced. */
 function replaceReferences(resource, { parameters, variables, workspace, task }) {
   const values = new Map([
     ...parameters.map((each) => [`param.${each.name}`, each.value]),
     ...variables.map((each) => [`var.${each.name}`, each.value]),
-    ["workspace.id", workspace?.id ?? ""],
-    ["workspace.name", workspace?.name ?? ""],
-    ["workspace.owner", workspace?.owner.username ?? ""],
-    ["workspace.owner_id", workspace?.owner.id ?? ""],
+    ["workspace.id", workspace?.id ?? NO_ID],
+    ["workspace.name", workspace?.name ?? "workspace"],
+    ["workspace.owner", workspace?.owner.username ?? "owner"],
+    ["workspace.owner_id", workspace?.owner.id ?? NO_ID],
     ["task.id", task?.id ?? ""],
     ["task.prompt", task?.prompt ?? ""],
   ]);
   const replaced = (text) =>
     text.replace(/\$\$\{|\$\{([^}]*)\}/g, (match, reference) => {
       if (match === "$${") return "${";
-      // An import has no values of parameters without a default.
-      if (!workspace && reference.startsWith("param.")) return values.get(reference) ?? "";
+      // An import has no values of parameters without a default. A URL stays one with a zero, as its host and as its port.
+      if (!workspace && reference.startsWith("param.")) return values.get(reference) ?? "0";
       if (!values.has(reference)) throw new Error(`There is no \${${reference}} here.`);
       return values.get(reference);
     });
