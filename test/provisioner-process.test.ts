@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { Daemon } from "../src/provisioner/daemon.js";
 import { pace } from "../src/provisioner/pace.js";
+import { Cgroups } from "../src/provisioner/process/cgroups.js";
 import { Folder } from "../src/provisioner/process/folder.js";
 import { ProcessWorker } from "../src/provisioner/process/worker.js";
 import { finalClosing, WebSocketTransport } from "../src/provisioner/web-socket.js";
@@ -68,7 +69,8 @@ describe("the process provisioner", () => {
     const transport = new WebSocketTransport({ ...introduction, key: steward.key });
     const log = () => {};
     const folder = await Folder.open(directory);
-    const site = { url: steward.url, folder, user: userInfo().username, log, pace: quick };
+    const cgroups = Cgroups.open(directory, join(directory, "none"));
+    const site = { url: steward.url, folder, cgroups, user: userInfo().username, log, pace: quick };
     const worker = new ProcessWorker(site, "127.0.0.1");
     const daemon = new Daemon({ transport, workers: [worker], slots: 4, log, pace: quick, finalClosing });
     await worker.adopt(daemon.execute);

@@ -150,6 +150,48 @@ describe("template documents", () => {
     for (const [document, fields] of cases) expect(fieldsOf(document), JSON.stringify(document)).to.deep.equal(fields);
   });
 
+  it("have limits of resources, as numbers or texts, with all faults of them named", () => {
+    const limited = (limits: unknown) => ({
+      ...echo,
+      parameters: [{ name: "p", default: "2" }],
+      resources: [{ name: "box", limits }],
+    });
+    const valid = [
+      {},
+      { memory: "1MiB", cpus: 0.01, processes: 1 },
+      { memory: "1024TiB", cpus: 1024, processes: 4_194_304, required: true },
+      { memory: "1024KiB", cpus: "1.25", processes: "512" },
+      { memory: "", cpus: "", processes: "" },
+      { memory: "${param.p}GiB", cpus: "${param.p}.5", processes: "${param.p}" },
+    ];
+    for (const limits of valid) expect(fieldsOf(limited(limits)), JSON.stringify(limits)).to.deep.equal([]);
+    expect(parsed(limited({ memory: "2GiB" })).resources[0]!.limits).to.deep.equal({ memory: "2GiB", required: false });
+    const invalid = {
+      memory: [5, "2", "2GB", "0GiB", "1023KiB", "1025TiB", "1.5GiB", "-1GiB", "${param.q}GiB", "${param.p"],
+      cpus: [true, 0, 0.001, 1.005, -1, 1025, 1e-7, "0.001", "1e2", "two", "${param.q}"],
+      processes: [[], 0, 1.5, 4_194_305, "0", "1.5", "-1", "${var.p}"],
+      required: ["yes", 1],
+      disk: ["2GiB"],
+    };
+    for (const [name, values] of Object.entries(invalid))
+      for (const value of values)
+        expect(fieldsOf(limited({ [name]: value })), `${name}: ${JSON.stringify(value)}`).to.deep.equal([
+          `document.resources[0].limits.${name}`,
+        ]);
+    expect(faultsOf(limited({ memory: "big", cpus: 0, processes: true }))).to.deep.equal([
+      {
+        field: "document.resources[0].limits.memory",
+        detail: "Must be a whole number with its unit KiB, MiB, GiB, or TiB, such as 2GiB, from 1MiB to 1024TiB.",
+      },
+      {
+        field: "document.resources[0].limits.cpus",
+        detail: "Must be a number from 0.01 to 1024 with at most 2 decimals.",
+      },
+      { field: "document.resources[0].limits.processes", detail: "Must be a whole number from 1 to 4194304." },
+    ]);
+    expect(fieldsOf(limited("2GiB"))).to.deep.equal(["document.resources[0].limits"]);
+  });
+
   it("reject faulty parameters and presets", () => {
     const cases: Array<[object, string[]]> = [
       [withParameter({ name: "1st" }), ["document.parameters[0].name"]],
@@ -323,7 +365,7 @@ describe("template documents", () => {
   });
 
   it("have a JSON Schema that accepts valid ones, and finds members that are missing, unknown, or of a wrong type", () => {
-    const isValid = new Ajv2020({ strict: true }).compile(documentJsonSchema());
+    const isValid = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(documentJsonSchema());
     const full = { ...example, tags: { scope: "user", a: "b" }, presets: [{ name: "a", parameters: { model: "x" } }] };
     for (const document of [example, echo, full, withAgent({ env: { A: "1" } }), withParameter({ default: ["x"] })])
       expect(isValid(document), JSON.stringify(isValid.errors)).to.equal(true);
@@ -524,6 +566,24 @@ describe("reported resources", () => {
       .to.have.property("faults")
       .that.deep.equals([]);
     expect(report([], "delete").faults).to.deep.equal([]);
+  });
+
+  it("have limits whose references were replaced by amounts, and numbers as they are", () => {
+    const limited = parsed({
+      ...echo,
+      parameters: [{ name: "p", default: "2" }],
+      resources: [{ name: "box", limits: { memory: "${param.p}GiB", cpus: "${param.p}", processes: 512 } }],
+    });
+    const faults = (limits: object) => {
+      const problems = new Problems();
+      parseReported(limited, "start", [{ name: "box", limits }], problems);
+      return problems.found.map(({ field }) => field);
+    };
+    expect(faults({ memory: "4GiB", cpus: "4", processes: 512 })).to.deep.equal([]);
+    expect(faults({ memory: "4TiB", cpus: "4", processes: 512 })).to.deep.equal(["resources[0].limits.memory"]);
+    expect(faults({ memory: "GiB", cpus: "4", processes: 512 })).to.deep.equal(["resources[0].limits.memory"]);
+    expect(faults({ memory: "4GiB", cpus: 4, processes: 9 })).to.have.length(2);
+    expect(faults({ memory: "4GiB", cpus: "4", processes: 512, required: true })).to.have.length(1);
   });
 
   it("may differ from the document in nothing else", () => {

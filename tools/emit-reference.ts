@@ -5,7 +5,7 @@ import { documentJsonSchema } from "../src/domain/templates/template-documents.j
 
 /** The part of JSON Schema that the schema of documents uses. */
 interface Schema {
-  type?: string;
+  type?: string | string[];
   description?: string;
   default?: unknown;
   const?: string;
@@ -50,6 +50,7 @@ function sectionsOf(path: string, { properties = {}, required = [] }: Schema): s
 function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return `\`"${schema.const}"\``;
   if (schema.enum) return schema.enum.map((value) => `\`"${value}"\``).join(", ");
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ type })).join(" or ");
   const { minimum, maximum, maxLength, maxItems, items } = schema;
   switch (schema.type) {
     case "string":

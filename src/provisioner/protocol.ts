@@ -113,7 +113,17 @@ export interface DocumentResource extends Json {
   name: string;
   transitions?: string[];
   metadata?: Array<{ value?: string } & Json>;
+  limits?: Limits;
   agents?: DocumentAgent[];
+}
+
+/** Limits of the processes of a resource: amounts as numbers or as texts, "" for none. */
+export interface Limits extends Json {
+  memory?: string;
+  cpus?: number | string;
+  processes?: number | string;
+  /** Whether a build fails where they cannot be enforced. */
+  required?: boolean;
 }
 
 export interface DocumentAgent extends Json {

@@ -1,5 +1,5 @@
 // Fills in the references of a template document: `${param.N}`, `${var.N}`, `${workspace.id}`, and others.
-import type { Assignment, DocumentAgent, DocumentResource } from "./protocol.js";
+import type { Assignment, DocumentAgent, DocumentResource, Limits } from "./protocol.js";
 
 /** The values of references, by prefix; undefined if there is no such value. */
 export type Values = Readonly<Record<string, (name: string) => string | undefined>>;
@@ -63,8 +63,14 @@ export function renderResources({ document, transition }: Assignment, values: Va
           ...(entry.value !== undefined && { value: renderText(entry.value, values) }),
         })),
       }),
+      ...(resource.limits && { limits: renderLimits(resource.limits, values) }),
       ...(resource.agents && { agents: resource.agents.map((agent) => renderAgent(agent, values)) }),
     }));
+}
+
+function renderLimits(limits: Limits, values: Values): Limits {
+  const render = (value: unknown) => (typeof value === "string" ? renderText(value, values) : value);
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, render(value)]));
 }
 
 function renderAgent(agent: DocumentAgent, values: Values): DocumentAgent {

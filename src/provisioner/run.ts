@@ -7,6 +7,7 @@ import { Daemon, type Worker } from "./daemon.js";
 import { echo } from "./echo.js";
 import { pace } from "./pace.js";
 import { accountNotice, chooseAccount, requireAccess, usualAccount } from "./process/account.js";
+import { Cgroups } from "./process/cgroups.js";
 import { Folder } from "./process/folder.js";
 import { allowSharedUser, requireOwnUser } from "./process/sharing.js";
 import { ProcessWorker } from "./process/worker.js";
@@ -99,6 +100,13 @@ const settings = {
     defaultText: "",
     meaning: "User that runs the programs of workspaces; another user than the daemon's requires root",
   },
+  cgroup: {
+    name: "STEWARD_PROVISIONER_CGROUP",
+    read: (text: string) => (text === "" ? "" : resolve(text)),
+    rule: "a path",
+    defaultText: "",
+    meaning: "Directory of the cgroup (v2) in which resources are limited; if empty, that of the daemon",
+  },
 };
 
 type Settings = ValuesOf<typeof settings>;
@@ -153,7 +161,7 @@ const unknownSettings = () =>
 
 /** Prepares the type `process`. Returns its worker, and lines for the operator. */
 async function processWorker(given: Settings, options: readonly string[]) {
-  const { url, directory, dataDirectory, user, address } = given;
+  const { url, directory, dataDirectory, user, address, cgroup } = given;
   const account = chooseAccount(user, options.includes("--allow-root"));
   const folder = await Folder.open(directory, account);
   if (account) requireAccess(account, folder.path);
@@ -161,8 +169,10 @@ async function processWorker(given: Settings, options: readonly string[]) {
   const uid = account?.uid ?? process.getuid?.();
   const places = { directory: folder.path, dataDirectory };
   if (uid !== undefined) await requireOwnUser({ uid, name }, places, options.includes(allowSharedUser));
-  const site = { url, folder, account, user: name, log, pace };
-  return { worker: new ProcessWorker(site, address), notice: [folder.path, ...accountNotice(account)] };
+  const cgroups = Cgroups.open(folder.path, cgroup);
+  const site = { url, folder, cgroups, account, user: name, log, pace };
+  const notice = [folder.path, ...accountNotice(account), cgroups.notice];
+  return { worker: new ProcessWorker(site, address), notice };
 }
 
 /** Aborts the signal when the process is told to stop. The second time, the process ends immediately. */

@@ -68,12 +68,48 @@ export type DocumentScript = z.output<typeof script>;
 
 const anyProblem = (found: string) => proseProblem(found, 32 * 1024);
 
+const memoryRule = "Must be a whole number with its unit KiB, MiB, GiB, or TiB, such as 2GiB, from 1MiB to 1024TiB.";
+
+function memoryProblem(found: string): string | undefined {
+  const [, number, unit = ""] = /^([1-9]\d{0,9})([KMGT])iB$/.exec(found) ?? [];
+  const mebibytes = Number(number) * 1024 ** ("KMGT".indexOf(unit) - 1);
+  return found === "" || (mebibytes >= 1 && mebibytes <= 1024 ** 3) ? undefined : memoryRule;
+}
+
 /** Resources of documents, or of reports of daemons, which have replaced the references. */
 export function resourceOf(areRendered: boolean) {
   /** Text in which a daemon replaces references. Only the result has to conform to further rules. */
   const template = (problemOf: TextRule) =>
     text((found) => (!areRendered && hasReferences(found) ? anyProblem(found) : problemOf(found)));
   const anyText = template(anyProblem);
+  /** A number, or a text that is one once its references are replaced. */
+  const amount = (rule: string, least: number, largest: number, pattern: RegExp) => {
+    const isValid = (found: number) => found >= least && found <= largest && pattern.test(String(found));
+    const number = z.number().check((payload) => addFault(payload, isValid(payload.value) ? undefined : rule));
+    const inText = template((found) =>
+      found === "" || (pattern.test(found) && isValid(Number(found))) ? undefined : rule,
+    );
+    return z.union([number, inText], { error: rule });
+  };
+
+  const limits = z.strictObject({
+    memory: z
+      .optional(template(memoryProblem))
+      .check(means("Memory of all its processes together, such as `2GiB`. May have references. Empty for none.")),
+    cpus: z
+      .optional(amount("Must be a number from 0.01 to 1024 with at most 2 decimals.", 0.01, 1024, /^\d+(\.\d{1,2})?$/))
+      .check(
+        means(
+          "Processors that all its processes together use, such as `1.5`. A text may have references. Empty for none.",
+        ),
+      ),
+    processes: z
+      .optional(amount("Must be a whole number from 1 to 4194304.", 1, 4_194_304, /^\d+$/))
+      .check(means("Number of its processes and threads. A text may have references. Empty for none.")),
+    required: flag.check(
+      means("Whether builds fail where a limit cannot be enforced, rather than saying so in their logs."),
+    ),
+  });
 
   const healthcheck = z.strictObject({
     url: template(urlProblem).check(
@@ -156,6 +192,9 @@ export function resourceOf(areRendered: boolean) {
       .prefault(list(2, z.enum(["start", "stop"])), ["start"])
       .check(means("Builds that have the resource. Those with `stop` exist while the workspace is stopped.")),
     metadata: entriesOf(list(most.others, metadata)).check(means("Details of the resource for people.")),
+    limits: z
+      .optional(limits)
+      .check(means("Limits of the processes of its agents. Daemons of the type `process` enforce them with cgroups.")),
     agents: entriesOf(list(most.agents, agent)).check(means("The agents of the resource. At most 20 in a document.")),
   });
 }

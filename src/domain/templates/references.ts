@@ -30,7 +30,7 @@ export function referenceFaults(text: string, referable: Referable): ReadonlySet
 
 /** The paths of the texts in which daemons replace references. */
 const templatePath =
-  /^(\w+\.)*resources\[\d+\]\.(metadata\[\d+\]\.value|agents\[\d+\]\.(directory|env\.[^]*|command\[\d+\]|apps\[\d+\]\.(healthcheck\.)?url))$/;
+  /^(\w+\.)*resources\[\d+\]\.(metadata\[\d+\]\.value|limits\.(memory|cpus|processes)|agents\[\d+\]\.(directory|env\.[^]*|command\[\d+\]|apps\[\d+\]\.(healthcheck\.)?url))$/;
 
 export const isTemplate = (path: string): boolean => templatePath.test(path);
 

@@ -13,7 +13,7 @@ import { Groups } from "./groups.js";
 import { writeSecretFiles } from "./home-files.js";
 import { AgentLog } from "./logs.js";
 import { OutputFile } from "./output.js";
-import { type Account, type Leader, markOf } from "./processes.js";
+import { type Account, type EnforcedLimits, type Leader, markOf } from "./processes.js";
 import { Reports } from "./reports.js";
 import { schedule } from "./schedules.js";
 import { runScripts, type ScriptHost, type ScriptStatus } from "./scripts.js";
@@ -41,6 +41,8 @@ export interface AgentOptions {
   output: string;
   /** The user that runs the processes, if not the user of this program. */
   account?: Account;
+  /** Limits of the processes. */
+  limits?: EnforcedLimits;
   /** Whether secret files outside the home and through symbolic links are rejected. */
   isConfined: boolean;
   /** Parameters of the build, for the environment. */
@@ -76,11 +78,13 @@ export class Agent {
   readonly #silent = new AbortController();
   #isStarted: boolean;
   #isGone: boolean;
+  /** Processes whose end by the limit of memory was noted, or happened before this process of this program. */
+  #oomKills: number;
   #stopped?: Promise<void>;
 
   /** `adopted` has the processes that an earlier process of this program started. */
   constructor(manifest: Manifest, options: AgentOptions, adopted?: AgentProcesses) {
-    const { url, token, place, parameters, account, log, output } = options;
+    const { url, token, place, parameters, account, limits, log, output } = options;
     const { agentName, workspaceId, logSourceId, command, restart } = manifest;
     const pace = options.pace ?? usual;
     this.#manifest = manifest;
@@ -88,7 +92,7 @@ export class Agent {
     this.#pace = pace;
     this.#client = new AgentClient(url, token, pace.request);
     const onChange = () => this.#changed();
-    const conditions = { home: place.home, directory: directoryOf(manifest, place.home), account };
+    const conditions = { home: place.home, directory: directoryOf(manifest, place.home), account, limits };
     const env = environmentOf(manifest, place, { url, token, parameters });
     const ends = { mark: markOf(workspaceId), grace: pace.kill };
     this.#groups = new Groups({ ...conditions, ...ends, env, onChange }, adopted?.groups);
@@ -98,6 +102,7 @@ export class Agent {
     this.#output = new OutputFile(output, (line) => this.#logs.add(logSourceId, line), adopted?.offset);
     this.#isStarted = adopted?.isStarted ?? false;
     this.#isGone = adopted?.isGone ?? false;
+    this.#oomKills = adopted ? (limits?.oomKills() ?? 0) : 0;
     const reached = reachedTask(manifest);
     if (reached) this.#conversation = new Conversation(reached, manifest, this.#client, (fault) => this.#note(fault));
     if (command.length === 0) return;
@@ -113,7 +118,10 @@ export class Agent {
         this.#checks.up();
         this.#changed();
       },
-      note: (message) => this.#note(message),
+      note: (message) => {
+        this.#noteOomKills();
+        this.#note(message);
+      },
     });
     if (adopted?.command) this.#command.adopt(adopted.command);
   }
@@ -136,7 +144,8 @@ export class Agent {
 
   /** Waits whether the command fails early. Returns what ended it, or undefined if it has not failed. */
   async earlyFailure(signal: AbortSignal): Promise<string | undefined> {
-    return this.#command?.earlyFailure(signal);
+    const failure = await this.#command?.earlyFailure(signal);
+    return failure && [failure, this.#oomNotice()].filter(Boolean).join(" ");
   }
 
   /** Speaks for the agent and supervises its command, which was launched. Does not wait. */
@@ -223,7 +232,23 @@ export class Agent {
     schedule(this.#manifest.scripts, run, over);
   }
 
+  /** Says that processes were ended since the last time, because the limit of memory was reached. */
+  #oomNotice(): string | undefined {
+    const before = this.#oomKills;
+    this.#oomKills = this.#options.limits?.oomKills() ?? 0;
+    if (this.#oomKills <= before) return undefined;
+    const count = this.#oomKills - before;
+    const what = count === 1 ? "A process was" : `${count} processes were`;
+    return `${what} ended because the limit of memory of the resource was reached.`;
+  }
+
+  #noteOomKills(): void {
+    const notice = this.#oomNotice();
+    if (notice !== undefined) this.#note(notice);
+  }
+
   async #beat(): Promise<void> {
+    this.#noteOomKills();
     if ((await this.#client.heartbeat()) && !this.#ending.signal.aborted) this.#options.onShutdown?.();
   }
 

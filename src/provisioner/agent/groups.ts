@@ -1,7 +1,15 @@
 // The processes of an agent: starts them, and knows their groups until all of their processes have ended.
 import { stat } from "node:fs/promises";
 import { makeDirectory } from "./home-files.js";
-import { type Account, endGroups, isRunning, type Leader, type Running, start } from "./processes.js";
+import {
+  type Account,
+  endGroups,
+  type EnforcedLimits,
+  isRunning,
+  type Leader,
+  type Running,
+  start,
+} from "./processes.js";
 
 export interface GroupsOptions {
   home: string;
@@ -10,6 +18,7 @@ export interface GroupsOptions {
   env: Readonly<Record<string, string>>;
   /** The user that runs the processes, if not the user of this program. */
   account?: Account;
+  limits?: EnforcedLimits;
   /** In the environment of all processes of the workspace. */
   mark: string;
   /** Milliseconds between SIGTERM and SIGKILL. */
@@ -34,13 +43,13 @@ export class Groups {
 
   /** Starts a process that leads a new group. Throws if it cannot be started. */
   async start(command: readonly string[], output?: number): Promise<Running> {
-    const { home, directory, env, account, onChange } = this.options;
+    const { home, directory, env, account, limits, onChange } = this.options;
     const isMissing = await stat(directory).then(
       () => false,
       () => true,
     );
     if (isMissing && directory.startsWith(`${home}/`)) await makeDirectory(home, directory, account);
-    const running = await start(command, { directory, env, account, output });
+    const running = await start(command, { directory, env, account, output, limits });
     this.#leaders.push({ pid: running.pid, started: running.started });
     onChange();
     return running;

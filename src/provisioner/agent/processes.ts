@@ -139,6 +139,14 @@ function signalGroup({ pid }: Leader, signal: NodeJS.Signals): void {
   }
 }
 
+/** Limits of processes together, such as those of a cgroup. */
+export interface EnforcedLimits {
+  /** Puts a process under the limits, and those that it starts later. Throws if that is not possible. */
+  enter(pid: number): void;
+  /** Number of processes that were ended because the limit of memory was reached. */
+  oomKills(): number;
+}
+
 /** How a process is started. */
 export interface Conditions {
   directory: string;
@@ -146,6 +154,8 @@ export interface Conditions {
   account?: Account;
   /** File descriptor for standard output and standard error; otherwise they are pipes. */
   output?: number;
+  /** Limits under which the process is before its program runs. */
+  limits?: EnforcedLimits;
 }
 
 /** A process that leads a group. */
@@ -158,20 +168,37 @@ export interface Running extends Leader {
   read(onChunk: (chunk: Buffer) => void): Promise<void>;
 }
 
-/** Starts a process without a shell, in a group of its own. Throws if it cannot be started. */
-export async function start([file = "", ...args]: readonly string[], conditions: Conditions): Promise<Running> {
-  const { directory, env, account, output = "pipe" } = conditions;
+/** Waits for a line, then becomes the program, without variables of the shell. */
+const waitForLimits = 'read -r _ || exit 125; unset PWD OLDPWD SHLVL _; exec "$@" </dev/null';
+
+/**
+ * Starts a process in a group of its own. Throws if it cannot be started. No shell reads the command. With limits, one waits
+ * until they hold, and is then replaced by the program.
+ */
+export async function start(command: readonly string[], conditions: Conditions): Promise<Running> {
+  const { directory, env, account, output = "pipe", limits } = conditions;
+  const [file = "", ...args] = limits ? ["/bin/sh", "-c", waitForLimits, "sh", ...command] : command;
   const child = spawn(file, args, {
     cwd: directory,
     env: { ...env },
     detached: !isWindows,
     windowsHide: true,
-    stdio: ["ignore", output, output],
+    stdio: [limits ? "pipe" : "ignore", output, output],
     ...(account && { uid: account.uid, gid: account.gid }),
   });
   const ended = new Promise<number | null>((resolve) => child.once("exit", (status) => resolve(status)));
   await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
   child.unref();
+  if (limits) {
+    // Without its line, it ends.
+    child.stdin!.on("error", () => {});
+    try {
+      limits.enter(child.pid!);
+      child.stdin!.write("\n");
+    } finally {
+      child.stdin!.end();
+    }
+  }
   const read = (onChunk: (chunk: Buffer) => void) => {
     child.stdout?.on("data", onChunk);
     child.stderr?.on("data", onChunk);

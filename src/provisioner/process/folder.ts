@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { AgentProcesses } from "../agent/agent.js";
 import { type Account, isAlive, type Leader, self } from "../agent/processes.js";
+import type { Limits } from "../protocol.js";
 import { StartRefused } from "../settings.js";
 
 /** An agent whose processes run, or have run, in a workspace. */
@@ -13,6 +14,8 @@ export interface AgentState {
   name: string;
   token: string;
   processes: AgentProcesses;
+  /** The limits of its resource, and the position of the resource in the build. */
+  limits?: { resource: number; limits: Limits };
 }
 
 /** The state that is kept of a workspace. It has tokens of agents, but no secrets of users. */

@@ -24,13 +24,18 @@ export class ProcessWorker implements Worker {
 
   /** Takes over the workspaces of an earlier daemon. A start that it has not completed is undone. Does not wait. */
   async adopt(execute: Execute): Promise<void> {
-    for (const state of await this.site.folder.states()) {
+    const { cgroups, folder, log } = this.site;
+    const states = await folder.states();
+    for (const id of cgroups.workspaces())
+      if (!states.some(({ workspaceId, agents }) => workspaceId === id && agents.length > 0))
+        void this.#inTurn(id, () => cgroups.remove(id)).catch((error: Error) => log(error.message));
+    for (const state of states) {
       const workspace = new Workspace(this.site, state);
       this.#workspaces.set(state.workspaceId, workspace);
       void this.#inTurn(state.workspaceId, async () => {
         if (!state.job || (await this.#isCompleted(state.job, execute))) workspace.adopt();
         else await workspace.kill();
-      }).catch((error: Error) => this.site.log(error.message));
+      }).catch((error: Error) => log(error.message));
     }
   }
 

@@ -1,11 +1,12 @@
 // A workspace on this machine: its directories, its ports, and its agents.
 import { Agent, type AgentOptions, type AgentProcesses } from "../agent/agent.js";
 import { AgentClient, type Manifest, OperationFailed } from "../agent/client.js";
-import { type Account, endGroups, markOf } from "../agent/processes.js";
+import { type Account, endGroups, type EnforcedLimits, markOf } from "../agent/processes.js";
 import type { Log } from "../daemon.js";
 import { type Job, JobFailed } from "../job.js";
 import { delay, type Pace } from "../pace.js";
 import type { DocumentAgent, DocumentResource, ReportedAgent } from "../protocol.js";
+import type { Cgroups } from "./cgroups.js";
 import type { AgentState, Folder, WorkspaceState } from "./folder.js";
 
 /** The settings and the folder that all workspaces of a daemon share. */
@@ -13,6 +14,7 @@ export interface Site {
   /** Origin of the server. */
   url: string;
   folder: Folder;
+  cgroups: Cgroups;
   /** The user that runs the processes, if not the user of the daemon. */
   account?: Account;
   /** Name of the user that runs the processes. */
@@ -48,8 +50,11 @@ export class Workspace {
     this.#save();
     try {
       const reported = await job.report(resources);
-      const agents = resources.flatMap((resource) => resource.agents ?? []).filter(isRun);
-      for (const { name } of agents) await this.#launch(job, requireToken(reported, name), directories);
+      for (const [index, resource] of resources.entries()) {
+        const agents = (resource.agents ?? []).filter(isRun);
+        const limits = agents.length > 0 ? this.#limit(job, resource, index) : {};
+        for (const { name } of agents) await this.#launch(job, requireToken(reported, name), directories, limits);
+      }
       await this.#requireLife(job);
       await job.complete({ state: { ports: this.state.ports }, pin: true });
     } catch (error) {
@@ -76,6 +81,7 @@ export class Workspace {
     this.#agents.clear();
     const groups = this.state.agents.flatMap(({ processes }) => processes.groups);
     await endGroups(groups, markOf(this.state.workspaceId), this.site.pace.kill);
+    await this.site.cgroups.remove(this.state.workspaceId);
     if (this.state.agents.length === 0 && !this.state.job) return;
     this.state.agents = [];
     delete this.state.job;
@@ -94,7 +100,9 @@ export class Workspace {
     try {
       const manifest = await fetchManifest(new AgentClient(url, token, pace.request), pace, this.#adopting.signal);
       const directories = await folder.make(this.state.workspaceId);
-      const agent = new Agent(manifest, this.#optionsFor(agentState, directories), processes);
+      const { enforced, fault } = this.#enforce(agentState.limits);
+      if (fault) log(`${what}: ${fault}`);
+      const agent = new Agent(manifest, this.#optionsFor(agentState, directories, enforced), processes);
       this.#agents.set(name, agent);
       agent.resume();
       log(`Continuing with ${what}.`);
@@ -114,9 +122,29 @@ export class Workspace {
     this.#agents.delete(agentState.name);
     this.state.agents = this.state.agents.filter((each) => each !== agentState);
     this.#save();
+    if (this.state.agents.length === 0) await this.site.cgroups.remove(this.state.workspaceId);
   }
 
-  async #launch(job: Job, reported: ReportedAgent & { token: string }, directories: Directories): Promise<void> {
+  /** Sets up the limits of a resource. Throws if the template requires those that cannot be enforced here. */
+  #limit(job: Job, { name, limits }: DocumentResource, resource: number): Limited {
+    if (!limits) return {};
+    const given = { resource, limits };
+    const { enforced, fault } = this.#enforce(given);
+    if (fault && limits.required) throw new JobFailed(`The template requires the limits of resource ${name}. ${fault}`);
+    if (fault) job.log("Start", `Resource ${name}: ${fault}`, "WARN");
+    return enforced ? { given, enforced } : {};
+  }
+
+  #enforce(given: AgentState["limits"]): { enforced?: EnforcedLimits; fault?: string } {
+    return given ? this.site.cgroups.enforce(this.state.workspaceId, given.resource, given.limits) : {};
+  }
+
+  async #launch(
+    job: Job,
+    reported: ReportedAgent & { token: string },
+    directories: Directories,
+    { given, enforced }: Limited,
+  ): Promise<void> {
     const { name, token } = reported;
     const { url, pace } = this.site;
     const manifest = await fetchManifest(new AgentClient(url, token, pace.request), pace, job.signal).catch(
@@ -126,9 +154,9 @@ export class Workspace {
     );
     job.signal.throwIfAborted();
     const processes: AgentProcesses = { groups: [], offset: 0, isStarted: false, isGone: false };
-    const agentState: AgentState = { name, token, processes };
+    const agentState: AgentState = { name, token, processes, limits: given };
     this.state.agents.push(agentState);
-    const agent = new Agent(manifest, this.#optionsFor(agentState, directories));
+    const agent = new Agent(manifest, this.#optionsFor(agentState, directories, enforced));
     this.#agents.set(name, agent);
     job.log("Start", `Starting the command of agent ${name}.`);
     await agent.launch().catch((error: Error) => {
@@ -149,7 +177,7 @@ export class Workspace {
     if (failed.length > 0) throw new JobFailed(failed.join("\n"));
   }
 
-  #optionsFor(agentState: AgentState, { home, temporary }: Directories): AgentOptions {
+  #optionsFor(agentState: AgentState, { home, temporary }: Directories, limits?: EnforcedLimits): AgentOptions {
     const { url, account, user, folder, log, pace } = this.site;
     return {
       url,
@@ -157,6 +185,7 @@ export class Workspace {
       place: { home, temporary, user },
       output: folder.outputPath(this.state.workspaceId, agentState.name),
       account,
+      limits,
       isConfined: true,
       parameters: this.state.parameters,
       onProcesses: (processes) => {
@@ -182,6 +211,12 @@ export class Workspace {
   #save(): void {
     this.site.folder.save(this.state);
   }
+}
+
+/** The limits of a resource; empty if none are enforced. */
+interface Limited {
+  given?: AgentState["limits"];
+  enforced?: EnforcedLimits;
 }
 
 interface Directories {
