@@ -24,8 +24,8 @@ const kinds = Object.keys(controllers) as Kind[];
 const leaf = "steward-daemon";
 
 /** Milliseconds for killed processes to leave their cgroup, and between looks at it. */
-const burial = 10_000;
-const glance = 50;
+const killTimeout = 10_000;
+const pollInterval = 50;
 
 /** Microseconds of the period of `cpu.max`. */
 const period = 100_000;
@@ -227,7 +227,7 @@ function limitsOf(path: string): EnforcedLimits {
 
 /** Ends all processes of a cgroup and of those below it, and removes them. */
 async function end(path: string): Promise<void> {
-  for (const deadline = Date.now() + burial; ; await delay(glance)) {
+  for (const deadline = Date.now() + killTimeout; ; await delay(pollInterval)) {
     try {
       kill(path);
       removeTree(path);
