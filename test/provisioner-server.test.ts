@@ -46,6 +46,30 @@ describe("the built-in provisioner daemon", () => {
     expect(daemons[0].status).to.be.oneOf(["idle", "busy"]);
   });
 
+  it("imports templates that have parameters without defaults in URLs", async () => {
+    const url = "http://${param.host}:${param.port}/";
+    const document = {
+      schema: "steward.template/1",
+      provisioner: "echo",
+      parameters: [
+        { name: "host", type: "string" },
+        { name: "port", type: "number" },
+      ],
+      resources: [
+        {
+          type: "box",
+          name: "main",
+          agents: [{ name: "main", os: "linux", arch: "amd64", apps: [{ slug: "site", url }] }],
+        },
+      ],
+    };
+    const { version } = await makeTemplate(w(), { document }, { isImported: false });
+    const importOf = `query($id: UUID!) { templateVersion(id: $id) { job { status error } } }`;
+    const job = async () => (await w().as(w().owner).graphql(importOf, { id: version })).templateVersion.job;
+    await eventually(async () => !["PENDING", "RUNNING"].includes((await job()).status), "the import", timeout);
+    expect(await job()).to.deep.equal({ status: "SUCCEEDED", error: null });
+  });
+
   it("is shared by the replicas, which do each job once", async () => {
     const replica = await startServer(w().database.url, { STEWARD_BUILTIN_DAEMON: "true" });
     const ids = await queueImports(w(), 20);

@@ -15,8 +15,8 @@ const lookup =
   (name: string): string | undefined =>
     entries.find((entry) => entry.name === name)?.value;
 
-/** The text of a default; lists are JSON. */
-const textOf = (value: unknown = ""): string => (typeof value === "string" ? value : JSON.stringify(value));
+/** The text of a default; lists are JSON. Without one, an import uses `0`, with which URLs stay URLs. */
+const textOf = (value: unknown = "0"): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Returns the values that every job has. Imports use defaults and placeholders. */
 export function valuesOf({ document, parameters, variables, workspace, task }: Assignment): Values {
