@@ -75,9 +75,11 @@ const apart: Record<string, string> = {
   "ExternalAuth.installations": "read from the provider",
   "OAuth2AuthorizationRequest.scopes": "a part of the request",
   "OAuth2DeviceRequest.scopes": "a part of the request",
+  "PermissionPart.options": "a part of a message",
   "ProvisionerAssignment.parameters": "streamed to daemons",
   "ProvisionerAssignment.variables": "streamed to daemons",
   "Query.authCheck": "see the checks below",
+  "TaskConversationChange.messages": "streamed to users",
 };
 
 /** A selection of nested fields, from the outermost. */

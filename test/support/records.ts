@@ -361,6 +361,7 @@ function templates({ n, own, first }: Records) {
         version_id: first("active"),
         name: `preset-${n}`,
         parameters: valuesOf(n),
+        prebuild_schedules: named(n).map(() => ({ cron: "* 8-17 * * 1-5", timezone: "UTC", instances: 1 })),
       },
     ],
     template_acl_entries: [
@@ -542,7 +543,7 @@ function agents({ n, own, first }: Records) {
   };
 }
 
-/** A paused task for each workspace, with stored logs, and further inputs of the first one. */
+/** A paused task for each workspace, with stored logs, and further inputs and messages of the first one. */
 const tasks = ({ n, own, first, owner: owner_id }: Records) => ({
   tasks: [
     {
@@ -568,6 +569,23 @@ const tasks = ({ n, own, first, owner: owner_id }: Records) => ({
       content: "Go on",
       state: "queued",
       next_attempt_at: later,
+    },
+  ],
+  task_conversations: [
+    { task_id: own("task"), build_number: 1, protocol: "acp", is_reported: true, revision: 1, updated_at: "now" },
+  ],
+  task_conversation_messages: [
+    {
+      id: own("task message"),
+      task_id: first("task"),
+      key: `message-${n}`,
+      seq: n,
+      build_number: 1,
+      role: "agent",
+      parts: [],
+      bytes: 2,
+      revision: 1,
+      written_at: "now",
     },
   ],
   task_log_snapshots: [

@@ -11,6 +11,7 @@ const withoutId: Record<string, string[]> = {
     "Banner",
     "ConnectionSshInfo",
     "ConnectionWebInfo",
+    "DailyCounts",
     "EncryptedRows",
     "ExternalAuthAccount",
     "ExternalAuthInstallation",
