@@ -75,6 +75,31 @@ describe("the console shows work", () => {
       await heading("Templates");
     });
 
+    it("say whether, when, and with which version their workspaces start by themselves", async () => {
+      const { world, asOwner, button, dialog, enter, submit, heading, main } = console();
+      const id = await importedTemplate(world, "starting", echoDocument());
+      await asOwner(`/templates/${id}`);
+      await heading("starting");
+      await main().getByText("on all days").waitFor();
+      await button("Settings").click();
+      const days = dialog().getByRole("group", { name: "Autostart days" });
+      for (const day of ["Saturday", "Sunday"]) await days.getByLabel(day).uncheck();
+      await enter("Automatic updates", "Always");
+      await submit("Save");
+      await main().getByText("Monday, Tuesday, Wednesday, Thursday, Friday", { exact: true }).waitFor();
+      const settings = async () => {
+        const query = "query($id: UUID!) { template(id: $id) { allowUserAutostart autostartDays automaticUpdates } }";
+        return (await world.as(world.owner).graphql(query, { id })).template as unknown;
+      };
+      const autostartDays = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY"];
+      expect(await settings()).to.deep.equal({ allowUserAutostart: true, autostartDays, automaticUpdates: "ALWAYS" });
+      await button("Settings").click();
+      await enter("Allow user autostart", false);
+      await submit("Save");
+      await main().locator("dl > div", { hasText: "Starts by schedule" }).getByText("never").waitFor();
+      expect(await settings()).to.deep.equal({ allowUserAutostart: false, autostartDays, automaticUpdates: "ALWAYS" });
+    });
+
     it("are shared with groups and users", async () => {
       const { world, asOwner, fill, row, text, heading, page } = console();
       const ada = await world.user("sharer");
@@ -126,6 +151,42 @@ describe("the console shows work", () => {
       await fill("Delete renamed", {}, "Delete");
       await heading("Workspaces");
       await row("renamed").waitFor({ state: "detached" });
+    });
+
+    it("are shared until a time, or until the share is removed", async () => {
+      const { world, asOwner, dialog, enter, submit, heading, row, page } = console();
+      const [ada, grace] = [await world.user("until"), await world.user("forever")];
+      const id = await workspaceOf(console(), "lent");
+      await asOwner(`/workspaces/${id}`);
+      await heading("lent");
+      const share = async (username: string, ends: string) => {
+        await page.getByLabel("Share with a user").fill(username);
+        await page.getByLabel("Found users").getByRole("button").first().click();
+        await dialog()
+          .getByRole("heading", { name: `Share with ${username}` })
+          .waitFor();
+        await enter("Ends", ends);
+      };
+      await share(ada.username, "2001-01-01T12:00");
+      await dialog().getByRole("button", { name: "Share", exact: true }).click();
+      await dialog().getByRole("alert").waitFor();
+      const end = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 86_400_000);
+      // The browser is in Berlin.
+      const local = end.toLocaleString("sv-SE", { timeZone: "Europe/Berlin" }).slice(0, 16).replace(" ", "T");
+      await enter("Ends", local);
+      await submit("Share");
+      await share(grace.username, "");
+      await submit("Share");
+      await row("never", "Shared with").getByText("May use it").waitFor();
+      const query = "query($id: UUID!) { workspace(id: $id) { acl { users { expiresAt user { id } } } } }";
+      const { users } = (await world.as(world.owner).graphql(query, { id })).workspace.acl;
+      const ends = new Map(
+        (users as Array<{ expiresAt: string | null; user: { id: string } }>).map((each) => [
+          each.user.id,
+          each.expiresAt,
+        ]),
+      );
+      expect([ends.get(ada.id), ends.get(grace.id)]).to.deep.equal([end.toISOString(), null]);
     });
 
     it("are stopped together from their list", async () => {

@@ -173,11 +173,22 @@ const settings = [
   "defaultTtlSeconds",
   "activityBumpSeconds",
   "autostopDays",
+  "allowUserAutostart",
+  "autostartDays",
+  "automaticUpdates",
   "dormantAfterSeconds",
   "deleteAfterSeconds",
   "allowUserCancel",
   "requireActiveVersion",
 ] as const;
+
+const autostartOf = ({
+  allowUserAutostart: isAllowed,
+  autostartDays: days,
+}: {
+  allowUserAutostart: boolean;
+  autostartDays: readonly string[];
+}): string => (!isAllowed ? "never" : days.length === 7 ? "on all days" : days.map(wordsOf).join(", ") || "never");
 
 /** Milliseconds between two looks at versions that are being imported. */
 const pollInterval = 2_000;
@@ -282,6 +293,8 @@ export function TemplateView({ id }: { id: string }) {
           ["Stops after", durationOf(template.defaultTtlSeconds)],
           ["Activity adds", durationOf(template.activityBumpSeconds)],
           ["Stops by schedule", template.autostopDays.map(wordsOf).join(", ") || "never"],
+          ["Starts by schedule", autostartOf(template)],
+          ["Starts take the active version", wordsOf(template.automaticUpdates)],
           ["Dormant after", durationOf(template.dormantAfterSeconds)],
           ["Deleted after", durationOf(template.deleteAfterSeconds)],
           ["Created by", template.creator.name || template.creator.username],

@@ -7,6 +7,7 @@ import { Action } from "../ui/action";
 import { Revealed } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { List } from "../ui/list";
+import { FormDialog } from "../ui/form";
 import { type Line, Log } from "../ui/log";
 import { attempt } from "../ui/notices";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
@@ -239,6 +240,7 @@ const coresOf = (millicores: number): string => (millicores / 1000).toFixed(1);
 /** The users and groups with whom the owner shares the workspace. */
 function Shares({ id, organization }: { id: string; organization: string }) {
   const shares = useData(WorkspaceShares, { id });
+  const [chosen, setChosen] = useState<{ id: string; username: string }>();
   const acl = shares.data?.workspace?.acl;
   const rows = acl && [
     ...acl.groups.map(({ group, ...entry }) => ({ ...entry, id: group.id, name: titleOf(group), isGroup: true })),
@@ -252,18 +254,24 @@ function Shares({ id, organization }: { id: string; organization: string }) {
   return (
     <Panel
       title="Shared with"
-      actions={
-        <AddPerson
-          label="Share with a user"
-          organization={organization}
-          onChosen={({ id: user }) =>
-            attempt(() =>
-              perform(UpdateWorkspaceAcl, { input: { workspace: id, userPerms: [{ id: user, role: "use" }] } }),
-            )
-          }
-        />
-      }
+      actions={<AddPerson label="Share with a user" organization={organization} onChosen={setChosen} />}
     >
+      {chosen && (
+        <FormDialog
+          title={`Share with ${chosen.username}`}
+          fields={[{ name: "expiresAt", label: "Ends", kind: "date", hint: "Without a time, until you remove it." }]}
+          submit="Share"
+          onSubmit={({ expiresAt }) =>
+            perform(UpdateWorkspaceAcl, {
+              input: {
+                workspace: id,
+                userPerms: [{ id: chosen.id, role: "use", expiresAt: expiresAt as string | undefined }],
+              },
+            })
+          }
+          onClose={() => setChosen(undefined)}
+        />
+      )}
       <List
         name="Shared with"
         rows={rows}
