@@ -280,12 +280,13 @@ describe("tasks with programs that speak ACP", () => {
     const task = await start("hostile", "garbage");
     await task.says("Still here.");
     await task.send("flood");
-    await eventually(async () => (await textsOf(task.id)).some((text) => text.startsWith("90 ")), "the flood", timeout);
+    // A state comes after the messages before it, so that of the prompt is still there while the flood is stored.
+    const messages = async (): Promise<Anything[]> => (await read(task.id)).conversation.messages.nodes;
+    await eventually(async () => (await messages()).some(({ isCut }) => isCut), "a mark of what is missing", timeout);
     await task.is("IDLE");
-    const { nodes } = (await read(task.id)).conversation.messages;
-    expect(nodes.length).to.be.below(110);
+    const nodes = await messages();
+    expect(nodes.length).to.be.within(50, 109);
     for (const { parts } of nodes) expect(JSON.stringify(parts).length).to.be.below(64 * 1024);
-    expect(nodes.some(({ isCut }: Anything) => isCut)).to.equal(true);
     await task.send("Hello again");
     await task.says("You said: Hello again");
     await task.end();

@@ -113,7 +113,8 @@ export class Conversation {
     const { messages = [] } = JSON.parse(await textOf(response)) as { messages?: Message[] };
     const known = messages.filter(isMessage);
     const [first] = this.#earlier;
-    const isContinued = !first || known.some((each) => each.role === first.role && each.content === first.content);
+    const isFirst = ({ role, time }: Message) => role === first!.role && Date.parse(time) === Date.parse(first!.time);
+    const isContinued = !first || known.some(isFirst);
     const all = isContinued ? known : [...this.#earlier, ...known].map((each, id) => ({ ...each, id }));
     await this.client.snapshot(task.id, newestOf(all));
   }
