@@ -12,6 +12,7 @@ import { Context, type Services } from "./domain/kernel/context.js";
 import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { openDatabase } from "./infrastructure/database/database.js";
+import { Standby } from "./infrastructure/database/standby.js";
 import { Dispatcher } from "./domain/notifications/dispatch.js";
 import { InputQueue } from "./domain/tasks/input-queue.js";
 import { AgentApi } from "./infrastructure/agent-api.js";
@@ -116,6 +117,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     const { url, serve, schema } = await startServer(services, closers);
     const administrator = await unlessAborted(signal, async () => {
       const made = await firstBoot(services, signal);
+      await services.standby?.start();
       await services.entitlements.start();
       await services.transports.start();
       return made;
@@ -157,6 +159,11 @@ export async function openServices(
   const database = openDatabase({ url, directUrl, pool: config.databasePool, statementTimeout, log });
   // Statements that still run after the timeout have no caller left.
   closers.push(() => Promise.race([database.close(), delay(shutdownTimeout, undefined, { ref: false })]));
+  const readUrl = config.databaseReadUrl;
+  const standby = readUrl
+    ? new Standby({ url: readUrl, pool: config.databasePool, statementTimeout, database, log })
+    : undefined;
+  if (standby) closers.push(() => Promise.race([standby.close(), delay(shutdownTimeout, undefined, { ref: false })]));
   // The built-in database serves this process only; an external one may serve other replicas.
   const events = cluster
     ? new InProcessEvents({ log })
@@ -190,6 +197,7 @@ export async function openServices(
   return {
     config,
     database,
+    standby,
     events,
     credentials,
     callers: credentials,

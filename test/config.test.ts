@@ -246,6 +246,7 @@ describe("configuration", () => {
     expect(
       faultsOf({
         STEWARD_DATABASE_DIRECT_URL: "postgres://db/steward",
+        STEWARD_DATABASE_READ_URL: "postgres://standby/steward",
         STEWARD_EVENTS_URL: "nats://nats",
         STEWARD_OIDC_ISSUER_URL: "https://id.example.com",
         STEWARD_GITHUB_CLIENT_ID: "steward",
@@ -254,6 +255,7 @@ describe("configuration", () => {
       }),
     ).to.deep.equal([
       "STEWARD_DATABASE_URL is required if STEWARD_DATABASE_DIRECT_URL is set.",
+      "STEWARD_DATABASE_URL is required if STEWARD_DATABASE_READ_URL is set.",
       "STEWARD_DATABASE_URL is required if STEWARD_EVENTS_URL is set.",
       "STEWARD_OIDC_CLIENT_ID is required if STEWARD_OIDC_ISSUER_URL is set.",
       "STEWARD_OIDC_CLIENT_SECRET is required if STEWARD_OIDC_ISSUER_URL is set.",

@@ -43,6 +43,7 @@ const declared: Readonly<Record<string, DeclaredSetting>> = Object.fromEntries(
 /** Groups of settings: if the first is set, the others are required. */
 const together = [
   ["databaseDirectUrl", "databaseUrl"],
+  ["databaseReadUrl", "databaseUrl"],
   ["eventsUrl", "databaseUrl"],
   ["oidcIssuerUrl", "oidcClientId", "oidcClientSecret"],
   ["githubClientId", "githubClientSecret"],

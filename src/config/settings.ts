@@ -111,6 +111,7 @@ export const settings = {
   dataDir:                  setting("STEWARD_DATA_DIR",                     text,                      "./data", "Directory of the generated encryption keys and the built-in Postgres."),
   databaseUrl:              optional("STEWARD_DATABASE_URL",                databaseUrl,               "Connection URL of Postgres 14 or newer. If unset, a built-in Postgres runs in the data directory.", { secret: true, or: "DATABASE_URL" }),
   databaseDirectUrl:        optional("STEWARD_DATABASE_DIRECT_URL",         databaseUrl,               "Connection URL of the same database that leads past poolers, for what needs a session of its own: migrations, backups, and messages of other replicas. Required behind a pooler in transaction mode.", { secret: true, defaultInWords: "STEWARD_DATABASE_URL" }),
+  databaseReadUrl:          optional("STEWARD_DATABASE_READ_URL",           databaseUrl,               "Connection URL of a standby of the database, for reads of the audit log, the connection log, the delivery log, and daily counts. If unset, they run on the primary.", { secret: true }),
   databasePool:             setting("STEWARD_DATABASE_POOL",                wholeNumber(2, 1000),      "20", "Maximum number of Postgres connections per server process."),
   eventsUrl:                optional("STEWARD_EVENTS_URL",                  natsUrl,                   "URL of a NATS server, or a list of those of a cluster, that carries the messages between replicas. If unset, Postgres does.", { secret: true }),
 

@@ -19,10 +19,10 @@ export class Metrics implements RequestObserver {
   readonly #names = new Set<string>();
 
   constructor(
-    services: Pick<Services, "database" | "deliveries" | "events" | "limits" | "signIns">,
+    services: Pick<Services, "database" | "deliveries" | "events" | "limits" | "signIns" | "standby">,
     unread: { readonly bytes: number },
   ) {
-    const { database, deliveries, events, limits, signIns } = services;
+    const { database, deliveries, events, limits, signIns, standby } = services;
     collectDefaultMetrics({ register: this.registry });
     const metrics: Array<Metric<never>> = [
       this.#requests,
@@ -30,6 +30,15 @@ export class Metrics implements RequestObserver {
       counted("steward_sign_ins_total", "Attempts to sign in.", signIns),
       counted("steward_rate_limit_rejections_total", "Uses that a rate limit rejected.", limits.rejections),
       counted("steward_event_gaps_total", "Times that internal events may have been lost.", events.gaps),
+      ...(standby
+        ? [
+            counted(
+              "steward_stale_reads_total",
+              "Reads that a standby may serve, by the server that did.",
+              standby.reads,
+            ),
+          ]
+        : []),
       sqlStatements(database),
       connections(database),
       queues(database),

@@ -111,11 +111,10 @@ export async function countDaily(ctx: Context, of: CountedDays, name: CountedSer
       ? sql`x.organization_id = any(array(select id from organizations))`
       : sql`x.organization_id = any(${readable}::uuid[])`;
   const begin = sql`(${days[0]}::timestamp at time zone ${timeZone})`;
-  const { rows } = await sql<{ day: string; count: number }>`
+  const counting = sql<{ day: string; count: number }>`
     select to_char(${counted.time} at time zone ${timeZone}, 'YYYY-MM-DD') as day, count(*)::int as count
-    from ${counted.from} where ${counted.time} >= ${begin} and ${counted.where} and ${place} group by 1`.execute(
-    ctx.db,
-  );
+    from ${counted.from} where ${counted.time} >= ${begin} and ${counted.where} and ${place} group by 1`;
+  const { rows } = await ctx.readStale(({ db }) => counting.execute(db));
   const counts = new Map(rows.map(({ day, count }) => [day, count]));
   return days.map((day) => counts.get(day) ?? 0);
 }

@@ -8,7 +8,7 @@ import { now, numberOf, takeTurn } from "../kernel/queries.js";
 import { migrations } from "../../entities/migrations/index.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import { migrationSql } from "../../infrastructure/database/migrations.js";
-import { isConnectionFault } from "../../infrastructure/database/availability.js";
+import { isConnectionFault, isRejected } from "../../infrastructure/database/availability.js";
 import { Migrator } from "../../infrastructure/database/migrator.js";
 import { type Administrator, createAdministrator } from "./administrators.js";
 import { readClock } from "./clock.js";
@@ -110,9 +110,6 @@ const retryInterval = 500;
 
 const oldestPostgres = 14;
 
-/** SQLSTATEs of a server that rejects the user, the password, or the name of the database. */
-const rejected = new Set(["28000", "28P01", "3D000"]);
-
 /**
  * Waits until the database is available. Throws `StartRefused` after a minute, or if its Postgres is too old. `setting` is
  * the name of the URL, if it is not the usual one: that one has led to a server, so that no one is still installing it.
@@ -133,9 +130,8 @@ async function waitForDatabase(
       return await readClock({ database, log });
     } catch (error) {
       if (error instanceof StartRefused) throw error;
-      const { message, cause } = error as Error;
-      const { code = "" } = (cause ?? {}) as { code?: string };
-      if (setting && rejected.has(code)) throw new StartRefused(`The database rejects ${setting}: ${message}`);
+      const { message } = error as Error;
+      if (setting && isRejected(error)) throw new StartRefused(`The database rejects ${setting}: ${message}`);
       if (message !== reason) log.info({ reason: message, setting }, "Waiting for the database.");
       reason = message;
       if (performance.now() > deadline)

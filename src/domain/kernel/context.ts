@@ -11,6 +11,7 @@ import { type Actor, idOf, systemActor } from "./actor.js";
 import { newId } from "./ids.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { type Database, type Db, kyselyOf } from "../../infrastructure/database/database.js";
+import type { Standby } from "../../infrastructure/database/standby.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
@@ -23,6 +24,8 @@ import type { RequestDetails } from "./request.js";
 export interface Services {
   config: Config;
   database: Database;
+  /** Serves reads that may be stale, if it is configured. */
+  standby?: Standby;
   events: Events;
   callers: Callers;
   /** Calls URLs that users configure. */
@@ -58,6 +61,8 @@ type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<Arr
  */
 export class Context {
   private transaction: { em: EntityManager; db: Db } | undefined;
+  /** The transaction on a standby, in a context of `readStale`. */
+  private onStandby: Db | undefined;
   private readonly committed: Array<() => void | Promise<void>> = [];
   private readonly failed: Array<() => Promise<void>> = [];
   private readonly deferred = new Map<DeferredWrite<unknown>, unknown[]>();
@@ -98,7 +103,22 @@ export class Context {
 
   /** The tables: for reads, lists, and changes of many rows. Inside a mutation, in its transaction. */
   get db(): Db {
-    return this.transaction?.db ?? this.services.database.db;
+    return this.transaction?.db ?? this.onStandby ?? this.services.database.db;
+  }
+
+  /**
+   * Runs a read from which nothing is decided, with a context whose `db` is that of a standby, if there is one that has all
+   * that was committed before. Otherwise, or if the standby fails, it runs on the primary. Inside a mutation, it always does.
+   */
+  readStale<Result>(read: (ctx: Context) => Promise<Result>): Promise<Result> {
+    const { standby } = this.services;
+    if (!standby || this.transaction) return read(this);
+    const onStandby = (db: Db) => {
+      const ctx = this.afresh();
+      ctx.onStandby = db;
+      return read(ctx);
+    };
+    return standby.read(onStandby, () => read(this));
   }
 
   /** Writes an audit event with the commit of the mutation. If that fails, so does the mutation. */

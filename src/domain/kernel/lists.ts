@@ -91,6 +91,8 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
    * left the list. An item of a FROM clause with the columns of the orders and the id.
    */
   formerRows?: (ctx: Context) => RawBuilder<unknown>;
+  /** Whether its pages may be read from a standby: those of large lists by which nothing is decided. */
+  mayBeStale?: boolean;
   /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
   mostCounted?: number;
 }
@@ -123,10 +125,12 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   /** Reads a page. Throws the faults of the paging arguments together with the given ones. */
   async page(ctx: Context, query: ListQuery<Values, Order>, problems = new Problems()): Promise<Page<Row>> {
     const read = this.#read(query, problems);
-    const statement = this.#statement(ctx, read, sql`null`);
-    return this.#pageOf(read, await statement.execute(), async (isExact) => {
-      const { count } = await this.#counting(ctx, read, sql`null`, isExact).executeTakeFirstOrThrow();
-      return count;
+    const run = <Result>(work: (on: Context) => Promise<Result>) =>
+      this.definition.mayBeStale ? ctx.readStale(work) : work(ctx);
+    const rows = await run((on) => this.#statement(on, read, sql`null`).execute());
+    return this.#pageOf(read, rows, async (isExact) => {
+      const counting = (on: Context) => this.#counting(on, read, sql`null`, isExact).executeTakeFirstOrThrow();
+      return (await run(counting)).count;
     });
   }
 

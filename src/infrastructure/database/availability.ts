@@ -11,6 +11,13 @@ export function isConnectionFault(error: unknown): boolean {
   return away.test(code) || awayMessage.test(message);
 }
 
+/** SQLSTATEs of a server that rejects the user, the password, or the name of the database. */
+const rejected = new Set(["28000", "28P01", "3D000"]);
+
+/** Whether a connection failed because the server rejects what the URL says. */
+export const isRejected = (error: unknown): boolean =>
+  rejected.has(((error as Error | undefined)?.cause as { code?: string } | undefined)?.code ?? "");
+
 /** SQLSTATEs of a transaction that lost against a concurrent one and can be retried: serialization failure, deadlock. */
 const retried = new Set(["40001", "40P01"]);
 

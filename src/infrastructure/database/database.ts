@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import { CamelCasePlugin, type Kysely, type PluginTransformQueryArgs, type RootOperationNode, sql } from "kysely";
+import { CamelCasePlugin, Kysely, type PluginTransformQueryArgs, type RootOperationNode, sql } from "kysely";
 import { Pool, type PoolConfig } from "pg";
 import type { Logger } from "pino";
 import { createOrm } from "../../entities/orm.js";
@@ -8,7 +8,7 @@ import type { Schema } from "../../entities/schema.js";
 import { Availability } from "./availability.js";
 import { StewardDialect } from "./dialect.js";
 import { types } from "./parsers.js";
-import { SessionClient, sessionConfig } from "./session.js";
+import { SessionClient, sessionConfig, type SessionOptions } from "./session.js";
 
 /** Kysely with the tables and columns of the entities, in camel case. */
 export type Db = Kysely<Schema>;
@@ -96,7 +96,7 @@ const noLog = { error() {}, info() {} };
 
 /** Opens no connection yet. */
 export function openDatabase(given: DatabaseOptions): Database {
-  const { url, needsSession, pool: most, statementTimeout, log = noLog } = given;
+  const { needsSession, pool: most, log = noLog } = given;
   const availability = new Availability(log);
   const counts = { executed: 0 };
   const observer = {
@@ -104,9 +104,30 @@ export function openDatabase(given: DatabaseOptions): Database {
     succeeded: () => availability.succeeded(),
     failed: (error: unknown) => availability.failed(error),
   };
+  const options = poolOptions(given, { needsSession });
+  // Transactions may wait for locks; reads and probes never wait for them.
+  const reads = openPool({ ...options, max: Math.max(1, Math.floor(most / 2)) });
+  const transactions = openPool({ ...options, max: Math.ceil(most / 2) });
+  const orm = createOrm(new StewardDialect({ reads, transactions, observer }), options.database!);
+  return new Database(orm, reads, [reads, transactions], counts, given);
+}
+
+/** Opens Kysely for reads from a standby, in transactions that only read. Opens no connection yet. `sent` counts statements. */
+export function openReads(given: Omit<DatabaseOptions, "directUrl" | "needsSession">, sent: () => void): Db {
+  const pool = openPool({ ...poolOptions(given, { readsOnly: true }), max: given.pool, maxLifetimeSeconds: 60 });
+  const observer = { sent, succeeded() {}, failed() {} };
+  return new Kysely<Schema>({ dialect: new StewardDialect({ reads: pool, transactions: pool, observer }) }).withPlugin(
+    camelCase,
+  );
+}
+
+function poolOptions(
+  { url, statementTimeout, log = noLog }: DatabaseOptions,
+  needs: Pick<SessionOptions, "needsSession" | "readsOnly">,
+): PoolConfig {
   const session = sessionConfig(url, {
     applicationName: "steward",
-    needsSession,
+    ...needs,
     onShared: ({ keepsStatements }) =>
       log.info(
         { preparesStatements: keepsStatements },
@@ -120,7 +141,7 @@ export function openDatabase(given: DatabaseOptions): Database {
       lock_timeout: String(Math.round(statementTimeout / 3)),
     },
   });
-  const options: PoolConfig = {
+  return {
     ...session,
     Client: SessionClient as never,
     types,
@@ -128,11 +149,6 @@ export function openDatabase(given: DatabaseOptions): Database {
     // Ends connections that do not respond: Postgres itself ends statements earlier.
     ...(statementTimeout > 0 && { query_timeout: statementTimeout + 5_000 }),
   };
-  // Transactions may wait for locks; reads and probes never wait for them.
-  const reads = openPool({ ...options, max: Math.max(1, Math.floor(most / 2)) });
-  const transactions = openPool({ ...options, max: Math.ceil(most / 2) });
-  const orm = createOrm(new StewardDialect({ reads, transactions, observer }), session.database!);
-  return new Database(orm, reads, [reads, transactions], counts, given);
 }
 
 function openPool(options: PoolConfig): Pool {

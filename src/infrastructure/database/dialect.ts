@@ -39,7 +39,7 @@ export interface DialectOptions {
 /**
  * Kysely's dialect for Postgres, with five differences. A transaction takes its connection with its
  * first statement, so that none is held while a password is hashed. If the response to COMMIT is lost, the server is asked
- * what became of the transaction. Statements with parameters are prepared under a name. Names are in camel case. And
+ * what became of the transaction, unless it only reads. Statements with parameters are prepared under a name. Names are in camel case. And
  * behind a pooler in transaction mode, each transaction makes its settings.
  */
 export class StewardDialect extends PostgresDialect {
@@ -107,7 +107,7 @@ class PoolDriver extends PostgresDriver {
 
   override async destroy(): Promise<void> {
     const { reads, transactions } = this.#options;
-    await Promise.all([reads.end(), transactions.end()]);
+    await Promise.all([...new Set([reads, transactions])].map((pool) => pool.end()));
   }
 }
 
@@ -116,6 +116,8 @@ class LazyConnection implements DatabaseConnection {
   #client: Promise<Connected> | undefined;
   /** The statement that begins the transaction. */
   #begin: string | undefined;
+  /** Whether the transaction only reads: it gets no ID, which standbys have not, and it does not matter how it ends. */
+  #isReadOnly = false;
   /** Identifies the transaction, so that its outcome can be asked; a rejection means that nothing was stored. */
   #transaction: Promise<TransactionIdentity> | undefined;
 
@@ -124,6 +126,7 @@ class LazyConnection implements DatabaseConnection {
   begin({ isolationLevel, accessMode }: TransactionSettings): void {
     const isolation = isolationLevel ? ` isolation level ${isolationLevel}` : "";
     this.#begin = `begin${isolation}${accessMode ? ` ${accessMode}` : ""}`;
+    this.#isReadOnly = accessMode === "read only";
   }
 
   async executeQuery<Row>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
@@ -167,8 +170,13 @@ class LazyConnection implements DatabaseConnection {
     const { reads, transactions } = this.options;
     if (!this.#begin) return (await reads.connect()) as Connected;
     const client = (await transactions.connect()) as Connected;
+    const start = `${this.#begin}; ${client.perTransaction ?? ""}`;
     // Sent together with the first statement, which fails if this does.
-    const begin = `${this.#begin}; ${client.perTransaction ?? ""} select pg_current_xact_id()::text as id, ${serverRun} as "serverRun"`;
+    if (this.#isReadOnly) {
+      client.query(start).catch(() => {});
+      return client;
+    }
+    const begin = `${start} select pg_current_xact_id()::text as id, ${serverRun} as "serverRun"`;
     const begun = client.query(begin) as unknown as Promise<Array<PgResult<TransactionIdentity>>>;
     this.#transaction = begun.then((results) => results.at(-1)!.rows[0]!);
     this.#transaction.catch(() => {});

@@ -21,6 +21,8 @@ export interface SessionOptions {
   settings?: Readonly<Record<string, string>>;
   /** Whether each connection needs a session to itself. If a pooler has none, it is rejected with `StartRefused`. */
   needsSession?: boolean;
+  /** Whether the server may be a standby; of several servers, it must be one. Default: it must accept writes. */
+  readsOnly?: boolean;
   /** Is called once for each server of the URL that is behind a pooler in transaction mode. */
   onShared?: (pooling: Pooling) => void;
 }
@@ -32,6 +34,7 @@ export interface SessionConfig extends ClientConfig {
   initialize: string;
   perTransaction: string;
   needsSession: boolean;
+  readsOnly: boolean;
   onShared?: (pooling: Pooling) => void;
 }
 
@@ -40,7 +43,7 @@ export interface SessionConfig extends ClientConfig {
  * use. Throws if the URL is invalid.
  */
 export function sessionConfig(text: string, options: SessionOptions): SessionConfig {
-  const { applicationName, settings, needsSession = false, onShared } = options;
+  const { applicationName, settings, needsSession = false, readsOnly = false, onShared } = options;
   const { url, faults } = readDatabaseUrl(text);
   if (!url) throw new Error(`The URL of the database ${faults.join(", and it ")}.`);
   return {
@@ -52,6 +55,7 @@ export function sessionConfig(text: string, options: SessionOptions): SessionCon
       .map(([name, value]) => `set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, true)`)
       .join(", ")};`,
     needsSession,
+    readsOnly,
     onShared,
     user: url.user,
     password: url.password,
@@ -73,6 +77,11 @@ class Route {
   readonly #poolings = new Map<Endpoint, Promise<Pooling>>();
 
   constructor(readonly url: DatabaseUrl) {}
+
+  /** Whether there are several servers. Each can have several endpoints: with TLS, and without. */
+  get isChoice(): boolean {
+    return new Set(this.url.endpoints.map(({ host, port }) => `${host}:${port}`)).size > 1;
+  }
 
   /** Returns the endpoint to connect to. `works` rejects if an endpoint does not. */
   find(works: (endpoint: Endpoint) => Promise<unknown>): Promise<Endpoint> {
@@ -138,8 +147,8 @@ const sharesSessions =
 const waitsForStandby = "SyncRepWaitForLSN";
 
 /**
- * A connection whose server is one that the URL names and that accepts writes, and whose session has its settings. They
- * are made by statements: poolers reject startup options.
+ * A connection whose server is one that the URL names and that accepts writes, unless only reads are needed, and whose
+ * session has its settings. They are made by statements: poolers reject startup options.
  */
 export class SessionClient extends Client {
   readonly #config: SessionConfig;
@@ -235,12 +244,13 @@ export class SessionClient extends Client {
   }
 
   async #initialize(): Promise<void> {
-    const { route } = this.#config;
+    const { route, readsOnly } = this.#config;
     const initialize = this.perTransaction === undefined ? this.#config.initialize : "select;";
     // Several statements have an array of results.
     const results = (await this.query(`${initialize} ${selectState}`)) as unknown as QueryResult<State>[];
     const { isStandby, isReadOnly } = results.at(-1)!.rows[0]!;
-    if (!route.url.writable) return;
+    if (readsOnly && !isStandby && route.isChoice) throw new Error("The server is not a standby.");
+    if (readsOnly || !route.url.writable) return;
     if (isStandby) throw new Error("The server is a standby, which accepts no writes.");
     if (isReadOnly) throw new Error("The server is read-only.");
   }
