@@ -33,7 +33,7 @@ export class Metrics implements RequestObserver {
       ...(standby
         ? [
             counted(
-              "steward_stale_reads_total",
+              "steward_standby_reads_total",
               "Reads that a standby may serve, by the server that did.",
               standby.reads,
             ),

@@ -73,7 +73,7 @@ const eventList = defineList(readableEvents, {
     after: (eb, after: string) => eb("e.time", ">=", after),
     before: (eb, before: string) => eb("e.time", "<=", before),
   },
-  mayBeStale: true,
+  mayUseStandby: true,
   planned: ["actor", "action", "resourceType", "resourceId", "organization", "scimKey"],
 });
 

@@ -114,7 +114,7 @@ export async function countDaily(ctx: Context, of: CountedDays, name: CountedSer
   const counting = sql<{ day: string; count: number }>`
     select to_char(${counted.time} at time zone ${timeZone}, 'YYYY-MM-DD') as day, count(*)::int as count
     from ${counted.from} where ${counted.time} >= ${begin} and ${counted.where} and ${place} group by 1`;
-  const { rows } = await ctx.readStale(({ db }) => counting.execute(db));
+  const { rows } = await ctx.readOnStandby(({ db }) => counting.execute(db));
   const counts = new Map(rows.map(({ day, count }) => [day, count]));
   return days.map((day) => counts.get(day) ?? 0);
 }

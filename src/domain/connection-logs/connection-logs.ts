@@ -91,7 +91,7 @@ const connectionList = defineList(readableConnections, {
     after: (eb, after: string) => eb("l.connectTime", ">=", after),
     before: (eb, before: string) => eb("l.connectTime", "<=", before),
   },
-  mayBeStale: true,
+  mayUseStandby: true,
   planned: [
     "connections",
     "workspaces",

@@ -24,7 +24,7 @@ import type { RequestDetails } from "./request.js";
 export interface Services {
   config: Config;
   database: Database;
-  /** Serves reads that may be stale, if it is configured. */
+  /** Serves the reads of `readOnStandby`, if it is configured. */
   standby?: Standby;
   events: Events;
   callers: Callers;
@@ -61,7 +61,7 @@ type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<Arr
  */
 export class Context {
   private transaction: { em: EntityManager; db: Db } | undefined;
-  /** The transaction on a standby, in a context of `readStale`. */
+  /** The transaction on a standby, in a context of `readOnStandby`. */
   private onStandby: Db | undefined;
   private readonly committed: Array<() => void | Promise<void>> = [];
   private readonly failed: Array<() => Promise<void>> = [];
@@ -110,7 +110,7 @@ export class Context {
    * Runs a read from which nothing is decided, with a context whose `db` is that of a standby, if there is one that has all
    * that was committed before. Otherwise, or if the standby fails, it runs on the primary. Inside a mutation, it always does.
    */
-  readStale<Result>(read: (ctx: Context) => Promise<Result>): Promise<Result> {
+  readOnStandby<Result>(read: (ctx: Context) => Promise<Result>): Promise<Result> {
     const { standby } = this.services;
     if (!standby || this.transaction) return read(this);
     const onStandby = (db: Db) => {

@@ -92,7 +92,7 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
    */
   formerRows?: (ctx: Context) => RawBuilder<unknown>;
   /** Whether its pages may be read from a standby: those of large lists by which nothing is decided. */
-  mayBeStale?: boolean;
+  mayUseStandby?: boolean;
   /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
   mostCounted?: number;
 }
@@ -126,7 +126,7 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   async page(ctx: Context, query: ListQuery<Values, Order>, problems = new Problems()): Promise<Page<Row>> {
     const read = this.#read(query, problems);
     const run = <Result>(work: (on: Context) => Promise<Result>) =>
-      this.definition.mayBeStale ? ctx.readStale(work) : work(ctx);
+      this.definition.mayUseStandby ? ctx.readOnStandby(work) : work(ctx);
     const rows = await run((on) => this.#statement(on, read, sql`null`).execute());
     return this.#pageOf(read, rows, async (isExact) => {
       const counting = (on: Context) => this.#counting(on, read, sql`null`, isExact).executeTakeFirstOrThrow();

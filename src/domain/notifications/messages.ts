@@ -67,7 +67,7 @@ const messageList = defineList(messages, {
     after: (eb, start: string) => eb("m.createdAt", ">=", start),
     before: (eb, end: string) => eb("m.createdAt", "<=", end),
   },
-  mayBeStale: true,
+  mayUseStandby: true,
 });
 
 /** Lists messages, newest first. For owners and auditors. */
