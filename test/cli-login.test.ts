@@ -1,5 +1,6 @@
 // Logins of the command line: the device flow, what is stored, renewal, several servers, and every way in which a login
 // ends. Each command is a process of its own.
+// Looks inside: tokens end at a time of the tests, and no interface shows that a registration is gone.
 import { readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

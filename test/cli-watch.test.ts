@@ -1,4 +1,5 @@
 // What commands that watch go through: restarts of the server, expired tokens, and logins that end.
+// Looks inside: tokens expire while a command watches.
 import { expect } from "chai";
 import { Client as Connection } from "pg";
 import { prints, UserCli } from "./support/cli.js";

@@ -1,4 +1,5 @@
 // Tables with a partition for each month: months are made ahead, no write fails without one, and old ones are dropped.
+// Looks inside: no interface shows partitions.
 import { expect } from "chai";
 import { Client } from "pg";
 import { loggedFromInfo, startServer } from "./support/app.js";

@@ -1,4 +1,5 @@
 // New secrets of provisioner keys, beside which the former ones are valid for a time.
+// Looks inside: secrets end, and were used, at times of the tests.
 import { expect } from "chai";
 import { startServer, type App } from "./support/app.js";
 import { audited } from "./support/audit.js";

@@ -1,4 +1,5 @@
 // A daemon that was written from docs/daemon-protocol.md alone, as a process, against the server and through its faults.
+// Looks inside: no interface shows the state that a build stores, and leases end while a daemon is away.
 import { readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

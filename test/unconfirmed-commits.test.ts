@@ -1,4 +1,5 @@
 // Commits about which the server that made them says more than will be true once another one has taken over.
+// Looks inside: Postgres waits for a standby that does not exist.
 import { expect } from "chai";
 import { cutOff } from "./support/cut-off.js";
 import { PostgresServer } from "./support/postgres-server.js";

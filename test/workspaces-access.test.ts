@@ -1,4 +1,5 @@
 // Sharing of workspaces, and what ends with their owners.
+// Looks inside: a share ends while its row is locked.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";

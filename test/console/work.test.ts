@@ -1,4 +1,5 @@
 // Templates, workspaces, builds, and tasks in the console, which follows them while they change.
+// Looks inside: no interface shows what was sent to the agent of a task.
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
 import { eventually } from "../support/watchers.js";
