@@ -50,7 +50,7 @@ const logged = new WeakSet<object>();
 export const isLogged = (error: unknown): boolean => typeof error === "object" && error !== null && logged.has(error);
 
 /** Milliseconds without a failure that end an outage. During an outage, some statements may still succeed. */
-const calm = 5_000;
+const recoveryTime = 5_000;
 
 /** Logs the start and the end of each outage of the database once, regardless of the number of failed statements. */
 export class Availability {
@@ -61,7 +61,7 @@ export class Availability {
 
   /** To be called after every statement that succeeds. */
   succeeded(): void {
-    if (this.#failedAt !== undefined && performance.now() - this.#failedAt >= calm) {
+    if (this.#failedAt !== undefined && performance.now() - this.#failedAt >= recoveryTime) {
       this.#failedAt = undefined;
       this.log.info("The database is available again.");
     }

@@ -7,12 +7,12 @@ import { isConnectionFault, isRejected, reasonOf } from "./availability.js";
 import { type Database, type Db, openReads } from "./database.js";
 
 /** Milliseconds in which the standby has to respond, and to have what was committed before. */
-const patience = 250;
+const timeout = 250;
 /** Milliseconds between two questions whether it has. */
 const pollInterval = 5;
 /** Milliseconds between attempts while it is given up, and without a failure until it is used again. */
 const retryInterval = 1_000;
-const calm = 5_000;
+const recoveryTime = 5_000;
 
 /** SQLSTATEs of a read that the standby canceled, mostly since it had to apply a change of the primary: conflicts with recovery. */
 const canceled = new Set(["40001", "40P01", "57014"]);
@@ -118,8 +118,8 @@ export class Standby {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const waiting = new AbortController();
     waiting.signal.addEventListener("abort", () => reject(waiting.signal.reason as Error));
-    const reason = new Unusable("late", `It did not have what was committed within ${patience} ms.`);
-    const timer = setTimeout(() => waiting.abort(reason), patience);
+    const reason = new Unusable("late", `It did not have what was committed within ${timeout} ms.`);
+    const timer = setTimeout(() => waiting.abort(reason), timeout);
     // All in one transaction, which is on one server whatever poolers and proxies are in between.
     const reading = this.#transaction(async (db) => {
       while (!(await stateOf(db, position)).isReached) {
@@ -152,7 +152,7 @@ export class Standby {
 
   async #retry(): Promise<void> {
     const { signal } = this.#closing;
-    while (performance.now() - this.#failedAt! < calm) {
+    while (performance.now() - this.#failedAt! < recoveryTime) {
       await delay(retryInterval, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
       try {

@@ -107,8 +107,8 @@ export const isRunning = (leader: Leader, mark: string): boolean => membersOf(le
 export class Unkillable extends Error {}
 
 /** Milliseconds for the kernel to end killed processes. */
-const burial = 10_000;
-const glance = 50;
+const killTimeout = 10_000;
+const pollInterval = 50;
 
 /**
  * Ends all processes of the groups: SIGTERM, and SIGKILL after `grace` milliseconds. The mark is required unless the
@@ -121,11 +121,11 @@ export async function endGroups(leaders: readonly Leader[], mark: string | undef
   };
   const wait = async (milliseconds: number, signal: NodeJS.Signals) => {
     for (const leader of isWindows ? leaders : remaining()) signalGroup(leader, signal);
-    for (const deadline = Date.now() + milliseconds; Date.now() < deadline; await delay(glance))
+    for (const deadline = Date.now() + milliseconds; Date.now() < deadline; await delay(pollInterval))
       if (remaining().length === 0) return true;
     return false;
   };
-  if ((await wait(grace, "SIGTERM")) || (await wait(burial, "SIGKILL"))) return;
+  if ((await wait(grace, "SIGTERM")) || (await wait(killTimeout, "SIGKILL"))) return;
   const pids = remaining().map(({ pid }) => pid);
   throw new Unkillable(`Processes of these groups did not end after SIGKILL: ${pids.join(", ")}.`);
 }
