@@ -147,7 +147,8 @@ describe("a task by REST, GraphQL, the command line, and the console", function 
       "the response after the resume",
       timeout,
     );
-    await agree("after it is resumed", await interfaces.REST!());
+    // The program got its conversation back, and went on with it.
+    await agree("after it is resumed", [...all, ...exchange("Back again")]);
     await prints(follower, "program: small echo: Back again");
 
     expect(await cli.output("tasks", "list", "--status", "active")).to.include(`${ada.username}/shared\tchat\tactive`);
@@ -159,7 +160,7 @@ describe("a task by REST, GraphQL, the command line, and the console", function 
     expect((await as.get("/api/v2/tasks/me/shared")).status).to.equal(404);
     expect(await cli.output("tasks", "list")).to.equal("");
     // Nothing more can come.
-    expect(await follower.ended).to.equal(0);
+    expect(await follower.ended, follower.stderr()).to.equal(0);
     // Each message was printed once, although the streams began again.
     for (const [speaker, content] of all) {
       const line = `] ${speaker === "input" ? "you" : "program"}: ${content}\n`;

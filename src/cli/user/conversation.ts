@@ -40,15 +40,20 @@ export async function showConversation(
       try {
         for await (const { entry } of api.live(TaskMessages, () => ({ id }))) printer.take(entry);
       } catch (error) {
-        // The program has ended, or the task is paused or gone.
-        if (!(error instanceof ApiFailure) || !["CONFLICT", "NOT_FOUND"].includes(error.code ?? "")) throw error;
+        // The program has ended, or the task is paused.
+        if (codeOf(error) !== "CONFLICT") throw error;
       }
       isActive = false;
     }
+  } catch (error) {
+    // The task was deleted between two of the subscriptions.
+    if (codeOf(error) !== "NOT_FOUND") throw error;
   } finally {
     printer.flush();
   }
 }
+
+const codeOf = (error: unknown) => (error instanceof ApiFailure ? error.code : undefined);
 
 function print(output: Output, entry: Entry): void {
   const speaker = entry.type === "INPUT" ? "you" : "program";
