@@ -2,16 +2,19 @@ import { randomBytes } from "node:crypto";
 import { v7 } from "uuid";
 import { databaseTime } from "../../runtime/clock.js";
 
+/** Milliseconds by which the clock may go back without the ids: beyond that, their time matters more than their order. */
+const keptOrder = 60_000;
+
 let latest = -Infinity;
 let sequence = 0;
 
 /**
  * Returns a new UUIDv7 by the clock of the database, so that the ids of all replicas sort by creation; those of a process
- * also within a millisecond (RFC 9562 §6.2, method 1).
+ * also within a millisecond (RFC 9562 §6.2, method 1), unless the clock goes back by more than a minute.
  */
 export function newId(): string {
   const now = databaseTime();
-  if (now > latest) {
+  if (now > latest || now < latest - keptOrder) {
     latest = now;
     // Without the highest bit, so that it can grow.
     sequence = Math.floor(Math.random() * 2 ** 31);
