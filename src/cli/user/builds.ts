@@ -28,7 +28,7 @@ export async function finished({ api, output, signal }: Work, jobId: string, wha
   const { provisionerJob: before } = await api.run(Job, { id: jobId });
   if (before?.status === "PENDING" && before.matchedProvisioners.count === 0)
     output.note(`Waiting for a provisioner daemon that offers ${before.provisioner}: there is none yet.`);
-  await follow(api, jobId, (line) => output.note(textOf(line)));
+  await followJob(api, jobId, (line) => output.note(textOf(line)));
   for (;;) {
     if (signal.aborted) throw new Interrupted(`Interrupted. ${what} goes on.`);
     const { provisionerJob } = await api.run(Job, { id: jobId });
@@ -40,14 +40,24 @@ export async function finished({ api, output, signal }: Work, jobId: string, wha
   }
 }
 
-/** Shows the log of a job until it has ended. */
-async function follow(api: Api, jobId: string, show: (line: Line) => void): Promise<void> {
-  let after: string | null = null;
-  for await (const { line } of api.live(JobLogAppended, () => ({ jobId, after }))) {
-    after = line.id;
+/** Shows lines as they come. `live` subscribes to those after the last one, also after a lost connection. */
+async function follow(
+  live: (after: () => string | null) => AsyncIterable<{ line: Line }>,
+  show: (line: Line) => void,
+): Promise<void> {
+  let last: string | null = null;
+  for await (const { line } of live(() => last)) {
+    last = line.id;
     show(line);
   }
 }
+
+/** Shows the log of a job until it has ended. */
+const followJob = (api: Api, jobId: string, show: (line: Line) => void): Promise<void> =>
+  follow((after) => api.live(JobLogAppended, () => ({ jobId, after: after() })), show);
+
+const followAgent = (api: Api, agentId: string, show: (line: Line) => void): Promise<void> =>
+  follow((after) => api.live(AgentLogAppended, () => ({ agentId, after: after() })), show);
 
 /** A build, and the agents that it has started. */
 interface Logged {
@@ -59,7 +69,7 @@ interface Logged {
 export async function showLogs({ api, output }: Work, { jobId, agents }: Logged, isFollowed: boolean): Promise<void> {
   const show = (source: string, prefix: string) => (line: Line) =>
     output.event({ source, ...line }, prefix + textOf(line));
-  if (isFollowed) await follow(api, jobId, show("build", ""));
+  if (isFollowed) await followJob(api, jobId, show("build", ""));
   else
     await pages(async (after) => (await api.run(JobLog, { id: jobId, after })).provisionerJob?.logs, show("build", ""));
   const started = await agents();
@@ -68,14 +78,6 @@ export async function showLogs({ api, output }: Work, { jobId, agents }: Logged,
   else
     for (const { id, name } of started)
       await pages(async (after) => (await api.run(AgentLog, { id, after })).workspaceAgent?.logs, showAgent(name));
-}
-
-async function followAgent(api: Api, agentId: string, show: (line: Line) => void): Promise<void> {
-  let after: string | null = null;
-  for await (const { line } of api.live(AgentLogAppended, () => ({ agentId, after }))) {
-    after = line.id;
-    show(line);
-  }
 }
 
 interface Page {

@@ -119,6 +119,9 @@ const countFault = (least: number, most: number) => {
 
 export { helpOf, UsageError };
 
+/** The option of the number of rows of a list, which `limitOf` reads. */
+export const limit = text("N", "At most so many, up to 1000. Default: 100.");
+
 /** Reads the number of rows of a list. */
 export function limitOf(value: string | undefined): number {
   if (value === undefined) return 100;

@@ -1,4 +1,4 @@
-import { command, flag, limitOf, text, UsageError } from "./command.js";
+import { command, flag, limit, limitOf, UsageError } from "./command.js";
 import {
   Inbox,
   InboxEvents,
@@ -13,7 +13,7 @@ const list = command({
   summary: "List your notifications, the newest first.",
   options: {
     unread: flag("Only those that are not read."),
-    limit: text("N", "At most so many, up to 1000. Default: 100."),
+    limit,
   },
   run: async ({ api: open, options, output }) => {
     const first = limitOf(options.limit);

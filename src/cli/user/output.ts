@@ -51,6 +51,15 @@ export class Output {
     );
   }
 
+  /** Prints the first page of a list, and says if there is more. */
+  page<Item>(
+    { nodes, totalCount }: { nodes: readonly Item[]; totalCount: number },
+    columns: Readonly<Record<string, (item: Item) => string>>,
+  ): void {
+    this.list(nodes, columns);
+    if (totalCount > nodes.length) this.note("There are more: see --limit.");
+  }
+
   /** Prints an object: as JSON, or as lines of names and values, without those that are empty. */
   object(value: object, fields: ReadonlyArray<readonly [name: string, text: string]>): void {
     if (this.isJson) return this.json(value);

@@ -1,6 +1,6 @@
 import { text as everything } from "node:stream/consumers";
 import { finished, type Work } from "./builds.js";
-import { choiceOf, command, flag, isId, limitOf, ownedName, text, UsageError } from "./command.js";
+import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, UsageError } from "./command.js";
 import { confirmed } from "./confirm.js";
 import { showConversation } from "./conversation.js";
 import { Failed, Interrupted } from "./failures.js";
@@ -40,7 +40,7 @@ const list = command({
     all: flag("Also those of other users that you may see."),
     search: text("TEXT", "Part of the name."),
     status: text("STATUS", `One of: ${statuses.map((status) => status.toLowerCase()).join(", ")}.`),
-    limit: text("N", "At most so many, up to 1000. Default: 100."),
+    limit,
   },
   run: async ({ api: open, options, output }) => {
     const status = choiceOf("status", options.status, statuses);
@@ -51,14 +51,13 @@ const list = command({
     };
     const first = limitOf(options.limit);
     const { tasks } = await (await open()).run(Tasks, { filter, first });
-    output.list(tasks.nodes, {
+    output.page(tasks, {
       NAME: nameOf,
       TEMPLATE: ({ templateName }) => templateName,
       STATUS: ({ status: now }) => wordsOf(now),
       STATE: stateText,
       CREATED: ({ createdAt }) => moment(createdAt),
     });
-    if (tasks.totalCount > tasks.nodes.length) output.note("There are more: see --limit.");
   },
 });
 

@@ -1,5 +1,5 @@
 import type { Api } from "./api.js";
-import { command, isId, limitOf, text } from "./command.js";
+import { command, isId, limit, limitOf, text } from "./command.js";
 import { Failed } from "./failures.js";
 import { push } from "./push.js";
 import { words as wordsOf } from "./output.js";
@@ -30,13 +30,13 @@ const list = command({
   options: {
     organization: text("O", "Only those of an organization: name or ID."),
     search: text("TEXT", "Part of the name."),
-    limit: text("N", "At most so many, up to 1000. Default: 100."),
+    limit,
   },
   run: async ({ api: open, options, output }) => {
     const filter = { organization: options.organization ?? null, search: options.search ?? null };
     const first = limitOf(options.limit);
     const { templates } = await (await open()).run(Templates, { filter, first });
-    output.list(templates.nodes, {
+    output.page(templates, {
       NAME: ({ name }) => name,
       ORGANIZATION: ({ organization }) => organization.name,
       VERSION: ({ activeVersion }) => activeVersion?.name ?? "",
@@ -44,7 +44,6 @@ const list = command({
       DESCRIPTION: ({ description, deprecationMessage }) =>
         deprecationMessage ? `Deprecated: ${deprecationMessage}` : description,
     });
-    if (templates.totalCount > templates.nodes.length) output.note("There are more: see --limit.");
   },
 });
 

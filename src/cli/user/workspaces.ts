@@ -1,7 +1,7 @@
 import type { Api } from "./api.js";
 import { browse } from "./browse.js";
 import { finished, showLogs, type Work } from "./builds.js";
-import { choiceOf, command, flag, isId, limitOf, ownedName, text, texts, UsageError } from "./command.js";
+import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, UsageError } from "./command.js";
 import { confirmed } from "./confirm.js";
 import { Failed } from "./failures.js";
 import { moment, words as wordsOf } from "./output.js";
@@ -51,7 +51,7 @@ const list = command({
     all: flag("Also those of other users that you may see."),
     search: text("TEXT", "Part of the name."),
     status: text("STATUS", `One of: ${statuses.map((status) => status.toLowerCase()).join(", ")}.`),
-    limit: text("N", "At most so many, up to 1000. Default: 100."),
+    limit,
   },
   run: async ({ api: open, options, output }) => {
     const filter = {
@@ -61,14 +61,13 @@ const list = command({
     };
     const first = limitOf(options.limit);
     const { workspaces } = await (await open()).run(Workspaces, { filter, first });
-    output.list(workspaces.nodes, {
+    output.page(workspaces, {
       NAME: nameOf,
       TEMPLATE: ({ template }) => template.name,
       STATUS: ({ status }) => wordsOf(status),
       OUTDATED: ({ isOutdated }) => (isOutdated ? "outdated" : ""),
       "LAST USED": ({ lastUsedAt }) => moment(lastUsedAt),
     });
-    if (workspaces.totalCount > workspaces.nodes.length) output.note(`There are more: see --limit.`);
   },
 });
 
