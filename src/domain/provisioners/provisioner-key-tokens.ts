@@ -48,17 +48,19 @@ const isOlder = (column: string) =>
 /** Records that a daemon uses a secret of a key, at most once a minute. */
 export async function noteKeyUsed(db: Db, keyId: string, tokenHash: string): Promise<void> {
   const hash = Buffer.from(tokenHash, "base64");
-  const ofKey = db.updateTable("provisionerKeys").where("id", "=", keyId);
-  const noted = await ofKey
-    .set({ lastUsedAt: now })
-    .where("secretHash", "=", hash)
-    .where(isOlder("lastUsedAt"))
-    .executeTakeFirst();
-  if (noted.numUpdatedRows > 0n) return;
-  await ofKey
-    .set({ formerSecretUsedAt: now })
-    .where("formerSecretHash", "=", hash)
-    .where(isOlder("formerSecretUsedAt"))
+  await db
+    .updateTable("provisionerKeys")
+    .set((eb) => ({
+      lastUsedAt: eb.case().when("secretHash", "=", hash).then(now).else(eb.ref("lastUsedAt")).end(),
+      formerSecretUsedAt: eb.case().when("secretHash", "=", hash).then(eb.ref("formerSecretUsedAt")).else(now).end(),
+    }))
+    .where("id", "=", keyId)
+    .where((eb) =>
+      eb.or([
+        eb("secretHash", "=", hash).and(isOlder("lastUsedAt")),
+        eb("formerSecretHash", "=", hash).and(isOlder("formerSecretUsedAt")),
+      ]),
+    )
     .execute();
 }
 
