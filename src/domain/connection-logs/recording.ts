@@ -4,7 +4,7 @@ import { databaseTime } from "../../runtime/clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";
-import { anyOf, jsonOf } from "../kernel/queries.js";
+import { anyOf, jsonOf, takeTurn } from "../kernel/queries.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -40,7 +40,8 @@ export async function recordConnections(
     const ofKind: Rows = rows[event.kind];
     ofKind.set(key, merged(ofKind.get(key), row));
   }
-  if (ids.size > 0) await takeTurn(ctx, own ?? reporter.id);
+  // Waits for other reports of the agents of a workspace, or of a proxy.
+  if (ids.size > 0) await takeTurn(ctx, "connections", own ?? reporter.id);
   const recorded =
     (await recordConnects(ctx, rows.connect)) +
     (await recordDisconnects(ctx, rows.disconnect)) +
@@ -56,10 +57,6 @@ function rowsOf(rows: Rows) {
   const ordered = [...rows.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   return sql`jsonb_populate_recordset(null::connection_log, ${jsonOf(ordered)}::jsonb) r`;
 }
-
-/** Waits for other reports of the agents of a workspace, or of a proxy. */
-const takeTurn = ({ db }: Context, id: string) =>
-  sql`select pg_advisory_xact_lock(hashtext('steward.connections'), hashtext(${id}))`.execute(db);
 
 const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,
   reporter, event_id, connection_id, is_connect_reported, disconnect_time, disconnect_reason, exit_code, slug_or_port,

@@ -59,8 +59,10 @@ const stored = (value: unknown): unknown => (value instanceof Buffer ? `\\x${val
 export type Lock =
   | "app_connect_keys"
   | "boot"
+  | "connections"
   | "failure_reports"
   | "licenses"
+  | "months"
   | "owners"
   | "proxy_health"
   | "scim_keys"
@@ -69,9 +71,11 @@ export type Lock =
 /** SQL that computes the number of a lock. */
 export const numberOf = (lock: Lock): string => `hashtext('steward.${lock}')`;
 
-/** Waits for a lock and holds it until the transaction of the mutation ends. */
-export const takeTurn = ({ db }: { db: Db }, lock: Lock): Promise<unknown> =>
-  sql`select pg_advisory_xact_lock(hashtext(${`steward.${lock}`}))`.execute(db);
+/** Waits for a lock, or for that of one object, and holds it until the transaction ends. */
+export const takeTurn = ({ db }: { db: Db }, lock: Lock, id?: string): Promise<unknown> => {
+  const ofObject = id === undefined ? sql`` : sql`, hashtext(${id})`;
+  return sql`select pg_advisory_xact_lock(hashtext(${`steward.${lock}`})${ofObject})`.execute(db);
+};
 
 /** The time by the clock of the database, at the start of the transaction. */
 export const now = sql<string>`now()`;

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
 import { isConnectionFault } from "./availability.js";
 import type { Database, Db } from "./database.js";
-import { day, hour, type Purge } from "../../domain/kernel/queries.js";
+import { day, hour, type Purge, takeTurn } from "../../domain/kernel/queries.js";
 
 /** The partitioned tables. The first partition of each is the table of earlier releases, with what it had. */
 const partitioned = ["audit_log", "connection_log", "inbox"] as const;
@@ -40,10 +40,11 @@ interface Month {
   isLater: boolean;
 }
 
-/** The ranges of the partitions of table `t`: whose ids are below `until`. The default partition has none. */
+/** The partitions of table `t`, with their bounds, and the id below which theirs are. The default partition has none. */
 const partitions = (table: string) => sql`
-  select c.relname as name, substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \\(''([0-9a-f-]{36})''\\)')::uuid as until
-  from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = ${sql.raw(table)}::regclass`;
+  select name, bounds, substring(bounds from 'TO \\(''([0-9a-f-]{36})''\\)')::uuid as until from (
+    select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bounds
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = ${sql.raw(table)}::regclass) bounded`;
 
 /** The current month and the next ones that tables lack. Partitions leave no gaps, but for months that could not be made. */
 async function missingMonths(db: Db): Promise<Month[]> {
@@ -91,7 +92,7 @@ async function whenUnlocked(db: Db, change: (db: Db) => Promise<unknown>): Promi
     try {
       await db.transaction().execute(async (transaction) => {
         await sql`set local lock_timeout to ${sql.lit(lockTimeout)}`.execute(transaction);
-        await sql`select pg_advisory_xact_lock(hashtext('steward.months'))`.execute(transaction);
+        await takeTurn({ db: transaction }, "months");
         await change(transaction);
       });
       return undefined;
@@ -158,8 +159,7 @@ export function purgeMonths(
       await dropMonths(services, table, age);
       const { db } = services.database;
       const { rows } = await sql<{ name: string }>`
-        select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = ${table}::regclass and pg_get_expr(c.relpartbound, c.oid) ~ 'MINVALUE|DEFAULT'`.execute(db);
+        select name from (${partitions(`'${table}'`)}) p where bounds ~ 'MINVALUE|DEFAULT'`.execute(db);
       for (const { name } of rows) while ((await deleteOldest(name, age).execute(db)).numAffectedRows! > 0n);
     },
   };
