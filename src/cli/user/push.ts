@@ -18,7 +18,7 @@ import {
 export const push = command({
   usage: "templates push DIR",
   summary:
-    "Create a version of a template from DIR/template.json, wait for its import, and make it the one of new workspaces. The template is created if there is none. An API token needs the scopes template:*, organization:read, and provisioner_job:read.",
+    "Create a version of a template from DIR/template.json, with values of its variables from DIR/variables.json if there is one, wait for its import, and make it the one of new workspaces. The template is created if there is none. An API token needs the scopes template:*, organization:read, and provisioner_job:read.",
   takes: [1, 1],
   options: {
     name: text("N", "Name of the template. Default: that of the directory."),
