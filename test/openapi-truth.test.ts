@@ -8,7 +8,6 @@ import { scimExamples } from "./contract/scim-examples.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
 import { Description, type Described, type Schema } from "./support/openapi.js";
 import { insert } from "./support/stage.js";
-import { deleteRows } from "./support/tables.js";
 import { hashSecret } from "./support/token-rows.js";
 import { bytes, makeApp, makeExample } from "./support/oauth2.js";
 import { AgentProgram } from "./support/agent-api.js";
@@ -166,9 +165,14 @@ describe("the OpenAPI description tells the truth", () => {
         .graphql(`query($email: String) { users(filter: { search: $email }) { nodes { id } } }`, { email });
       const user_id = users.nodes[0]?.id as string | undefined;
       if (user_id === undefined) return;
-      await deleteRows(w(), "one_time_passcodes", { user_id });
-      const times = { expires_at: "tomorrow", requested_at: ["now"] };
-      await insert(w(), { one_time_passcodes: [{ user_id, code_hash: bytes(hashSecret(code!)), ...times }] });
+      // One statement: the passcode of the request before it may be stored at any time, and is replaced.
+      await w().app.services.database.pool.query(
+        `insert into one_time_passcodes (user_id, code_hash, expires_at, requested_at)
+         values ($1, $2, 'tomorrow', '{now}')
+         on conflict (user_id) do update set (code_hash, expires_at, attempts, requested_at) =
+           (excluded.code_hash, excluded.expires_at, 0, excluded.requested_at)`,
+        [user_id, hashSecret(code!)],
+      );
     },
   };
 
