@@ -2,7 +2,7 @@
 // Looks inside: tests run on the built-in Postgres unless they are given another one.
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -53,7 +53,7 @@ export async function createDatabase(original = "template1"): Promise<TestDataba
 const serverUrl = () => process.env[shared.server]!;
 
 async function startTestCluster(): Promise<Cluster> {
-  const directory = await mkdtemp(join(tmpdir(), "steward-test-"));
+  const directory = await mkdtemp(join(await storage(), "steward-test-"));
   removeWhenProcessIsGone(directory);
   const log = { info: () => {}, warn: console.warn, error: console.error };
   const cluster = await startCluster({ directory, fsync: false, log });
@@ -62,6 +62,13 @@ async function startTestCluster(): Promise<Cluster> {
     rmSync(directory, { recursive: true, force: true });
   };
   return { url: cluster.url, stop };
+}
+
+/** Memory, where there is room for the databases of a run: copying one there takes a tenth of the time. */
+async function storage(): Promise<string> {
+  const memory = "/dev/shm";
+  const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize > 4 * 1024 ** 3 ? memory : tmpdir();
 }
 
 /** However this process ends, its pipe to the shell closes, and the shell cleans up unless this process has. */
