@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { WebSocket } from "ws";
 import { measureCost } from "../cost.js";
+import { Daemon, type Job } from "../daemon.js";
 import { ids, numbered } from "../data.js";
 import { withClient } from "../postgres.js";
 import type { ServerProcess } from "../process.js";
@@ -38,16 +38,27 @@ const steward: Contestant = {
   name: "Steward, accept, report and complete",
   start: (run) => startSteward(run, { STEWARD_BUILTIN_DAEMON: "false" }),
   async work(server, count) {
+    using connected = new DisposableStack();
     const done = new Set<string>();
     await new Promise<void>((resolve, reject) => {
-      const sockets = Array.from({ length: daemons }, () =>
-        daemon(server, reject, (jobId) => {
-          if (done.has(jobId)) reject(new Error(`The job ${jobId} was carried out twice.`));
-          if (done.add(jobId).size < count) return;
-          for (const socket of sockets) socket.terminate();
-          resolve();
-        }),
-      );
+      for (let nr = 0; nr < daemons; nr++) {
+        const onJob = async (job: Job) => {
+          await carryOutJob(daemon, job);
+          if (done.has(job.jobId)) throw new Error(`The job ${job.jobId} was carried out twice.`);
+          if (done.add(job.jobId).size === count) resolve();
+        };
+        const daemon: Daemon = connected.use(
+          new Daemon({
+            url: server.url,
+            organization: ids.organization,
+            key: `stwk_${secret}`,
+            provisioner: "echo",
+            slots,
+            onJob: (job) => void onJob(job).catch(reject),
+          }),
+        );
+        daemon.ready.catch(reject);
+      }
     });
   },
 };
@@ -75,6 +86,13 @@ const document = {
   presets: [],
   resources: [resource],
 };
+
+async function carryOutJob(daemon: Daemon, { jobId, lease }: Job): Promise<void> {
+  const held = { jobId, lease };
+  await daemon.call("acceptProvisionerJob", "expiresAt", held);
+  await daemon.call("reportProvisionerResources", "dailyCost", { ...held, resources: [resource] });
+  await daemon.call("completeProvisionerJob", "status", held);
+}
 
 /** Queues jobs, after those of earlier measurements are deleted. */
 const queue = (run: Run, count: number): Promise<void> =>
@@ -111,60 +129,6 @@ const queue = (run: Run, count: number): Promise<void> =>
     );
     await client.query("vacuum analyze provisioner_jobs");
   });
-
-const mutation = (verb: string, selected: string) => {
-  const type = `${verb[0]!.toUpperCase()}${verb.slice(1)}Input`;
-  return `mutation($input: ${type}!) { ${verb}(input: $input) { ${selected} } }`;
-};
-
-/** The requests of a daemon for a job, in order. */
-const steps = [
-  { query: mutation("acceptProvisionerJob", "expiresAt"), more: {} },
-  { query: mutation("reportProvisionerResources", "dailyCost"), more: { resources: [resource] } },
-  { query: mutation("completeProvisionerJob", "status"), more: {} },
-];
-
-const work = `subscription { provisionerWorkReceived(slots: ${slots}) { __typename
-  ... on ProvisionerJobAssigned { jobId lease assignment { document parameters { name value } transition } } } }`;
-
-interface Message {
-  type: string;
-  id: string;
-  payload?: { data?: { provisionerWorkReceived?: { jobId: string; lease: string } }; errors?: unknown };
-}
-
-/** Connects a daemon that carries out all jobs it gets. */
-function daemon({ url }: ServerProcess, fail: (error: Error) => void, onDone: (jobId: string) => void): WebSocket {
-  const path = `/api/v2/organizations/${ids.organization}/provisionerdaemons/serve?provisioner=echo`;
-  const socket = new WebSocket(new URL(path, url.href.replace("http", "ws")), "graphql-transport-ws", {
-    headers: { "Service-Provisioner-Key": `stwk_${secret}` },
-  });
-  const send = (message: object) => socket.send(JSON.stringify(message));
-  const leases = new Map<string, string>();
-  const step = (jobId: string, nr: number) => {
-    const { query, more } = steps[nr]!;
-    const input = { jobId, lease: leases.get(jobId), ...more };
-    send({ type: "subscribe", id: `${nr} ${jobId}`, payload: { query, variables: { input } } });
-  };
-  socket.on("error", fail);
-  socket.on("open", () => send({ type: "connection_init" }));
-  socket.on("message", (data: Buffer) => {
-    const { type, id, payload } = JSON.parse(data.toString()) as Message;
-    if (type === "connection_ack") send({ type: "subscribe", id: "work", payload: { query: work } });
-    if (type === "error" || payload?.errors) fail(new Error(data.toString()));
-    if (type !== "next") return;
-    if (id === "work") {
-      const { jobId, lease } = payload!.data!.provisionerWorkReceived!;
-      leases.set(jobId, lease);
-      return step(jobId, 0);
-    }
-    const [nr, jobId] = id.split(" ") as [string, string];
-    if (Number(nr) + 1 < steps.length) return step(jobId, Number(nr) + 1);
-    leases.delete(jobId);
-    onDone(jobId);
-  });
-  return socket;
-}
 
 async function play(contestants: readonly Contestant[], run: Run): Promise<Round> {
   const round = new Map<string, Score>();

@@ -1,4 +1,4 @@
-import { WebSocket } from "ws";
+import { Daemon, type Job } from "../daemon.js";
 import { inTime } from "./open-loop.js";
 
 /** An agent that a build has started, with the token with which it reports. */
@@ -20,12 +20,17 @@ export class Fleet implements Disposable {
 
   static async open(urls: readonly URL[], count: number, key: string, provisioner: string): Promise<Fleet> {
     const fleet = new Fleet();
-    const names = Array.from({ length: count }, (_, nr) => `bench-${nr}`);
-    for (const [nr, name] of names.entries()) {
-      const url = new URL("/api/v2/organizations/default/provisionerdaemons/serve", urls[nr % urls.length]);
-      url.protocol = "ws:";
-      url.search = new URLSearchParams({ provisioner, name, version: "1.0" }).toString();
-      fleet.#daemons.push(new Daemon(url, key, (job, end) => void end.then(...fleet.#settle(job))));
+    for (let nr = 0; nr < count; nr++) {
+      const daemon: Daemon = new Daemon({
+        url: urls[nr % urls.length]!,
+        organization: "default",
+        key,
+        provisioner,
+        name: `bench-${nr}`,
+        slots: 1,
+        onJob: (job) => void carryOut(daemon, job).then(...fleet.#settle(job.jobId)),
+      });
+      fleet.#daemons.push(daemon);
     }
     const connected = Promise.all(fleet.#daemons.map(({ ready }) => ready));
     try {
@@ -45,7 +50,7 @@ export class Fleet implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const daemon of this.#daemons) daemon.close();
+    for (const daemon of this.#daemons) daemon[Symbol.dispose]();
   }
 
   /** The job may end before or after the response that names it. */
@@ -69,104 +74,29 @@ export class Fleet implements Disposable {
   }
 }
 
-const work = `subscription { provisionerWorkReceived(slots: 1) { __typename
-  ... on ProvisionerJobAssigned { jobId lease assignment { document transition } } } }`;
-
-interface Resource {
-  transitions?: string[];
-}
-
-interface Job {
-  jobId: string;
-  lease: string;
-  assignment: { document: { resources?: Resource[] }; transition: string | null };
-}
-
-interface Payload {
-  data?: Record<string, unknown> & { provisionerWorkReceived?: Job & { __typename: string } };
-  errors?: unknown;
-}
-
-interface Message {
-  type: string;
-  id: string;
-  payload?: Payload;
-}
-
 /** Lines of the log of each build. */
 export const linesPerBuild = 20;
 
-class Daemon {
-  readonly ready: Promise<void>;
-  readonly #socket: WebSocket;
-  readonly #calls = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
-  #sent = 0;
-
-  constructor(url: URL, key: string, onJob: (job: string, end: Promise<Agent[]>) => void) {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.ready = promise;
-    this.#socket = new WebSocket(url, "graphql-transport-ws", { headers: { "Service-Provisioner-Key": key } });
-    this.#socket.on("open", () => this.#send({ type: "connection_init" }));
-    this.#socket.on("error", (error) => this.#fail(error, reject));
-    this.#socket.on("close", (code) => this.#fail(new Error(`A daemon was closed with ${code}.`), reject));
-    this.#socket.on("message", (data: Buffer) => {
-      const { type, id, payload } = JSON.parse(data.toString()) as Message;
-      if (type === "connection_ack") {
-        this.#send({ type: "subscribe", id: "work", payload: { query: work } });
-        resolve();
-      }
-      const job = payload?.data?.provisionerWorkReceived;
-      if (id === "work" && type === "next" && job?.__typename === "ProvisionerJobAssigned")
-        onJob(job.jobId, this.#carryOut(job));
-      const call = this.#calls.get(id);
-      if (!call) return;
-      this.#calls.delete(id);
-      if (type === "next" && payload?.data && !payload.errors) call.resolve(payload.data);
-      else call.reject(new Error(data.toString()));
-    });
-  }
-
-  close(): void {
-    this.#socket.terminate();
-  }
-
-  async #carryOut({ jobId, lease, assignment }: Job): Promise<Agent[]> {
-    const { document, transition } = assignment;
-    const wanted = (transition ?? "START").toLowerCase();
-    const resources = (document.resources ?? []).filter(({ transitions = ["start"] }) => transitions.includes(wanted));
-    const held = { jobId, lease };
-    await this.#call("acceptProvisionerJob", "expiresAt", held);
-    const reported = await this.#call("reportProvisionerResources", "agents { name token }", { ...held, resources });
-    const logs = Array.from({ length: linesPerBuild }, (_, nr) => ({
-      sequence: nr + 1,
-      createdAt: new Date().toISOString(),
-      level: "INFO",
-      source: "PROVISIONER",
-      stage: "Apply",
-      output: `box.main: Still creating... [${nr}0s elapsed]`,
-    }));
-    await this.#call("updateProvisionerJob", "expiresAt", { ...held, logs });
-    await this.#call("completeProvisionerJob", "status", held);
-    return (reported.reportProvisionerResources as { agents: Agent[] }).agents;
-  }
-
-  #call(verb: string, selected: string, input: object): Promise<Record<string, unknown>> {
-    const id = String(this.#sent++);
-    const type = `${verb[0]!.toUpperCase()}${verb.slice(1)}Input`;
-    const query = `mutation($input: ${type}!) { ${verb}(input: $input) { ${selected} } }`;
-    const call = Promise.withResolvers<Record<string, unknown>>();
-    this.#calls.set(id, call);
-    this.#send({ type: "subscribe", id, payload: { query, variables: { input } } });
-    return call.promise;
-  }
-
-  #send(message: object): void {
-    this.#socket.send(JSON.stringify(message));
-  }
-
-  #fail(error: Error, reject: (error: Error) => void): void {
-    reject(error);
-    for (const call of this.#calls.values()) call.reject(error);
-    this.#calls.clear();
-  }
+/** Carries out a build, and returns the agents that it has started. */
+async function carryOut(daemon: Daemon, { jobId, lease, assignment }: Job): Promise<Agent[]> {
+  const { document, transition } = assignment;
+  const wanted = (transition ?? "START").toLowerCase();
+  const resources = (document.resources ?? []).filter(({ transitions = ["start"] }) => transitions.includes(wanted));
+  const held = { jobId, lease };
+  await daemon.call("acceptProvisionerJob", "expiresAt", held);
+  const { agents } = await daemon.call<{ agents: Agent[] }>("reportProvisionerResources", "agents { name token }", {
+    ...held,
+    resources,
+  });
+  const logs = Array.from({ length: linesPerBuild }, (_, nr) => ({
+    sequence: nr + 1,
+    createdAt: new Date().toISOString(),
+    level: "INFO",
+    source: "PROVISIONER",
+    stage: "Apply",
+    output: `box.main: Still creating... [${nr}0s elapsed]`,
+  }));
+  await daemon.call("updateProvisionerJob", "expiresAt", { ...held, logs });
+  await daemon.call("completeProvisionerJob", "status", held);
+  return agents;
 }
