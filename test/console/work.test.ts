@@ -190,22 +190,25 @@ describe("the console shows work", () => {
       expect([ends.get(ada.id), ends.get(grace.id)]).to.deep.equal([end.toISOString(), null]);
     });
 
-    it("are stopped together from their list", async () => {
+    it("are stopped and started together from their list", async () => {
       const { page, asOwner, row, main, button } = console();
       await workspaceOf(console(), "many-a");
       await workspaceOf(console(), "many-b");
       await asOwner("/workspaces?q=many-");
       for (const name of ["many-a", "many-b"]) {
         await row(name).getByText("Running").waitFor();
-        await page.getByLabel(`Choose ${name}`).check();
+        await page.getByRole("checkbox", { name: new RegExp(`^Select .*/${name}$`) }).check();
       }
-      await button("Stop 2 chosen").click();
+      await button("Stop 2").click();
       for (const name of ["many-a", "many-b"]) await row(name).getByText("Stopped").waitFor();
       expect(
         await main()
           .getByRole("button", { name: /^Start many-/ })
           .count(),
       ).to.equal(2);
+      await page.getByRole("checkbox", { name: "Select all workspaces of the page" }).check();
+      await button("Start 2").click();
+      for (const name of ["many-a", "many-b"]) await row(name).getByText("Running").waitFor();
     });
 
     it("show the logs of their builds and agents while they are written", async () => {

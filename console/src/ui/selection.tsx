@@ -15,16 +15,21 @@ export interface Selectable<Row> {
   nameOf: (row: Row) => string;
 }
 
-/** The rows that are selected, by their ID. They stay selected on other pages of the list. */
+/** The rows that are selected, by their ID, as they were last shown. They stay selected on other pages of the list. */
 interface Selection<Row> extends Selectable<Row> {
   readonly rows: ReadonlyMap<string, Row>;
   clear: () => void;
 }
 
-export function useSelection<Row extends { id: string }>(nameOf: (row: Row) => string): Selection<Row> {
-  const [rows, setRows] = useState<ReadonlyMap<string, Row>>(new Map());
+/** Lets people select rows. `shown` are those of the page, whose state may have changed since they were selected. */
+export function useSelection<Row extends { id: string }>(
+  nameOf: (row: Row) => string,
+  shown: readonly Row[] = [],
+): Selection<Row> {
+  const [selected, setRows] = useState<ReadonlyMap<string, Row>>(new Map());
+  const latest = new Map(shown.map((row) => [row.id, row]));
   return {
-    rows,
+    rows: new Map([...selected].map(([id, row]) => [id, latest.get(id) ?? row])),
     set: (some, isSelected) =>
       setRows((before) => {
         const after = new Map(before);

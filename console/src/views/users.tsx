@@ -62,7 +62,7 @@ export function UsersView() {
     update: { may: "user:update" },
     delete: { may: "user:delete" },
   });
-  const selection = useSelection<UserRow>(({ username }) => username);
+  const selection = useSelection<UserRow>(({ username }) => username, users.data?.users.nodes);
   return (
     <>
       <Heading title="Users">

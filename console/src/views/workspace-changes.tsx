@@ -96,12 +96,14 @@ interface TransitionProps {
   isInList?: boolean;
 }
 
+export const canStart = (status: string): boolean => ["STOPPED", "FAILED", "CANCELED"].includes(status);
+export const canStop = (status: string): boolean => status === "RUNNING";
+
 /** The button that starts or stops a workspace, by its state. */
 export function Transition({ workspace: { id, name, status }, mayStart, mayStop, isInList }: TransitionProps) {
   const on = isInList ? name : undefined;
-  if (["STOPPED", "FAILED", "CANCELED"].includes(status) && mayStart)
+  if (canStart(status) && mayStart)
     return <Action label="Start" on={on} run={StartWorkspace} given={{ workspace: id }} />;
-  if (status === "RUNNING" && mayStop)
-    return <Action label="Stop" on={on} run={StopWorkspace} given={{ workspace: id }} />;
+  if (canStop(status) && mayStop) return <Action label="Stop" on={on} run={StopWorkspace} given={{ workspace: id }} />;
   return null;
 }

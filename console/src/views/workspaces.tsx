@@ -1,16 +1,23 @@
 import { useLocation } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
-import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Choice, Filters, List, Search } from "../ui/list";
-import { attempt, say } from "../ui/notices";
 import { Heading, PersonLink, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
-import { countOf, titleOf, wordsOf } from "../ui/text";
+import { Bulk, bulk, useSelection } from "../ui/selection";
+import { titleOf, wordsOf } from "../ui/text";
 import { useOrganizationOptions } from "./organization-choice";
-import { CreateButton, Transition } from "./workspace-changes";
-import { StopWorkspace, Workspaces, type WorkspaceStatus } from "./workspaces.gql";
+import { canStart, canStop, CreateButton, Transition } from "./workspace-changes";
+import {
+  StartWorkspace,
+  StopWorkspace,
+  Workspaces,
+  type WorkspacesQuery,
+  type WorkspaceStatus,
+} from "./workspaces.gql";
+
+type Row = WorkspacesQuery["workspaces"]["nodes"][number];
 
 const statuses = ["RUNNING", "STOPPED", "FAILED", "PENDING", "STARTING", "STOPPING", "CANCELED", "DELETING"];
 
@@ -43,11 +50,12 @@ export function WorkspacesView() {
     return () => clearInterval(timer);
   }, [isChanging, refresh]);
   const organizations = useOrganizationOptions();
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const selection = useSelection<Row>(({ owner, name }) => `${owner.username}/${name}`, rows);
   // All that one administrates is checked by owner; few objects by their IDs.
   const may = useAllowed<string>({
     create: { may: "workspace:create", ownerId: "me", anyOrg: true },
-    all: { may: "workspace:stop", anyOrg: true },
+    startAll: { may: "workspace:start", anyOrg: true },
+    stopAll: { may: "workspace:stop", anyOrg: true },
     ...Object.fromEntries(
       rows.slice(0, mostChecked).flatMap(({ id }) => [
         [`start ${id}`, { may: "workspace:start", resourceId: id }],
@@ -55,26 +63,9 @@ export function WorkspacesView() {
       ]),
     ),
   });
-  const stoppable = rows.filter(({ id, status }) => chosen.has(id) && status === "RUNNING");
-  const stopAll = () =>
-    attempt(async () => {
-      for (const { id } of stoppable) await perform(StopWorkspace, { input: { workspace: id } });
-      setChosen(new Set());
-      say(`${countOf(stoppable.length, "workspace")} stopping.`);
-    });
-  const toggle = (id: string) => {
-    const next = new Set(chosen);
-    if (!next.delete(id)) next.add(id);
-    setChosen(next);
-  };
   return (
     <>
       <Heading title="Workspaces">
-        {stoppable.length > 0 && (
-          <button type="button" onClick={() => void stopAll()}>
-            Stop {stoppable.length} chosen
-          </button>
-        )}
         {may("create") && <CreateButton onCreated={(id) => route(`/workspaces/${id}`)} />}
       </Heading>
       <Filters>
@@ -86,37 +77,38 @@ export function WorkspacesView() {
         <Choice place={place} label="Owner" name="owner" any="Everyone" options={[["me", "Me"]]} />
         <Choice place={place} label="Use" name="dormant" options={[["yes", "Dormant"]]} />
       </Filters>
+      <Bulk
+        selection={selection}
+        noun="workspace"
+        actions={[
+          may("startAll") &&
+            bulk({
+              label: "Start",
+              run: StartWorkspace,
+              inputOf: ({ id: workspace }: Row) => ({ workspace }),
+              fits: ({ status }) => canStart(status),
+              done: "starting",
+            }),
+          may("stopAll") &&
+            bulk({
+              label: "Stop",
+              run: StopWorkspace,
+              inputOf: ({ id: workspace }: Row) => ({ workspace }),
+              fits: ({ status }) => canStop(status),
+              done: "stopping",
+            }),
+        ]}
+      />
       <List
         name="Workspaces"
+        selection={may("startAll") || may("stopAll") ? selection : undefined}
         rows={workspaces.data?.workspaces}
         from={workspaces}
         empty="No workspace matches. Create one from a template."
         place={place}
         order={order}
         columns={[
-          ...(may("all")
-            ? [
-                {
-                  title: "Choose",
-                  show: (row: (typeof rows)[number]) => (
-                    <input
-                      type="checkbox"
-                      aria-label={`Choose ${row.name}`}
-                      checked={chosen.has(row.id)}
-                      onChange={() => toggle(row.id)}
-                    />
-                  ),
-                },
-              ]
-            : []),
-          {
-            title: "Workspace",
-            show: (row) => (
-              <a class="strong" href={`/workspaces/${row.id}`}>
-                {row.name}
-              </a>
-            ),
-          },
+          { title: "Workspace", show: ({ id, name }) => <a href={`/workspaces/${id}`}>{name}</a> },
           {
             title: "Owner",
             show: ({ owner, isPrebuild }) => (isPrebuild ? "Built ahead" : <PersonLink user={owner} />),
@@ -134,8 +126,8 @@ export function WorkspacesView() {
             show: (row) => (
               <Transition
                 workspace={row}
-                mayStart={may("all") || may(`start ${row.id}`)}
-                mayStop={may("all") || may(`stop ${row.id}`)}
+                mayStart={may("startAll") || may(`start ${row.id}`)}
+                mayStop={may("stopAll") || may(`stop ${row.id}`)}
                 isInList
               />
             ),
