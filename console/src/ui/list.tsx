@@ -4,7 +4,7 @@ import { describe, inSentences } from "../api/errors";
 import type { Loaded } from "../api/hooks";
 import { Failure } from "./failure";
 import type { Options } from "./form";
-import { Empty, Loading } from "./parts";
+import { Empty, Loading, Value } from "./parts";
 import type { Order, PageInfo, Place } from "./place";
 import type { Selectable } from "./selection";
 import { totalOf } from "./text";
@@ -87,7 +87,9 @@ export function List<Row>(props: ListProps<Row>) {
                           <div>{show(row)}</div>
                         </div>
                       ) : (
-                        <div>{show(row)}</div>
+                        <div>
+                          <Value of={show(row)} />
+                        </div>
                       )}
                     </td>
                   ))}

@@ -106,12 +106,18 @@ export function Heading({ title, children, note, up }: HeadingProps) {
   );
 }
 
+/** A value, or a dash for none: an empty place would look as if something were missing. */
+export const Value = ({ of }: { of: ComponentChildren }) =>
+  of === "" || of == null || of === false ? <span class="faint">–</span> : <>{of}</>;
+
 export const Facts = ({ facts }: { facts: ReadonlyArray<readonly [term: string, value: ComponentChildren]> }) => (
   <dl class="facts">
     {facts.map(([term, value]) => (
       <div key={term}>
         <dt>{term}</dt>
-        <dd>{value === "" || value == null ? <span class="faint">–</span> : value}</dd>
+        <dd>
+          <Value of={value} />
+        </dd>
       </div>
     ))}
   </dl>
@@ -168,15 +174,11 @@ export function Share({ part, of, show = String, unit = "" }: ShareProps) {
 
 /** Values by name, such as tags and changes. */
 export const Pairs = ({ of }: { of: Record<string, unknown> }) => (
-  <span class="pairs">
-    {Object.entries(of)
+  <Labels
+    of={Object.entries(of)
       .filter(([, value]) => value !== "")
-      .map(([name, value]) => (
-        <code key={name}>
-          {name}={typeof value === "string" ? value : JSON.stringify(value)}
-        </code>
-      ))}
-  </span>
+      .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)}
+  />
 );
 
 /** Short texts side by side, such as scopes. */

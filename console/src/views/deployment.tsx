@@ -208,11 +208,7 @@ export function LicensesView() {
               {
                 title: "Use",
                 show: ({ actual, limit }) =>
-                  actual == null && limit == null ? (
-                    <span class="faint">–</span>
-                  ) : (
-                    <Share part={actual ?? 0} of={limit} />
-                  ),
+                  (actual != null || limit != null) && <Share part={actual ?? 0} of={limit} />,
               },
             ]}
           />

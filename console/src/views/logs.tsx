@@ -225,7 +225,7 @@ export function ConnectionsView() {
           },
           {
             title: "Who",
-            show: ({ webInfo }) => (webInfo?.user ? <PersonLink user={webInfo.user} /> : <span class="faint">–</span>),
+            show: ({ webInfo }) => webInfo?.user && <PersonLink user={webInfo.user} />,
           },
           {
             title: "State",

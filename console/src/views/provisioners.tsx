@@ -100,11 +100,7 @@ export function ProvisionersView() {
             {
               title: "Job",
               show: ({ currentJob }) =>
-                currentJob ? (
-                  <a href={`/jobs/${currentJob.id}`}>{wordsOf(currentJob.status)}</a>
-                ) : (
-                  <span class="faint">–</span>
-                ),
+                currentJob && <a href={`/jobs/${currentJob.id}`}>{wordsOf(currentJob.status)}</a>,
             },
             { title: "Last seen", show: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
             {
@@ -141,15 +137,13 @@ export function ProvisionersView() {
               {
                 title: "Former secret",
                 show: ({ formerSecret }) =>
-                  formerSecret ? (
+                  formerSecret && (
                     <>
                       Ends <Time at={formerSecret.endsAt} />
                       <span class="faint block">
                         Last used <Time at={formerSecret.lastUsedAt} none="never" />
                       </span>
                     </>
-                  ) : (
-                    <span class="faint">–</span>
                   ),
               },
               {
@@ -260,7 +254,7 @@ export function JobsView() {
             ),
           },
           { title: "Requested by", show: ({ initiator }) => <PersonLink user={initiator} /> },
-          { title: "Daemon", show: ({ workerName }) => workerName || <span class="faint">–</span> },
+          { title: "Daemon", show: ({ workerName }) => workerName },
           { title: "Created", show: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
       />

@@ -55,7 +55,7 @@ export function ScimKeysView() {
           { title: "Source", show: ({ source }) => source },
           {
             title: "Organizations",
-            show: ({ organizations: all }) => all.map(titleOf).join(", ") || <span class="faint">–</span>,
+            show: ({ organizations: all }) => all.map(titleOf).join(", "),
           },
           { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
           { title: "From", show: ({ lastUsedIp }) => lastUsedIp },

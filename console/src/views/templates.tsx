@@ -333,7 +333,7 @@ export function TemplateView({ id }: { id: string }) {
             { title: "Created", show: ({ createdAt }) => <Time at={createdAt} /> },
             {
               title: "Import",
-              show: ({ job }) => (job ? <a href={`/jobs/${job.id}`}>Log</a> : <span class="faint">–</span>),
+              show: ({ job }) => job && <a href={`/jobs/${job.id}`}>Log</a>,
             },
             {
               title: "Actions",

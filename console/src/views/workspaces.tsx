@@ -118,7 +118,7 @@ export function WorkspacesView() {
             title: "Status",
             show: ({ status, dormantAt }) => <Status name={status} label={dormantAt ? "Dormant" : undefined} />,
           },
-          { title: "Credits a day", isNumber: true, show: ({ latestBuild }) => latestBuild?.dailyCost ?? "–" },
+          { title: "Credits a day", isNumber: true, show: ({ latestBuild }) => latestBuild?.dailyCost },
           { title: "Last used", sort: "LAST_USED_AT", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
           {
             title: "Actions",
