@@ -219,8 +219,13 @@ describe("the console shows the deployment", () => {
   it("the caller's keys, which are created, renamed, and revoked", async () => {
     const { world, asOwner, fill, secret, row, gone } = console();
     await asOwner("/keys");
-    await fill("Create a key", { Name: "laptop", Scopes: "user:read" }, "Create");
+    const expiry = new Date(Date.now() + 60 * 86_400_000);
+    const expiresAt = `${expiry.toISOString().slice(0, 10)}T12:00`;
+    await fill("Create a key", { Name: "laptop", Scopes: "user:read", "Expires at": expiresAt }, "Create");
     const token = await secret();
+    // A date instead of a distance, since it is far away.
+    const date = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" }).format(expiry);
+    await row("laptop").getByText(date, { exact: true }).waitFor();
     expect((await world.as({ token }).graphql("{ me { id } }")).me.id).to.equal(world.owner.id);
     await row("laptop").getByText("user:read").waitFor();
     await fill("Rename laptop", { Name: "desktop" }, "Save");

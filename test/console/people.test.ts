@@ -74,7 +74,8 @@ describe("the console shows people", () => {
       await notice("The password is reset.");
       expect(await world.login(ada.email, "another-long-password-indeed")).to.be.a("string");
       await page.reload();
-      await row(/Session/, "Sessions and keys")
+      // Named after the program that signed in.
+      await row(/^node Session/, "Sessions and keys")
         .getByRole("button", { name: /^Revoke/ })
         .click();
       await console().submit("Revoke");

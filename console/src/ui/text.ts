@@ -11,6 +11,11 @@ const spellings: Record<string, string> = {
   "SCIM-KEY": "SCIM key",
   TEMPLATE_RBAC: "Template roles",
   AIBRIDGE: "AI bridge",
+  OAUTH: "OAuth",
+  OK: "OK",
+  CLI: "Command line",
+  INITIATOR: "User request",
+  OWNERS_CHOICE: "As their owners choose",
 };
 
 /** `ORGANIZATION_ADMIN`, `memberCount` and `connection-log` as people read them: "Organization admin". */
@@ -27,6 +32,12 @@ export function wordsOf(name: string): string {
       /\b(url|id|ip|ttl|pkce|uri|ai|scim|smtp|tls|acl)(s?)\b/gi,
       (_, word: string, s: string) => word.toUpperCase() + s,
     );
+}
+
+/** A name as it reads within a sentence: "workspace proxy", but "API key". */
+export function nounOf(name: string): string {
+  const words = wordsOf(name);
+  return /^.[A-Z]/.test(words) ? words : words.charAt(0).toLowerCase() + words.slice(1);
 }
 
 interface Named {
@@ -62,23 +73,35 @@ const mostCounted = 1_000;
 
 export const totalOf = (count: number): string => (count >= mostCounted ? `${mostCounted} or more` : String(count));
 
-export const bytesOf = (bytes: number): string =>
-  new Intl.NumberFormat("en", { notation: "compact", style: "unit", unit: "byte", unitDisplay: "narrow" }).format(
-    bytes,
-  );
+const sizes = [
+  ["GB", 1e9],
+  ["MB", 1e6],
+  ["kB", 1e3],
+  ["bytes", 1],
+] as const;
+
+/** A size as people read it: "204.8 kB". */
+export function bytesOf(bytes: number): string {
+  const [unit, size] = sizes.find(([, each]) => bytes >= each) ?? ["bytes", 1];
+  return `${(bytes / size).toLocaleString("en", { maximumFractionDigits: 1 })} ${unit}`;
+}
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+const date = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 const units = [
-  ["year", 31_536_000],
-  ["month", 2_592_000],
   ["day", 86_400],
   ["hour", 3_600],
   ["minute", 60],
 ] as const;
 
+/** Seconds from which people think of a date instead of a distance: "in 12 months" does not say when a license ends. */
+const farAway = 45 * 86_400;
+
+/** A time relative to now, or its date if that is far away. */
 export function sinceNow(time: string): string {
   const seconds = (Date.parse(time) - Date.now()) / 1_000;
+  if (Math.abs(seconds) >= farAway) return date.format(new Date(time));
   const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? [];
   return unit ? relative.format(Math.round(seconds / size!), unit) : "just now";
 }
@@ -99,6 +122,26 @@ const done: Record<string, string> = {
   STOP: "stopped",
   UPDATE: "changed",
 };
+
+/** What a group of notifications is about: "Workspace Events" says no more than "Workspace". */
+export const topicOf = (group: string): string => group.replace(/ events$/i, "");
+
+/** Browsers and tools by what their user agents contain. */
+const agents = ["Edg", "Firefox", "Chrome", "Safari", "curl"];
+
+interface KeyData {
+  name: string;
+  kind: string;
+  userAgent: string | null;
+}
+
+/** The name of a key: its own one, or for a session that of the program that signed in. */
+export function keyNameOf({ name, kind, userAgent }: KeyData): string {
+  if (name) return name;
+  if (kind === "OAUTH") return "Application";
+  if (kind !== "SESSION" || !userAgent) return wordsOf(kind);
+  return agents.find((each) => userAgent.includes(each)) ?? userAgent.slice(0, 24);
+}
 
 /** The past tense of an action of the audit log. */
 export const doneOf = (action: string): string => done[action] ?? wordsOf(action).toLowerCase();

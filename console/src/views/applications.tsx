@@ -125,7 +125,7 @@ export function ApplicationView({ id }: { id: string }) {
   const setDisabled = (disabled: boolean) => perform(UpdateApplication, { input: { id, disabled } });
   return (
     <>
-      <Heading title={app.name} note={app.clientId} up={["/applications", "Applications"]}>
+      <Heading title={app.name} note={`Client ID ${app.clientId}`} up={["/applications", "Applications"]}>
         {may("update") && (
           <>
             <Action label="Edit" run={UpdateApplication} given={{ id }} fields={fields} values={app} submit="Save" />
@@ -165,8 +165,8 @@ export function ApplicationView({ id }: { id: string }) {
           ["Grant types", app.grantTypes.map(wordsOf).join(", ")],
           ["Scopes at most", <Labels key="scopes" of={app.scopeCeiling} none="All" />],
           ["PKCE", app.pkceRequired ? "Required" : "Optional"],
-          ["Authorization URL", app.endpoints.authorization],
-          ["Token URL", app.endpoints.token],
+          ["Authorization URL", <code key="authorization">{app.endpoints.authorization}</code>],
+          ["Token URL", <code key="token">{app.endpoints.token}</code>],
           ["Created by", app.createdBy ? <PersonLink key="creator" user={app.createdBy} /> : "Registered itself"],
           ["Last used", <Time key="used" at={app.lastUsedAt} />],
         ]}

@@ -164,9 +164,10 @@ export function LicensesView() {
         columns={[
           {
             title: "License",
-            show: ({ id, uuid }) => (
+            show: ({ id, uuid, claims }) => (
               <>
-                {id} <span class="faint">{uuid}</span>
+                <b>License {id}</b>
+                <span class="faint block">{typeof claims.account_id === "string" ? claims.account_id : uuid}</span>
               </>
             ),
           },
@@ -263,7 +264,7 @@ export function HealthView() {
             ) : undefined,
           ],
           ["Version", info.version],
-          ["Deployment", info.deploymentId],
+          ["Deployment ID", info.deploymentId],
           ["Password sign-in", info.passwordAuth ? "On" : "Off"],
           ["Identity providers", info.identityProviders.map(({ label }) => label).join(", ")],
           ["Passcodes by email", info.sendsPasscodes ? "Sent" : "Not sent: email is not set up"],

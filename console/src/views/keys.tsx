@@ -2,13 +2,8 @@ import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { List } from "../ui/list";
 import { Heading, Labels, Time } from "../ui/parts";
-import { wordsOf } from "../ui/text";
+import { keyNameOf, wordsOf } from "../ui/text";
 import { CreateKey, Keys, RenameKey, RevokeKey } from "./keys.gql";
-
-/** Browsers by what their user agents contain. */
-const browsers = ["Edg", "Firefox", "Chrome", "Safari", "curl"];
-const browserOf = (agent: string | null | undefined) =>
-  agent && (browsers.find((name) => agent.includes(name)) ?? agent.slice(0, 24));
 
 export function KeysView() {
   const keys = useData(Keys, {});
@@ -42,12 +37,7 @@ export function KeysView() {
         from={keys}
         empty="No session and no key."
         columns={[
-          {
-            title: "Name",
-            show: ({ name, kind, userAgent }) => (
-              <b>{kind === "SESSION" ? (browserOf(userAgent) ?? "Session") : name || wordsOf(kind)}</b>
-            ),
-          },
+          { title: "Name", show: (key) => <b>{keyNameOf(key)}</b> },
           { title: "Kind", show: ({ kind, isCurrent }) => (isCurrent ? "This session" : wordsOf(kind)) },
           {
             title: "Scopes",
@@ -76,7 +66,7 @@ export function KeysView() {
                 {!key.isCurrent && (
                   <Action
                     label="Revoke"
-                    on={key.name || wordsOf(key.kind)}
+                    on={keyNameOf(key)}
                     look="danger"
                     confirm="What uses it is signed out. This cannot be undone."
                     run={RevokeKey}

@@ -24,6 +24,8 @@ const actions: readonly AuditAction[] = [
   "DELIVER",
 ];
 
+const refusals = new Set<AuditAction>(["LOGIN_FAILED", "DENY"]);
+
 /** Types of resources that people look for. */
 const resources = [
   "user",
@@ -111,7 +113,11 @@ export function AuditView() {
             show: ({ actorId, actorUsername, actorKind }) =>
               actorId && actorUsername ? <a href={`/users/${actorId}`}>{actorUsername}</a> : wordsOf(actorKind),
           },
-          { title: "Action", show: ({ action }) => <Status name={action} /> },
+          {
+            title: "Action",
+            show: ({ action }) =>
+              refusals.has(action) ? <Status name="FAILED" label={wordsOf(action)} /> : wordsOf(action),
+          },
           {
             title: "What",
             show: ({ resourceType, resourceLabel }) => (

@@ -7,7 +7,7 @@ import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
 import { say } from "../ui/notices";
 import { Facts, Heading, Labels, Loading, Panel, Status } from "../ui/parts";
-import { wordsOf } from "../ui/text";
+import { topicOf, wordsOf } from "../ui/text";
 import {
   type NotificationDeliveryMethod,
   NotificationSettings,
@@ -146,11 +146,11 @@ export function NotificationSettingsView() {
                 </details>
               ),
             },
-            { title: "About", show: ({ group }) => group },
+            { title: "About", show: ({ group }) => topicOf(group) },
             { title: "Sent to", show: ({ recipients }) => recipients },
-            { title: "By", show: ({ method }) => (method ? wordsOf(method) : <span class="faint">The default</span>) },
+            { title: "By", show: ({ method }) => (method ? wordsOf(method) : <span class="faint">Default</span>) },
             {
-              title: "Default",
+              title: "Users get it",
               show: ({ enabledByDefault, mandatory }) =>
                 mandatory ? (
                   <Status name="ACTIVE" label="Always" />

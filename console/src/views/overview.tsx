@@ -5,7 +5,7 @@ import { Chart } from "../ui/chart";
 import { Failure } from "../ui/failure";
 import { Filters } from "../ui/list";
 import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts";
-import { amountOf, doneOf, titleOf, totalOf, wordsOf } from "../ui/text";
+import { amountOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { OrganizationChoice, useOrganization } from "./organization-choice";
 import { Overview as OverviewQuery, OverviewOrganization } from "./overview.gql";
 
@@ -137,7 +137,7 @@ export function Overview() {
                     {actorUsername ?? wordsOf(actorKind)} {doneOf(action)}{" "}
                     {!action.startsWith("LOG") && (
                       <>
-                        {wordsOf(resourceType).toLowerCase()} <Label text={resourceLabel} />
+                        {nounOf(resourceType)} <Label text={resourceLabel} />
                       </>
                     )}
                   </span>

@@ -5,7 +5,7 @@ import { Failure } from "../ui/failure";
 import { List } from "../ui/list";
 import { attempt } from "../ui/notices";
 import { Facts, Heading, Loading, Panel, Time } from "../ui/parts";
-import { wordsOf } from "../ui/text";
+import { topicOf, wordsOf } from "../ui/text";
 import { Preferences, SetQuietHours, UpdatePreferences, UpdateProfile } from "./preferences.gql";
 
 /** A daily time and a time zone, as the API has them. */
@@ -95,7 +95,7 @@ export function PreferencesView() {
           empty="There are no notifications."
           columns={[
             { title: "Notification", show: ({ name }) => name },
-            { title: "About", show: ({ group }) => group },
+            { title: "About", show: ({ group }) => topicOf(group) },
             {
               title: "Get it",
               show: (template) => (

@@ -9,7 +9,7 @@ import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
-import { amountOf, titleOf, wordsOf } from "../ui/text";
+import { amountOf, keyNameOf, titleOf, wordsOf } from "../ui/text";
 import { RevokeGrant } from "./applications.gql";
 import { RevokeKey } from "./keys.gql";
 import { useOrganizationOptions } from "./organization-choice";
@@ -338,7 +338,7 @@ export function UserView({ id }: { id: string }) {
             rows={data.apiKeys}
             empty="No session and no key."
             columns={[
-              { title: "Name", show: ({ name, kind }) => name || wordsOf(kind) },
+              { title: "Name", show: (key) => <b>{keyNameOf(key)}</b> },
               { title: "Kind", show: ({ kind, isCurrent }) => (isCurrent ? "This session" : wordsOf(kind)) },
               { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
               { title: "From", show: ({ ip }) => ip },
@@ -351,7 +351,7 @@ export function UserView({ id }: { id: string }) {
                   !key.isCurrent && (
                     <Action
                       label="Revoke"
-                      on={key.name || wordsOf(key.kind)}
+                      on={keyNameOf(key)}
                       look="danger"
                       confirm="What uses it has to sign in again. This cannot be undone."
                       run={RevokeKey}

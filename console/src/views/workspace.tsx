@@ -116,7 +116,7 @@ export function WorkspaceView({ id }: { id: string }) {
           ["Credits a day", build?.dailyCost],
           ["Last used", <Time key="used" at={workspace.lastUsedAt} />],
           ["Stops after", durationOf(workspace.ttlSeconds)],
-          ["Stops by itself", <Time key="stops" at={workspace.deadline} />],
+          ...(workspace.deadline ? ([["Stops", <Time key="stops" at={workspace.deadline} />]] as const) : []),
           ["Starts by itself", <Time key="starts" at={workspace.nextAutostartAt} none="never" />],
           ["Takes the active version", workspace.automaticUpdates ? "With each start, if the template allows" : "No"],
           ["Secrets of its owner", workspace.injectUserSecrets ? "It gets them" : "It gets none"],
