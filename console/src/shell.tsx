@@ -8,6 +8,7 @@ import { useSignal } from "./api/signal";
 import { useInbox } from "./inbox";
 import { chapters, routes } from "./sections";
 import { Shell } from "./shell.gql";
+import { Banner } from "./ui/banner";
 import { NoticeBoard } from "./ui/notices";
 import { Empty, hasNavigated, Heading, Person } from "./ui/parts";
 
@@ -123,10 +124,10 @@ function Frame() {
         <div class="away" role="alert">
           {away && <p>Steward cannot be reached. Trying to connect again…</p>}
         </div>
-        {banners.map(({ message }) => (
-          <p key={message} class="banner">
+        {banners.map(({ message, backgroundColor }) => (
+          <Banner key={message} color={backgroundColor}>
             {message}
-          </p>
+          </Banner>
         ))}
         <Router>
           {routes.map((each) => (

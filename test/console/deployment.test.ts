@@ -2,6 +2,7 @@
 // Looks inside: deliveries fail without an hour of attempts.
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
+import type { Locator } from "playwright-core";
 import { consoleTests } from "../support/console.js";
 import { newId } from "../support/ids.js";
 
@@ -15,6 +16,13 @@ describe("the console shows the deployment", () => {
       .as(world.owner)
       .graphql(`mutation($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, { input });
   };
+
+  /** The background and the color of the text of an element. */
+  const colorsOf = (element: Locator): Promise<string[]> =>
+    element.evaluate((each) => {
+      const style = each.ownerDocument.defaultView!.getComputedStyle(each);
+      return [style.backgroundColor, style.color];
+    });
 
   it("provisioner keys, which are shown once and deleted, and daemons", async () => {
     const { world, asOwner, fill, secret, row, gone, offered, openAs } = console();
@@ -116,6 +124,13 @@ describe("the console shows the deployment", () => {
     await submit("Add");
     const banner = page.locator("p.banner", { hasText: "Maintenance at noon" });
     await banner.waitFor();
+    expect(await colorsOf(banner)).to.deep.equal(["rgb(160, 16, 16)", "rgb(255, 255, 255)"]);
+    await change("updateAppearance", "UpdateAppearanceInput", {
+      announcementBanners: [{ message: "Maintenance at noon", enabled: true, backgroundColor: "#ffee88" }],
+    });
+    await page.reload();
+    await banner.waitFor();
+    expect(await colorsOf(banner)).to.deep.equal(["rgb(255, 238, 136)", "rgb(0, 0, 0)"]);
     await button("Hide Maintenance at noon").click();
     await banner.waitFor({ state: "detached" });
     await button("Remove Maintenance at noon").click();

@@ -3,6 +3,7 @@ import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
+import { Swatch } from "../ui/banner";
 import { Failure } from "../ui/failure";
 import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
@@ -87,7 +88,7 @@ export function AppearanceView() {
           empty="No banner. Announce what all users should know, such as maintenance."
           columns={[
             { title: "Message", show: ({ message }) => message },
-            { title: "Color", show: ({ backgroundColor }) => <code>{backgroundColor}</code> },
+            { title: "Color", show: ({ backgroundColor }) => backgroundColor && <Swatch color={backgroundColor} /> },
             {
               title: "State",
               show: ({ enabled }) => <Status name={enabled ? "ACTIVE" : "OFF"} label={enabled ? "Shown" : "Hidden"} />,
