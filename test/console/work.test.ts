@@ -54,13 +54,21 @@ describe("the console shows work", () => {
     });
 
     it("get settings, versions, and an end of life that is undone", async () => {
-      const { world, page, asOwner, fill, heading, text, row, button, notice } = console();
+      const { world, page, asOwner, fill, heading, text, row, button, notice, dialog, enter, submit } = console();
       const id = await importedTemplate(world, "kept", echoDocument());
       await asOwner(`/templates/${id}`);
       await heading("kept");
-      await fill("Settings", { "Display name": "The Kept", "Default TTL seconds": "3600" }, "Save");
+      await button("Settings").click();
+      const days = await dialog().getByRole("group", { name: "Autostop days" }).getByRole("checkbox").all();
+      expect(await days[0]!.getAttribute("value")).to.equal("MONDAY");
+      await enter("Stops after", "soon");
+      await dialog().getByRole("button", { name: "Save" }).click();
+      await dialog().getByText("Needs a whole number with a unit").waitFor();
+      await enter("Stops after", "90 min");
+      await enter("Display name", "The Kept");
+      await submit("Save");
       await heading("The Kept");
-      await text("1 hour");
+      await text("90 minutes");
       await fill("New version", { Name: "second", "Activate it": false }, "Create");
       // Without a reload: the view follows the import.
       await row("second", "Versions").getByRole("button", { name: "Activate second" }).click();
@@ -146,7 +154,7 @@ describe("the console shows work", () => {
       await button("Start").click();
       await button("Stop").waitFor();
       await row("Build 3", "Builds").waitFor();
-      await fill("Edit", { Name: "renamed", "TTL seconds": "7200" }, "Save");
+      await fill("Edit", { Name: "renamed", "Stops after": "2 hours" }, "Save");
       await heading("renamed");
       await text("2 hours");
       await fill("Delete renamed", {}, "Delete");

@@ -3,7 +3,7 @@ import { useId, useRef, useState } from "preact/hooks";
 import { type Faults, faultsOf, InvalidInput } from "../api/errors";
 import type { InputField } from "../api/operation";
 import { Dialog } from "./dialog";
-import { wordsOf } from "./text";
+import { durationOf, inOrder, secondsOf, wordsOf } from "./text";
 
 export type Options = ReadonlyArray<readonly [value: string, label: string]>;
 
@@ -12,7 +12,7 @@ export interface FieldSpec {
   name: string;
   label?: string;
   hint?: string;
-  kind?: "text" | "email" | "password" | "number" | "url" | "date" | "area" | "json" | "check" | "choices";
+  kind?: "text" | "email" | "password" | "number" | "url" | "date" | "duration" | "area" | "json" | "check" | "choices";
   options?: Options;
   isRequired?: boolean;
   autoComplete?: string;
@@ -44,13 +44,19 @@ const kinds: Record<string, Resolved["kind"]> = {
 function resolve(spec: FieldSpec | string, input: Input): Resolved {
   const given: FieldSpec = typeof spec === "string" ? { name: spec } : spec;
   const { type = "String", isList = false, isRequired = false, options, hint } = input[given.name] ?? {};
-  const choices = given.options ?? options?.map((value) => [value, wordsOf(value)] as const);
+  const choices = given.options ?? (options && inOrder(options).map((value) => [value, wordsOf(value)] as const));
   const list = isList ? (choices ? "choices" : "area") : undefined;
+  const isDuration = type === "Int" && given.name.endsWith("Seconds");
   return {
-    label: wordsOf(given.name),
+    label: wordsOf(isDuration ? given.name.replace(/Seconds$/, "") : given.name),
     isRequired: isRequired && type !== "Boolean",
-    hint: hint && withoutCode(hint),
-    kind: list ?? kinds[type] ?? (given.name.toLowerCase().includes("password") ? "password" : "text"),
+    // What the API says about IDs and seconds is of no use to those who choose names and write hours.
+    hint: isDuration ? durationHint : given.options ? undefined : hint && forPeople(hint),
+    kind:
+      list ??
+      (isDuration ? "duration" : undefined) ??
+      kinds[type] ??
+      (given.name.toLowerCase().includes("password") ? "password" : "text"),
     ...given,
     options: choices,
     type,
@@ -58,8 +64,10 @@ function resolve(spec: FieldSpec | string, input: Input): Resolved {
   };
 }
 
-/** Descriptions name values in backquotes. */
-const withoutCode = (hint: string) => hint.replaceAll("`", "");
+const durationHint = "Such as 8 hours or 30 minutes, or never.";
+
+/** Descriptions name values in backquotes, and say that absent texts are empty. */
+const forPeople = (hint: string) => hint.replaceAll("`", "").replace(/ Default: empty\.$/, "");
 
 /** The value of a field as text, in which forms have them. */
 export function textOf(value: unknown): string {
@@ -86,13 +94,21 @@ function valueOf(field: Resolved, data: FormData, isChange: boolean): unknown {
       .filter(Boolean);
   if (text === "") {
     // Of a required text, the server reports what is wrong together with all other faults.
-    const isText = !["number", "date", "json"].includes(kind);
+    const isText = !["number", "date", "duration", "json"].includes(kind);
     return (isChange && ["String", "URL"].includes(field.type)) || (field.isRequired && isText) ? "" : undefined;
   }
   if (kind === "number") return Number(text);
+  if (kind === "duration") return secondsIn(name, text);
   if (kind === "date") return new Date(text).toISOString();
   if (kind === "json") return parsed(name, text);
   return text;
+}
+
+function secondsIn(name: string, text: string): number {
+  const seconds = secondsOf(text);
+  if (seconds === undefined)
+    throw new InvalidInput([{ field: name, detail: "Needs a whole number with a unit, such as 8 hours." }]);
+  return seconds;
 }
 
 function parsed(name: string, text: string): unknown {
@@ -135,7 +151,9 @@ export function Form({
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const initial = (name: string) => {
-    const text = textOf((values ?? defaults)?.[name]);
+    const value = (values ?? defaults)?.[name];
+    const isDuration = fields.some((field) => field.name === name && field.kind === "duration");
+    const text = isDuration && typeof value === "number" ? durationOf(value) : textOf(value);
     return isTime.test(text) ? localTime(text) : text;
   };
 
@@ -171,7 +189,13 @@ export function Form({
         </p>
       )}
       {fields.map((field) => (
-        <Field key={field.name} field={field} value={initial(field.name)} fault={faults.fields[field.name]} />
+        <Field
+          key={field.name}
+          field={field}
+          isNew={!values}
+          value={initial(field.name)}
+          fault={faults.fields[field.name]}
+        />
       ))}
       <footer>
         {onCancel && (
@@ -193,9 +217,17 @@ function localTime(time: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-const types: Partial<Record<Resolved["kind"], string>> = { date: "datetime-local" };
+const types: Partial<Record<Resolved["kind"], string>> = { date: "datetime-local", duration: "text" };
 
-function Field({ field, value, fault }: { field: Resolved; value: string; fault?: string }) {
+interface FieldProps {
+  field: Resolved;
+  /** Whether it is of a new object. What a change leaves out stays as it is, so that nothing is optional. */
+  isNew: boolean;
+  value: string;
+  fault?: string;
+}
+
+function Field({ field, isNew, value, fault }: FieldProps) {
   const id = useId();
   const { name, label, hint, kind, options, isRequired, autoComplete = "off" } = field;
   const note = fault ?? hint;
@@ -229,7 +261,7 @@ function Field({ field, value, fault }: { field: Resolved; value: string; fault?
     <div class={`field ${kind}`}>
       <label for={id}>
         {label}
-        {!isRequired && kind !== "check" && <span class="faint"> (optional)</span>}
+        {isNew && !isRequired && kind !== "check" && <span class="faint"> (optional)</span>}
       </label>
       {options ? (
         <select {...shared}>

@@ -65,6 +65,21 @@ export function durationOf(seconds: number | null | undefined): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
+/** Seconds in a duration such as "8 hours", "30 min" or "never"; undefined if it is none. */
+export function secondsOf(text: string): number | undefined {
+  const words = text.trim().toLowerCase();
+  if (words === "never" || words === "0") return 0;
+  const [, count = "", unit = ""] = /^(\d{1,9}) *(s|m|min|h|d|seconds?|minutes?|hours?|days?)$/.exec(words) ?? [];
+  const [, size] = longUnits.find(([name]) => name.startsWith(unit.charAt(0))) ?? ["second", 1];
+  return count ? Number(count) * size : undefined;
+}
+
+const week = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
+
+/** Days in the order of the week; other names as they are. */
+export const inOrder = (names: readonly string[]): readonly string[] =>
+  names.every((name) => week.includes(name)) ? week.filter((day) => names.includes(day)) : names;
+
 export const countOf = (count: number, noun: string): string =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 

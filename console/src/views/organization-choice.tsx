@@ -36,8 +36,8 @@ export const optionsOf = (all: ReadonlyArray<{ id: string; name: string; display
     return [each.id, isUnique ? title : `${title} (${each.name})`] as const;
   });
 
-/** All organizations that the caller can read, as options. */
+/** All organizations that the caller can read, as options: first the default one, which new objects are usually of. */
 export function useOrganizationOptions(): Options {
   const { data } = useData(Organizations, {});
-  return optionsOf(data?.organizations ?? []);
+  return optionsOf((data?.organizations ?? []).toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault)));
 }

@@ -157,7 +157,12 @@ export function ProvisionersView() {
                         on={key.name}
                         run={RotateProvisionerKey}
                         given={{ organization, name: key.name }}
-                        fields={["overlapSeconds"]}
+                        fields={[
+                          {
+                            name: "overlapSeconds",
+                            hint: "How long the present secret stays valid beside the new one. Default: 1 day.",
+                          },
+                        ]}
                         reveal={({ rotateProvisionerKey }) => [
                           `Key ${rotateProvisionerKey.provisionerKey.name}`,
                           rotateProvisionerKey.key,

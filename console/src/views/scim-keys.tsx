@@ -31,7 +31,12 @@ export function ScimKeysView() {
             given={{}}
             fields={[
               "name",
-              { name: "organizationIds", label: "Organizations", options: organizations },
+              {
+                name: "organizationIds",
+                label: "Organizations",
+                options: organizations,
+                hint: "New users join all of them. Without any, the default organization.",
+              },
               "source",
               "expiresAt",
             ]}

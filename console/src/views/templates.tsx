@@ -10,7 +10,7 @@ import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Status, Time } from "../ui/parts";
 import { TextBox } from "../ui/log";
 import { usePlace } from "../ui/place";
-import { durationOf, titleOf, totalOf, wordsOf } from "../ui/text";
+import { durationOf, inOrder, titleOf, totalOf, wordsOf } from "../ui/text";
 import { useOrganizationOptions } from "./organization-choice";
 import { ParametersForm } from "./parameters-form";
 import { TemplateSharing } from "./template-sharing";
@@ -170,14 +170,14 @@ const settings = [
   "displayName",
   "description",
   "icon",
-  "defaultTtlSeconds",
-  "activityBumpSeconds",
+  { name: "defaultTtlSeconds", label: "Stops after" },
+  { name: "activityBumpSeconds", label: "Activity adds" },
   "autostopDays",
   "allowUserAutostart",
   "autostartDays",
   "automaticUpdates",
-  "dormantAfterSeconds",
-  "deleteAfterSeconds",
+  { name: "dormantAfterSeconds", label: "Dormant after" },
+  { name: "deleteAfterSeconds", label: "Deleted after" },
   "allowUserCancel",
   "requireActiveVersion",
 ] as const;
@@ -188,7 +188,8 @@ const autostartOf = ({
 }: {
   allowUserAutostart: boolean;
   autostartDays: readonly string[];
-}): string => (!isAllowed ? "never" : days.length === 7 ? "on all days" : days.map(wordsOf).join(", ") || "never");
+}): string =>
+  !isAllowed ? "never" : days.length === 7 ? "on all days" : inOrder(days).map(wordsOf).join(", ") || "never";
 
 /** Milliseconds between two looks at versions that are being imported. */
 const pollInterval = 2_000;
@@ -292,7 +293,7 @@ export function TemplateView({ id }: { id: string }) {
           ],
           ["Stops after", durationOf(template.defaultTtlSeconds)],
           ["Activity adds", durationOf(template.activityBumpSeconds)],
-          ["Stops by schedule", template.autostopDays.map(wordsOf).join(", ") || "never"],
+          ["Stops by schedule", inOrder(template.autostopDays).map(wordsOf).join(", ") || "never"],
           ["Starts by schedule", autostartOf(template)],
           ["Starts take the active version", wordsOf(template.automaticUpdates)],
           ["Dormant after", durationOf(template.dormantAfterSeconds)],

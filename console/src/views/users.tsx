@@ -87,7 +87,14 @@ export function UsersView() {
                 "name",
                 { name: "password", autoComplete: "new-password", isRequired: true, hint: "The user can change it." },
                 ...(organizations.length > 1
-                  ? [{ name: "organizationIds", label: "Organizations", options: organizations }]
+                  ? [
+                      {
+                        name: "organizationIds",
+                        label: "Organizations",
+                        options: organizations,
+                        hint: "Without any, the default organization.",
+                      },
+                    ]
                   : []),
               ]}
               submit="Create"

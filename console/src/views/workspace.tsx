@@ -67,7 +67,7 @@ export function WorkspaceView({ id }: { id: string }) {
             label="Edit"
             run={UpdateWorkspace}
             given={given}
-            fields={["name", "ttlSeconds", "autostartSchedule", "automaticUpdates"]}
+            fields={["name", { name: "ttlSeconds", label: "Stops after" }, "autostartSchedule", "automaticUpdates"]}
             values={workspace}
             submit="Save"
           />
