@@ -44,6 +44,10 @@ describe("the console shows the deployment", () => {
     await fill("Create a proxy", { Name: "sydney" }, "Create");
     const first = await secret();
     await row("sydney").getByText("Unregistered").waitFor();
+    // The server itself has neither a token nor an end.
+    expect(await row("primary").getByRole("button").allInnerTexts()).to.deep.equal(["Edit"]);
+    await fill("Edit primary", { "Display name": "Headquarters" }, "Save");
+    await row("Headquarters primary").waitFor();
     await fill("New token sydney", {}, "New token");
     expect(await secret()).to.not.equal(first);
     await fill("Edit sydney", { "Display name": "Sydney" }, "Save");
@@ -194,7 +198,7 @@ describe("the console shows the deployment", () => {
   });
 
   it("the audit log, filtered by the address and exported as CSV and JSON lines", async () => {
-    const { world, page, asOwner, row, button, text, link } = console();
+    const { world, page, asOwner, row, button, text, link, openAs, offered } = console();
     const group = await world.group(`=audited-${newId().slice(-6)}`.replace("=", "x"));
     await asOwner("/audit?resource=group&action=CREATE");
     const entry = row(group.name);
@@ -223,6 +227,10 @@ describe("the console shows the deployment", () => {
     for (const event of events) expect(event).to.include({ resourceType: "group", action: "CREATE" });
     await link("owner").first().click();
     await console().heading("owner");
+    // Whoever may not read it can save none of it.
+    await openAs(await world.user("curious"), "/audit");
+    await text("You may not do this");
+    expect(await offered()).to.deep.equal([]);
   });
 
   it("connections to workspaces", async () => {

@@ -99,7 +99,9 @@ export function List<Row>(props: ListProps<Row>) {
           </table>
         </div>
       )}
-      {place && page.pageInfo && <Pager name={name} page={page} info={page.pageInfo} place={place} />}
+      {place && page.pageInfo && (page.nodes.length > 0 || page.pageInfo.hasPreviousPage) && (
+        <Pager name={name} page={page} info={page.pageInfo} place={place} />
+      )}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "../api/signal";
-import { exactly, sinceNow, titleOf, wordsOf } from "./text";
+import { exactly, nounOf, sinceNow, titleOf, wordsOf } from "./text";
 
 const tones: Record<string, string> = {};
 for (const [tone, names] of Object.entries({
@@ -193,6 +193,15 @@ export const Labels = ({ of, none = "–" }: { of: readonly string[] | null | un
     <span class="faint">{none}</span>
   );
 
-/** The name of an object of the audit log. Of an object without a name, its ID shortened. */
-export const Label = ({ text }: { text?: string | null }) =>
-  text && /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text) ? <code title={text}>{text.slice(-8)}</code> : <b>{text}</b>;
+interface LabelProps {
+  type: string;
+  text?: string | null;
+}
+
+/** The name of an object of the audit log. Of an object without a name, its ID shortened. Jobs are named by their type. */
+export const Label = ({ type, text }: LabelProps) =>
+  text && /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text) ? (
+    <code title={text}>{text.slice(-8)}</code>
+  ) : (
+    <b>{text && type === "provisioner_job" ? nounOf(text) : text}</b>
+  );

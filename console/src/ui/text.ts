@@ -92,12 +92,12 @@ const sizes = [
   ["GB", 1e9],
   ["MB", 1e6],
   ["kB", 1e3],
-  ["bytes", 1],
 ] as const;
 
 /** A size as people read it: "204.8 kB". */
 export function bytesOf(bytes: number): string {
-  const [unit, size] = sizes.find(([, each]) => bytes >= each) ?? ["bytes", 1];
+  const [unit, size] = sizes.find(([, each]) => bytes >= each) ?? [];
+  if (!unit) return countOf(bytes, "byte");
   return `${(bytes / size).toLocaleString("en", { maximumFractionDigits: 1 })} ${unit}`;
 }
 

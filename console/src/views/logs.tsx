@@ -61,6 +61,19 @@ const formats: ReadonlyArray<readonly [Format, string]> = [
   ["jsonl", "Export JSON lines"],
 ];
 
+type Load = Parameters<typeof exportAs>[2];
+
+/** Buttons that save what a log shows. */
+const Exports = ({ name, load }: { name: string; load: Load }) => (
+  <>
+    {formats.map(([format, label]) => (
+      <button key={format} type="button" onClick={() => void attempt(() => exportAs(name, format, load))}>
+        {label}
+      </button>
+    ))}
+  </>
+);
+
 export function AuditView() {
   const place = usePlace();
   const order = place.order(["TIME"] as const, "-TIME");
@@ -79,11 +92,7 @@ export function AuditView() {
   return (
     <>
       <Heading title="Audit log" note="Who changed what, and when.">
-        {formats.map(([format, label]) => (
-          <button key={format} type="button" onClick={() => void attempt(() => exportAs("audit-log", format, load))}>
-            {label}
-          </button>
-        ))}
+        {log.data && <Exports name="audit-log" load={load} />}
       </Heading>
       <Filters>
         <Search place={place} label="User who acted" name="actor" />
@@ -122,7 +131,7 @@ export function AuditView() {
             title: "What",
             show: ({ resourceType, resourceLabel }) => (
               <>
-                {wordsOf(resourceType)} <Label text={resourceLabel} />
+                {wordsOf(resourceType)} <Label type={resourceType} text={resourceLabel} />
               </>
             ),
           },
@@ -185,11 +194,7 @@ export function ConnectionsView() {
   return (
     <>
       <Heading title="Connections" note="Who connected to workspaces, and how.">
-        {formats.map(([format, label]) => (
-          <button key={format} type="button" onClick={() => void attempt(() => exportAs("connections", format, load))}>
-            {label}
-          </button>
-        ))}
+        {log.data && <Exports name="connections" load={load} />}
       </Heading>
       <Filters>
         <Search place={place} label="Owner of the workspace" name="owner" />

@@ -137,7 +137,7 @@ export function Overview() {
                     {actorUsername ?? wordsOf(actorKind)} {doneOf(action)}{" "}
                     {!action.startsWith("LOG") && (
                       <>
-                        {nounOf(resourceType)} <Label text={resourceLabel} />
+                        {nounOf(resourceType)} <Label type={resourceType} text={resourceLabel} />
                       </>
                     )}
                   </span>

@@ -6,6 +6,9 @@ import { Heading, Status, Time } from "../ui/parts";
 import { countOf, titleOf } from "../ui/text";
 import { CreateProxy, DeleteProxy, Proxies, UpdateProxy } from "./proxies.gql";
 
+/** The name of the server itself among the proxies: it has no token, keeps its name, and cannot be deleted. */
+const primary = "primary";
+
 export function ProxiesView() {
   const proxies = useData(Proxies, {});
   const may = useAllowed({
@@ -73,23 +76,25 @@ export function ProxiesView() {
                       on={proxy.name}
                       run={UpdateProxy}
                       given={{ workspaceProxy: proxy.id }}
-                      fields={["name", "displayName", "icon"]}
+                      fields={proxy.name === primary ? ["displayName", "icon"] : ["name", "displayName", "icon"]}
                       values={proxy}
                       submit="Save"
                     />
-                    <Action
-                      label="New token"
-                      on={proxy.name}
-                      confirm="The proxy has to be started again with the new token: the present one stops working."
-                      run={UpdateProxy}
-                      given={{ workspaceProxy: proxy.id, regenerateToken: true }}
-                      reveal={({ updateWorkspaceProxy: { proxyToken } }) =>
-                        proxyToken ? [`Token of ${proxy.name}`, proxyToken] : undefined
-                      }
-                    />
+                    {proxy.name !== primary && (
+                      <Action
+                        label="New token"
+                        on={proxy.name}
+                        confirm="The proxy has to be started again with the new token: the present one stops working."
+                        run={UpdateProxy}
+                        given={{ workspaceProxy: proxy.id, regenerateToken: true }}
+                        reveal={({ updateWorkspaceProxy: { proxyToken } }) =>
+                          proxyToken ? [`Token of ${proxy.name}`, proxyToken] : undefined
+                        }
+                      />
+                    )}
                   </>
                 )}
-                {may("delete") && (
+                {may("delete") && proxy.name !== primary && (
                   <Action
                     label="Delete"
                     on={proxy.name}

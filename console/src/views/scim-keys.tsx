@@ -126,7 +126,10 @@ export function ScimKeysView() {
               { title: "Time", show: ({ time }) => <Time at={time} /> },
               { title: "Action", show: ({ action }) => wordsOf(action) },
               { title: "What", show: ({ resourceType }) => wordsOf(resourceType) },
-              { title: "Which", show: ({ resourceLabel }) => <Label text={resourceLabel} /> },
+              {
+                title: "Which",
+                show: ({ resourceType, resourceLabel }) => <Label type={resourceType} text={resourceLabel} />,
+              },
               { title: "From", show: ({ ip }) => ip },
               { title: "Request ID", show: ({ requestId }) => <code>{requestId}</code> },
             ]}
