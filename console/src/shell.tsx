@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "./api/client";
 import { useData } from "./api/hooks";
 import { serverIsAway } from "./api/reachability";
-import { csrfToken } from "./api/session";
+import { callerId, csrfToken } from "./api/session";
 import { useSignal } from "./api/signal";
 import { useInbox } from "./inbox";
 import { chapters, routes } from "./sections";
@@ -51,6 +51,9 @@ function Frame() {
     window.scrollTo(0, 0);
     document.querySelector("#navigation [aria-current]")?.scrollIntoView({ block: "nearest" });
   }, [path]);
+
+  const caller = data?.me.id;
+  useEffect(() => callerId.set(caller), [caller]);
 
   const allowed = new Set(data?.authCheck.filter((check) => check.allowed).map(({ key }) => key));
   const name = data?.appearance.applicationName || "Steward";

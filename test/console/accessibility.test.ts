@@ -49,6 +49,7 @@ describe("every view of the console", () => {
     return [
       "/",
       ...sections.map((section) => `/${section}`),
+      "/users?status=ACTIVE",
       `/users/${ada!.id}`,
       `/groups/${group.id}`,
       `/organizations/${w.defaultOrganization}`,
@@ -69,7 +70,7 @@ describe("every view of the console", () => {
 
   it("keeps the rules of axe in light, in the dark, and at 360 pixels", async function () {
     this.timeout(180_000);
-    const { page, visit, asOwner, open } = console();
+    const { world, page, visit, asOwner, open } = console();
     const session = await visit.newCDPSession(page);
     // By the debugger, since the policy of the page forbids scripts of others.
     const violationsOf = async (rules: readonly string[] | undefined): Promise<string[]> => {
@@ -85,6 +86,11 @@ describe("every view of the console", () => {
     };
     const paths = await fill(console());
     await asOwner("/");
+    const filters = ["", "SUSPENDED"].map((status) => ({ name: `Status ${status}`, search: `q=a&status=${status}` }));
+    const stored = [`steward.filters ${world.owner.id} /users`, JSON.stringify(filters)].map((each) =>
+      JSON.stringify(each),
+    );
+    await page.evaluate(`localStorage.setItem(${stored.join(", ")})`);
     for (const path of paths) {
       await open(path);
       await page.getByRole("heading", { level: 1 }).waitFor();

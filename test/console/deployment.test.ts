@@ -227,7 +227,7 @@ describe("the console shows the deployment", () => {
     for (const event of events) expect(event).to.include({ resourceType: "group", action: "CREATE" });
     await link("owner").first().click();
     await console().heading("owner");
-    // Whoever may not read it can save none of it.
+    // Those who may not read it can save none of it.
     await openAs(await world.user("curious"), "/audit");
     await text("You may not do this");
     expect(await offered()).to.deep.equal([]);

@@ -6,6 +6,7 @@ import { Failure } from "./failure";
 import type { Options } from "./form";
 import { Empty, Loading, Value } from "./parts";
 import type { Order, PageInfo, Place } from "./place";
+import { SavedFilters } from "./saved-filters";
 import type { Selectable } from "./selection";
 import { totalOf } from "./text";
 
@@ -186,7 +187,18 @@ const Pager = ({ name, page: { nodes, totalCount }, info, place }: PagerProps) =
   </nav>
 );
 
-export const Filters = ({ children }: { children: ComponentChildren }) => <search class="filters">{children}</search>;
+interface FiltersProps {
+  children: ComponentChildren;
+  /** The place of a list whose filters people can save under names. */
+  place?: Place;
+}
+
+export const Filters = ({ children, place }: FiltersProps) => (
+  <search class="filters">
+    {children}
+    {place && <SavedFilters place={place} />}
+  </search>
+);
 
 /** Milliseconds without a keystroke before a search begins. */
 const hesitation = 250;

@@ -17,6 +17,9 @@ export interface Order<Field extends string> {
 
 /** The place in a list, which is in the address: filters, order, and cursor. The first page follows any other change. */
 export interface Place {
+  path: string;
+  /** The filters and the order, as the address has them: the same for the same ones. */
+  search: string;
   cursors: { first?: number; after?: string; last?: number; before?: string };
   get: (name: string) => string;
   /** The value of a filter for the API: null if there is none. */
@@ -31,13 +34,15 @@ export interface Place {
 export function usePlace(): Place {
   const { path, query, route } = useLocation();
   const { after, before } = query;
+  const kept = Object.entries(query).filter(([name, value]) => value && !["after", "before"].includes(name));
   const go = (values: Record<string, string | null | undefined>, replace = false) => {
-    const kept = Object.entries(query).filter(([name]) => !["after", "before"].includes(name));
     const all = Object.entries({ ...Object.fromEntries(kept), ...values }).filter(([, value]) => value);
     const search = new URLSearchParams(all as Array<[string, string]>).toString();
     route(search ? `${path}?${search}` : path, replace);
   };
   return {
+    path,
+    search: new URLSearchParams(kept.toSorted(([a], [b]) => (a < b ? -1 : 1))).toString(),
     cursors: before ? { last: pageSize, before } : { first: pageSize, ...(after && { after }) },
     get: (name) => query[name] ?? "",
     filter: <Value extends string>(name: string) => (query[name] || null) as Value | null,

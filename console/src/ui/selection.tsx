@@ -15,7 +15,7 @@ export interface Selectable<Row> {
   nameOf: (row: Row) => string;
 }
 
-/** The rows that are selected, by their ID, as they were last shown. They stay selected on other pages of the list. */
+/** The rows that are selected, by their ID, in the state that was last shown. They stay selected on other pages of the list. */
 interface Selection<Row> extends Selectable<Row> {
   readonly rows: ReadonlyMap<string, Row>;
   clear: () => void;

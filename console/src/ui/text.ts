@@ -138,7 +138,7 @@ const done: Record<string, string> = {
   UPDATE: "changed",
 };
 
-/** What a group of notifications is about: "Workspace Events" says no more than "Workspace". */
+/** The subject of a group of notifications: "Workspace Events" says no more than "Workspace". */
 export const topicOf = (group: string): string => group.replace(/ events$/i, "");
 
 /** Browsers and tools by what their user agents contain. */

@@ -73,7 +73,7 @@ export function ApplicationsView() {
           />
         )}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="Search by name" />
         <Choice
           place={place}
@@ -260,7 +260,7 @@ export function GrantsView() {
   return (
     <>
       <Heading title="Grants" note="The access that users have given to applications." />
-      <Filters>
+      <Filters place={place}>
         {may("all") && <Choice place={place} label="Whose" name="whose" any="Mine" options={[["all", "Everyone's"]]} />}
         <Choice place={place} label="State" name="ended" any="In force" options={[["yes", "Ended, too"]]} />
       </Filters>

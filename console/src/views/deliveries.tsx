@@ -63,7 +63,7 @@ export function DeliveriesView() {
           </>
         )}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Choice place={place} label="State" name="state" options={options(states)} />
         <Choice place={place} label="Method" name="method" options={options(methods)} />
       </Filters>

@@ -53,7 +53,7 @@ export function GroupsView() {
           />
         )}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="Search by name" />
         {organizations.length > 1 && (
           <Choice place={place} label="Organization" name="organization" options={organizations} />

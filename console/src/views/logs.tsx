@@ -94,7 +94,7 @@ export function AuditView() {
       <Heading title="Audit log" note="Who changed what, and when.">
         {log.data && <Exports name="audit-log" load={load} />}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="User who acted" name="actor" />
         <Choice place={place} label="Action" name="action" options={actions.map((name) => [name, wordsOf(name)])} />
         <Choice place={place} label="What" name="resource" options={resources.map((name) => [name, wordsOf(name)])} />
@@ -196,7 +196,7 @@ export function ConnectionsView() {
       <Heading title="Connections" note="Who connected to workspaces, and how.">
         {log.data && <Exports name="connections" load={load} />}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="Owner of the workspace" name="owner" />
         <Choice place={place} label="By" name="type" options={types.map((name) => [name, wordsOf(name)])} />
         <Choice

@@ -223,7 +223,7 @@ export function JobsView() {
   return (
     <>
       <Heading title="Jobs" note="What provisioners build, the newest first." />
-      <Filters>
+      <Filters place={place}>
         <OrganizationChoice of={choice} />
         <Choice place={place} label="Status" name="status" options={statuses.map((name) => [name, wordsOf(name)])} />
         <Choice place={place} label="Type" name="type" options={types.map((name) => [name, wordsOf(name)])} />

@@ -69,7 +69,7 @@ export function TasksView() {
           />
         )}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="Search by title" />
         <Choice place={place} label="Status" name="status" options={statuses.map((name) => [name, wordsOf(name)])} />
         <Choice place={place} label="Owner" name="owner" any="Everyone" options={[["me", "Me"]]} />

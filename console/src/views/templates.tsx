@@ -84,7 +84,7 @@ export function TemplatesView() {
         )}
       </Heading>
       {prebuilds?.reconciliationPaused && <p class="banner">Prebuilds are paused: no workspaces are built ahead.</p>}
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="Search by name" />
         {organizations.length > 1 && (
           <Choice place={place} label="Organization" name="organization" options={organizations} />

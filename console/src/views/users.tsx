@@ -109,7 +109,7 @@ export function UsersView() {
           </>
         )}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="Search by name or email" />
         <Choice
           place={place}

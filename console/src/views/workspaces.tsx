@@ -68,7 +68,7 @@ export function WorkspacesView() {
       <Heading title="Workspaces">
         {may("create") && <CreateButton onCreated={(id) => route(`/workspaces/${id}`)} />}
       </Heading>
-      <Filters>
+      <Filters place={place}>
         <Search place={place} label="Search by name" />
         <Choice place={place} label="Status" name="status" options={statuses.map((name) => [name, wordsOf(name)])} />
         {organizations.length > 1 && (
