@@ -176,6 +176,7 @@ describe("registration of OAuth2 clients", () => {
       "invalid_redirect_uri",
     ],
     ["keys with a NUL", { ...publicClient, jwks: { a: "\0" } }, "invalid_client_metadata"],
+    ["keys with a half of a character", { ...publicClient, jwks: { a: "\ud800" } }, "invalid_client_metadata"],
   ];
   for (const [title, metadata, error] of faults)
     it(`rejects ${title}`, async () => {

@@ -137,6 +137,47 @@ describe("leases of provisioner jobs", () => {
     await daemon.call("completeProvisionerJob", job);
   });
 
+  it("end with errors and states of limited size, in valid Unicode", async () => {
+    const job = await running();
+    const faultsOf = async (name: "completeProvisionerJob" | "failProvisionerJob", input: object) =>
+      (await refusal(daemon.call(name, job, input))).errors[0]!.extensions!.validations.map(
+        ({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`,
+      );
+    const [errorFault, sizeFault, textFault, unusedState] = [
+      "input.error: Must be 1 to 4096 bytes of valid Unicode without NUL.",
+      "input.state: Must be at most 262144 bytes of JSON.",
+      "input.state: Must be valid Unicode without NUL characters.",
+      "input.state: Only builds of workspaces have a state.",
+    ];
+    for (const error of ["", "é".repeat(2049)])
+      expect(await faultsOf("failProvisionerJob", { error })).to.deep.equal([errorFault]);
+    const literal = `{ jobId: "${job.jobId}", lease: "${job.lease}", error: "a\\u0000b" }`;
+    const unstorable = await refusal(daemon.run(`mutation { failProvisionerJob(input: ${literal}) { status } }`));
+    expect(unstorable.errors[0]!.extensions!.validations[0]).to.include({ field: "input.error" });
+    const largest = { a: "é".repeat(131_068) };
+    await daemon.call("reportProvisionerResources", job, { resources });
+    for (const [state, fault] of [
+      [{ a: `${largest.a}x` }, sizeFault],
+      [{ a: "\0" }, textFault],
+      [{ a: "\ud800" }, textFault],
+      [{ ["a\0"]: 1 }, textFault],
+      [{ a: "\\u0000" }, unusedState],
+      [largest, unusedState],
+      [{}, unusedState],
+    ]) {
+      expect(await faultsOf("completeProvisionerJob", { state })).to.deep.equal([fault]);
+      expect(await faultsOf("failProvisionerJob", { error: "x", state })).to.deep.equal([fault]);
+    }
+    expect(await faultsOf("failProvisionerJob", { error: "", state: { a: ["\0"] } })).to.deep.equal([
+      errorFault,
+      textFault,
+    ]);
+    expect(await stateOf(job.jobId)).to.include({ status: "RUNNING", error: null, errorCode: null });
+    const error = "é".repeat(2048);
+    await daemon.call("failProvisionerJob", job, { error, errorCode: "REQUIRED_TEMPLATE_VARIABLES", state: null });
+    expect(await stateOf(job.jobId)).to.include({ status: "FAILED", error, errorCode: "REQUIRED_TEMPLATE_VARIABLES" });
+  });
+
   it("carry logs, each line once, up to 1 MiB", async () => {
     const job = await running();
     const first = await daemon.call("updateProvisionerJob", job, { logs: [line(1), line(2)] });

@@ -35,6 +35,13 @@ export const truthOf = (text: string): boolean | undefined => truths.get(text.to
 /** Whether Postgres and JSON can hold the text: valid Unicode without NUL. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 
+/** Whether Postgres can hold a value of JSON: all text in it, and all names. */
+export const holdsStorableText = (value: unknown): boolean => {
+  if (typeof value === "string") return isStorable(value);
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, each]) => isStorable(key) && holdsStorableText(each));
+};
+
 /** Makes text of another system fit to be stored and shown: without control characters, cut to a length. */
 export const cleaned = (text: string, longest: number): string =>
   text

@@ -2,7 +2,7 @@ import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { isDeeper } from "../kernel/objects.js";
-import { proseProblem, urlProblem } from "../kernel/text.js";
+import { holdsStorableText, proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./oauth-errors.js";
@@ -162,10 +162,8 @@ function addDescriptionProblems(problems: Problems, given: ClientMetadata): void
 
 function keySetProblem(jwks: Record<string, unknown>): string | undefined {
   if (isDeeper(jwks, deepestKeySet)) return `Must be nested at most ${deepestKeySet} levels deep.`;
-  const text = JSON.stringify(jwks);
-  if (text.length > largestKeySet) return `Must be at most ${largestKeySet / 1024} KiB of JSON.`;
-  // As JSON escapes what Postgres cannot store.
-  return /\\u(0000|d[89a-f])/.test(text) ? "Must be valid Unicode without NUL characters." : undefined;
+  if (JSON.stringify(jwks).length > largestKeySet) return `Must be at most ${largestKeySet / 1024} KiB of JSON.`;
+  return holdsStorableText(jwks) ? undefined : "Must be valid Unicode without NUL characters.";
 }
 
 /** The members that are stored and returned, but not used. */

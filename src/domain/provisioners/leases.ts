@@ -2,7 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, Problems } from "../kernel/errors.js";
-import { isStorable } from "../kernel/text.js";
+import { holdsStorableText, isStorable } from "../kernel/text.js";
 import { after, now } from "../kernel/queries.js";
 import { hashSecret } from "../tokens/token-text.js";
 import type { BuildResult } from "../workspaces/ended-builds.js";
@@ -122,9 +122,8 @@ export async function failProvisionerJob(
 
 function stateProblem(state: unknown): string | undefined {
   if (state == null) return undefined;
-  const text = JSON.stringify(state);
-  if (Buffer.byteLength(text) > largestState) return `Must be at most ${largestState} bytes of JSON.`;
-  return isStorable(text) && !text.includes("\\u0000") ? undefined : "Must be valid Unicode without NUL characters.";
+  if (Buffer.byteLength(JSON.stringify(state)) > largestState) return `Must be at most ${largestState} bytes of JSON.`;
+  return holdsStorableText(state) ? undefined : "Must be valid Unicode without NUL characters.";
 }
 
 /** The error of a job that failed. Empty for others. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { type Problems } from "../kernel/errors.js";
 import { isDeeper, isObject } from "../kernel/objects.js";
-import { isStorable, textProblem } from "../kernel/text.js";
+import { holdsStorableText, textProblem } from "../kernel/text.js";
 import {
   addFault,
   converted,
@@ -225,12 +225,6 @@ const tags = converted(
 const json = z.unknown().check((payload) => {
   if (!holdsStorableText(payload.value)) addFault(payload, "Must hold valid Unicode without NUL characters.");
 });
-
-const holdsStorableText = (value: unknown): boolean => {
-  if (typeof value === "string") return isStorable(value);
-  if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([key, each]) => isStorable(key) && holdsStorableText(each));
-};
 
 const document = converted(
   z.strictObject({
