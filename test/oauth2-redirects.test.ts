@@ -205,6 +205,7 @@ describe("OAuth2 redirects", () => {
   });
 
   describe("have schemes", () => {
+    const padded = (uri: string, bytes: number) => uri.padEnd(bytes, "x");
     const refused = [
       "javascript:alert(1)",
       "data:text/html,x",
@@ -221,8 +222,32 @@ describe("OAuth2 redirects", () => {
       "app.:/cb",
       "com..example:/cb",
       "com.example.app://user@host/",
+      "https://@a.example/",
+      "a.example/cb",
+      "com.example.app/cb",
+      "https:a.example/",
+      "https:/a.example/",
+      "https:///a.example/",
+      "https://a.example/cb#",
+      "https://a.example/a b",
+      " https://a.example/",
+      "https://a.example/\\",
+      "https://a.example/é",
+      "https://a.example/*",
+      padded("https://a.example/", 2049),
     ];
-    const accepted = ["com.example.app:/cb", "com.example.app://cb", "net.example-2.app:/cb?x=1", "https://a.example/"];
+    const accepted = [
+      "com.example.app:/cb",
+      "com.example.app://cb",
+      "net.example-2.app:/cb?x=1",
+      "com.example.app:/cb//user@host",
+      "https://a.example/",
+      "https://a.example/~a?to=//user@host",
+      "http://127.0.0.1:8080/cb",
+      "http://[::1]/cb",
+      "HTTP://localhost/cb",
+      padded("https://a.example/", 2048),
+    ];
 
     /** Every way in which a redirect URI gets into the server, by whether it was accepted. */
     const ways: Record<string, (uri: string) => Promise<boolean>> = {

@@ -19,8 +19,8 @@ export function redirectUriProblem(text: string, registrant: Registrant): string
   if (!/^[\x21-\x7e]+$/.test(text) || text.includes("\\") || text.includes("*"))
     return "Must be printable ASCII without spaces, backslashes and wildcards.";
   const url = URL.parse(text);
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
-  if (!url || scheme === undefined) return "Must be an absolute URI.";
+  if (!url) return "Must be an absolute URI.";
+  const scheme = url.protocol.slice(0, -1);
   if (text.includes("#")) return "Must not have a fragment.";
   if (/^[^/?]*\/\/[^/?]*@/.test(text)) return "Must not have user information.";
   if (scheme !== "http" && scheme !== "https")
