@@ -137,6 +137,36 @@ describe("OAuth2 applications", () => {
     expect(taken.validations[0]!.field).to.equal("input.resourceIndicators");
   });
 
+  it("have resource indicators in canonical form, and none that have no such form", async () => {
+    const id = await made({ callbackUrl: callback });
+    const longest = "https://canonical.example/".padEnd(2048, "x");
+    const given = ["HTTP://Canonical.example:80//", "https://canonical.example/a/./b//?c=/", longest];
+    const { updateOAuth2App } = await owner().graphql(update, { input: { id, resourceIndicators: given } });
+    expect(updateOAuth2App.oauth2App.resourceIndicators).to.deep.equal([
+      "http://canonical.example",
+      "https://canonical.example/a/b?c=/",
+      longest,
+    ]);
+    const refused = [
+      "canonical.example",
+      "xhttps://canonical.example",
+      "httpsx://canonical.example",
+      "https://canonical.example/#",
+      "https://canonical.example\\a",
+      " https://canonical.example",
+      "https://canonical.example/\t",
+      "https://canonical.example/é",
+      "https://user@canonical.example",
+      "https://:password@canonical.example",
+      `${longest}/`,
+      "https://canonical.example/".padEnd(1000, '"'),
+    ];
+    const { validations } = await faults(update, { id, resourceIndicators: refused });
+    expect(validations.map(({ field }) => field)).to.deep.equal(
+      refused.map((_, index) => `input.resourceIndicators[${index}]`),
+    );
+  });
+
   it("have all faults reported together, in the spelling of the surface", async () => {
     const everything = {
       name: "a\u202eb",

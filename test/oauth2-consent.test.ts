@@ -542,11 +542,32 @@ describe("OAuth2 consent", () => {
     expect(ended).to.deep.equal([{ id: held.at(-1), revokeReason: "SUPERSEDED" }]);
   });
 
-  it("grants access to the resource of another application, however its URI is spelled", async () => {
+  it("grants access to resources of the server and of applications, however their URIs are spelled, and to no others", async () => {
     const app = await oauthApp(w());
-    await changeApp(w(), app, { resourceIndicators: ["https://mcp.example.com/mcp"] });
-    await the().graphql(approve, { input: input(app, { resource: ["https://MCP.example.com:443/mcp/"] }) });
-    expect((await grantsFor(app)).at(-1)!.audiences).to.deep.equal(["https://mcp.example.com/mcp"]);
+    const own = issuer();
+    const [mcp, other] = ["https://mcp.example.com/mcp", "https://other.example.com"] as const;
+    await changeApp(w(), app, { resourceIndicators: [mcp, other] });
+    for (const [resource, audiences] of [
+      [["https://MCP.example.com:443/mcp/"], [mcp]],
+      [
+        [`${other}/`, mcp, `${mcp}/`, `${own}/api/v2/`, `${own}/graphql`, own],
+        [other, mcp, `${own}/api/v2`, `${own}/graphql`, own],
+      ],
+      [Array<string>(16).fill(own), [own]],
+    ] as const) {
+      await the().graphql(approve, { input: input(app, { resource }) });
+      expect((await grantsFor(app)).at(-1)!.audiences).to.deep.equal(audiences);
+    }
+    for (const resource of [
+      [`${own}/api`],
+      [mcp, "https://unknown.example.com"],
+      [own, "https://unknown.example.com"],
+      [mcp, "unknown"],
+      Array<string>(17).fill(own),
+    ]) {
+      const { errors } = await the().failure(approve, { input: input(app, { resource }) });
+      expect(errors[0]!.extensions, resource[0]).to.include({ oauthError: "invalid_target" });
+    }
   });
 
   it("describes every scope in a sentence", async () => {

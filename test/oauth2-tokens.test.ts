@@ -188,6 +188,38 @@ describe("the token endpoint", () => {
       failed(await refresh(w, client, foreign.body.refresh_token, { resource: accessUrl }), "invalid_target");
     });
 
+    it("issues tokens for resources that are among the granted ones or below them, and for no others", async () => {
+      const { accessUrl } = w.app.services.config;
+      const [api, graphql, mcp] = [`${accessUrl}/api/v2`, `${accessUrl}/graphql`, "https://mcp.example"];
+      const answer = async (audiences: string[], resource: string[]) =>
+        redeem(w, client, (await makeCode(w, client, ada, { audiences })).code, { resource });
+      for (const [audiences, resource] of [
+        [[], [accessUrl]],
+        [[], [api, `${graphql}/`, api]],
+        [[accessUrl], [graphql]],
+        [
+          [api, mcp],
+          [mcp, `${mcp}/`],
+        ],
+        [[mcp], Array<string>(16).fill(mcp)],
+      ] as Array<[string[], string[]]>)
+        expect(await answer(audiences, resource), `${audiences}: ${resource}`).to.include({ status: 200 });
+      for (const [audiences, resource] of [
+        [[], [mcp]],
+        [[], [`${accessUrl}/api`]],
+        [[], [`${api}/users`]],
+        [[api], [accessUrl]],
+        [[api], [graphql]],
+        [[api], [api, graphql]],
+        [[mcp], [accessUrl]],
+        [[mcp], [`${mcp}/below`]],
+        [[accessUrl.slice(0, -1)], [api]],
+        [[mcp], ["unknown"]],
+        [[mcp], Array<string>(17).fill(mcp)],
+      ] as Array<[string[], string[]]>)
+        failed(await answer(audiences, resource), "invalid_target");
+    });
+
     it("issues no refresh token to applications that may not refresh", async () => {
       const short = await makeClient(w, { grant_types: ["authorization_code"] });
       const { body } = await redeem(w, short, (await makeCode(w, short, ada)).code);
