@@ -189,6 +189,60 @@ describe("OAuth2 redirects", () => {
     }
   });
 
+  it("lead to every port of a loopback address, and otherwise nowhere but to a registered URI", async () => {
+    const leads = async (registered: string, uri: string) => {
+      const app = await oauthApp(w(), { redirect_uris: [registered] });
+      const { headers } = await w()
+        .as(ada)
+        .post(authorizePath(app, { redirect_uri: uri }));
+      const location = headers.get("location");
+      if (location) expect(location.startsWith(`${uri}${uri.includes("?") ? "&" : "?"}code=`), location).to.equal(true);
+      return location !== null;
+    };
+    for (const [registered, uri] of [
+      ["http://127.0.0.1/cb", "http://127.0.0.1:65535/cb"],
+      ["http://127.0.0.1:1/cb", "http://127.0.0.1/cb"],
+      ["http://[::1]:80/cb?a=b", "http://[::1]:1234/cb?a=b"],
+      ["http://localhost:8080", "http://localhost:9090"],
+      ["http://localhost:?a=b", "http://localhost:1?a=b"],
+      ["HTTP://LOCALHOST/cb", "HTTP://LOCALHOST:1/cb"],
+    ] as const)
+      expect(await leads(registered, uri), uri).to.equal(true);
+    for (const [registered, uri] of [
+      ["https://127.0.0.1/cb", "https://127.0.0.1:1/cb"],
+      ["http://intranet/cb", "http://intranet:81/cb"],
+      ["com.example.app://localhost/cb", "com.example.app://localhost:1/cb"],
+      ["http://127.0.0.1/cb", "http://localhost:1/cb"],
+      ["http://127.0.0.1/cb", "http://127.0.0.1:1/other"],
+      ["http://127.0.0.1/cb", "http://127.0.0.1:1cb"],
+      ["http://127.0.0.1/cb", "http://127.0.0.1:000001/cb"],
+      ["http://127.0.0.1/cb", "http://127.0.0.1:1@a.example/cb"],
+      ["http://127.0.0.1/http://127.0.0.1/cb", "http://127.0.0.1/http://127.0.0.1:1/cb"],
+      ["HTTP://127.0.0.1/cb", "http://127.0.0.1:1/cb"],
+    ] as const)
+      expect(await leads(registered, uri), uri).to.equal(false);
+  });
+
+  it("show users where they lead", async () => {
+    const document = `query($input: OAuth2AuthorizationRequestInput!) {
+      oauth2AuthorizationRequest(input: $input) { redirectTarget { kind name } } }`;
+    for (const [uri, kind, name] of [
+      ["https://a.example:443/cb", "WEB", "a.example"],
+      ["http://intranet:81/cb", "WEB", "intranet:81"],
+      ["https://localhost/cb", "WEB", "localhost"],
+      ["http://[::1]:7/cb", "LOOPBACK", "[::1]:7"],
+      ["com.example.app:/cb", "PRIVATE_SCHEME", "com.example.app"],
+      ["https.example://localhost/cb", "PRIVATE_SCHEME", "https.example"],
+      ["example.http://localhost/cb", "PRIVATE_SCHEME", "example.http"],
+    ]) {
+      const app = await oauthApp(w(), { redirect_uris: [uri] });
+      const request = await w()
+        .as(ada)
+        .graphql(document, { input: input(app.id, { responseType: "code" }) });
+      expect(request.oauth2AuthorizationRequest.redirectTarget, uri).to.deep.equal({ kind, name });
+    }
+  });
+
   it("deny a request whose query says so, whatever the form says", async () => {
     const app = await oauthApp(w());
     for (const [query, form] of [
