@@ -13,6 +13,7 @@ import {
   stop,
   templateOf,
 } from "./support/builds.js";
+import { trusting, Vendor } from "./support/licensing.js";
 import { newKey, type Refused, serve } from "./support/provisioners.js";
 import { world } from "./support/world.js";
 
@@ -63,24 +64,29 @@ describe("the workspace quota", () => {
     await reportBuild(w(), workspaceBuild.id);
     await endBuild(w(), workspaceBuild.id, "failed");
     expect(await quotaOf(ada!)).to.deep.equal({ budget: 9, credits_consumed: 9 });
-    await allow(group.id, 1);
-    const startAt = async (cost: number) => {
+    const startAt = async (cost: number): Promise<string> => {
       const { id } = await addVersion(w(), template.id, boxOf(cost));
       const input = { workspace: workspace.id, templateVersionId: id };
-      return doBuild(w(), (await w().as(ada!).graphql(start, { input })).startWorkspace.workspaceBuild.id);
+      return (await w().as(ada!).graphql(start, { input })).startWorkspace.workspaceBuild.id;
     };
-    expect(await startAt(9), "as much as before").to.equal(undefined);
-    expect((await startAt(8))!.dailyCost).to.equal(8);
+    const again = await startAt(9);
+    expect((await reportBuild(w(), again))!.dailyCost, "in place of the build before").to.equal(9);
+    await endBuild(w(), again, "failed");
+    await allow(group.id, 1);
+    expect(await doBuild(w(), await startAt(9)), "as much as before").to.equal(undefined);
+    expect((await doBuild(w(), await startAt(8)))!.dailyCost).to.equal(8);
     expect(await quotaOf(ada!)).to.deep.equal({ budget: 1, credits_consumed: 8 });
   });
 
-  it("does not count workspaces without a cost, nor touch their builds", async () => {
+  it("does not count workspaces without a cost, nor touch their builds, however much others consume", async () => {
     const [ada] = await w().users("ada");
+    await allow(w().defaultOrganization, 2);
+    await runningBox(w(), ada!, (await templateOf(w(), boxOf(2))).id);
     await allow(w().defaultOrganization, 0);
     const template = await templateOf(w(), boxOf(0));
     const { workspace } = await runningBox(w(), ada!, template.id);
     expect(await readBox(w(), ada!, workspace.id)).to.include({ status: "RUNNING" });
-    expect(await quotaOf(ada!)).to.deep.equal({ budget: 0, credits_consumed: 0 });
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 0, credits_consumed: 2 });
   });
 
   it("takes a repeated report once, and gives new tokens for it", async () => {
@@ -126,5 +132,16 @@ describe("the workspace quota", () => {
     );
     expect(listed.find(({ name }) => name === "quota")!.previous_job).to.include({ id: job.jobId, status: "failed" });
     await daemon.leave();
+  });
+});
+
+describe("the workspace quota without a license", () => {
+  const w = world(trusting(new Vendor()));
+
+  it("limits nothing", async () => {
+    const [ada] = await w().users("ada");
+    const template = await templateOf(w(), boxOf(4));
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    expect(await readBox(w(), ada!, workspace.id)).to.include({ status: "RUNNING" });
   });
 });
