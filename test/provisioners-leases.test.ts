@@ -83,8 +83,13 @@ describe("leases of provisioner jobs", () => {
   };
 
   it("give repeated calls of accept, complete, and fail the same result", async () => {
-    const job = await running();
-    await daemon.call("acceptProvisionerJob", job);
+    await queueImport(w());
+    const job = await daemon.job();
+    const accept = async () =>
+      Date.parse((await daemon.call("acceptProvisionerJob", job)).expiresAt as string) - Date.now();
+    expect(await accept()).to.be.above(60_000);
+    await leaseEnds(job.jobId, "9 s");
+    expect(await accept(), "again").to.be.above(60_000);
     await daemon.call("reportProvisionerResources", job, { resources });
     const again = await daemon.call("reportProvisionerResources", job, { resources });
     expect(again.dailyCost).to.equal(3);
@@ -92,13 +97,14 @@ describe("leases of provisioner jobs", () => {
     expect(await daemon.call("completeProvisionerJob", job)).to.deep.equal({ status: "SUCCEEDED" });
     const late = await refusal(daemon.call("failProvisionerJob", job, { error: "no" }));
     expect(late.reason).to.equal("LEASE_LOST");
+    expect(await stateOf(job.jobId)).to.include({ status: "SUCCEEDED", error: null, errorCode: null });
 
     await queueImport(w());
     const second = await daemon.job(1);
     await daemon.call("acceptProvisionerJob", second);
     expect(await daemon.call("failProvisionerJob", second, { error: "broken" })).to.deep.equal({ status: "FAILED" });
     expect(await daemon.call("failProvisionerJob", second, { error: "broken" })).to.deep.equal({ status: "FAILED" });
-    expect(await stateOf(second.jobId)).to.include({ status: "FAILED", error: "broken" });
+    expect(await stateOf(second.jobId)).to.include({ status: "FAILED", error: "broken", errorCode: null });
     const events = await audited(w(), { resourceId: second.jobId, resourceType: "provisioner_job" });
     expect(events.filter(({ actorKind }) => actorKind === "provisioner").map(({ diff }) => diff)).to.deep.equal([
       { status: { old: "running", new: "failed" }, error: { old: "", new: "broken" } },
@@ -358,6 +364,7 @@ describe("leases of provisioner jobs", () => {
     await eventually(() => daemon.events.length === 2, "the daemon is told");
     expect(daemon.events[1]).to.deep.equal({ __typename: "ProvisionerJobCancelRequested", jobId: job.jobId });
     expect(await daemon.call("updateProvisionerJob", job)).to.include({ cancelRequested: true });
+    expect(await daemon.call("acceptProvisionerJob", job), "again").to.have.property("expiresAt");
     const ended = await daemon.call("failProvisionerJob", job, { error: "stopped", canceled: true });
     expect(ended).to.deep.equal({ status: "CANCELED" });
     expect((await stateOf(job.jobId)).status).to.equal("CANCELED");
@@ -365,8 +372,10 @@ describe("leases of provisioner jobs", () => {
 
   it("let a job succeed whose cancellation was requested too late", async () => {
     const job = await running();
-    await daemon.call("reportProvisionerResources", job, { resources });
     await cancel(job.jobId);
+    const early = await refusal(daemon.call("completeProvisionerJob", job));
+    expect([early.code, early.reason]).to.deep.equal(["CONFLICT", undefined]);
+    await daemon.call("reportProvisionerResources", job, { resources });
     expect(await daemon.call("completeProvisionerJob", job)).to.deep.equal({ status: "SUCCEEDED" });
   });
 
