@@ -203,7 +203,7 @@ describe("the token endpoint", () => {
         ],
         [[mcp], Array<string>(16).fill(mcp)],
       ] as Array<[string[], string[]]>)
-        expect(await answer(audiences, resource), `${audiences}: ${resource}`).to.include({ status: 200 });
+        expect(await answer(audiences, resource), resource.join(" ")).to.include({ status: 200 });
       for (const [audiences, resource] of [
         [[], [mcp]],
         [[], [`${accessUrl}/api`]],
