@@ -30,8 +30,7 @@ export function valuesAt({ extension, attribute, sub, where }: Target, values: V
   return sub ? chosen.map((each) => (each as Values)[sub.name]).filter((each) => each !== undefined) : chosen;
 }
 
-const isPresent = (value: unknown): boolean =>
-  typeof value === "object" && value !== null ? Object.keys(value).length > 0 : value !== "";
+const isPresent = (value: unknown): boolean => value !== "";
 
 /** A comparison without a value is false, `ne` true. */
 function compares({ target, operator, value }: Comparison, values: Values): boolean {

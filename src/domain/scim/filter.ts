@@ -31,26 +31,22 @@ const operators = new Set<string>(["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt
 export const filterLimits = { bytes: 4096, depth: 32, comparisons: 64 } as const;
 
 /** Parses a filter on resources of a type. Throws `invalidFilter`. */
-export const parseFilter = (type: ResourceType, text: string): Filter =>
-  parseWhole(text, (name) => placeNamed(type, name), "invalidFilter");
-
-/** A path of a change (RFC 7644 §3.5.2): a place, which may narrow a multi-valued attribute to matching values. */
-export const parsePath = (type: ResourceType, text: string): Target => {
-  requireSafe(text);
-  const parser = new Parser(tokensOf(text, "invalidPath"), (name) => placeNamed(type, name), "invalidPath");
-  const target = parser.target();
-  parser.requireEnd();
-  return target;
-};
-
-function parseWhole(text: string, resolve: Resolve, scimType: ScimType): Filter {
+export function parseFilter(type: ResourceType, text: string): Filter {
   if (Buffer.byteLength(text) > filterLimits.bytes)
-    throw fault(scimType, `A filter must be at most ${filterLimits.bytes} bytes.`);
-  if (!isStorable(text)) throw fault(scimType, "A filter must be valid Unicode without NUL characters.");
-  const parser = new Parser(tokensOf(text, scimType), resolve, scimType);
+    throw fault("invalidFilter", `A filter must be at most ${filterLimits.bytes} bytes.`);
+  if (!isStorable(text)) throw fault("invalidFilter", "A filter must be valid Unicode without NUL characters.");
+  const parser = new Parser(type, text, "invalidFilter");
   const filter = parser.either();
   parser.requireEnd();
   return filter;
+}
+
+/** A path of a change (RFC 7644 §3.5.2): a place, which may narrow a multi-valued attribute to matching values. */
+export function parsePath(type: ResourceType, text: string): Target {
+  const parser = new Parser(type, text, "invalidPath");
+  const target = parser.target();
+  parser.requireEnd();
+  return target;
 }
 
 type Resolve = (name: string) => Place | undefined;
@@ -62,18 +58,20 @@ class Parser {
   #at = 0;
   #depth = 0;
   #comparisons = 0;
+  readonly #tokens: readonly Token[];
   #resolve: Resolve;
 
   constructor(
-    private readonly tokens: readonly Token[],
-    resolve: Resolve,
+    type: ResourceType,
+    text: string,
     private readonly scimType: ScimType,
   ) {
-    this.#resolve = resolve;
+    this.#tokens = tokensOf(text, scimType);
+    this.#resolve = (name) => placeNamed(type, name);
   }
 
   requireEnd(): void {
-    if (this.#at < this.tokens.length) throw this.#unexpected();
+    if (this.#at < this.#tokens.length) throw this.#unexpected();
   }
 
   /** `a or b`. */
@@ -156,11 +154,11 @@ class Parser {
   }
 
   #peek(ahead = 0): Token {
-    return this.tokens[this.#at + ahead] ?? end;
+    return this.#tokens[this.#at + ahead] ?? end;
   }
 
   #next(): Token {
-    return this.tokens[this.#at++] ?? end;
+    return this.#tokens[this.#at++] ?? end;
   }
 
   #isWord(word: string): boolean {

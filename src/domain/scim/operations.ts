@@ -3,7 +3,7 @@ import { isObject } from "../kernel/objects.js";
 import { checkDocument, type Json, member, readValue, throwFaults } from "./scim-documents.js";
 import { fault } from "./faults.js";
 import { parsePath, type Target } from "./filter.js";
-import { extensionNamed, requireSafe } from "./paths.js";
+import { extensionNamed } from "./paths.js";
 import type { Attribute, ResourceType } from "./schema.js";
 
 /** A change of one attribute. Changes without a path are one operation for each of their attributes. */
@@ -42,7 +42,6 @@ function readOperation(type: ResourceType, given: unknown, problems: Problems): 
 }
 
 function readPath(type: ResourceType, op: Operation["op"], path: string, given: unknown, problems: Problems) {
-  requireSafe(path);
   if (op !== "remove" && given === undefined)
     throw fault("invalidValue", `The operation ${op} needs a value.`, "value");
   const extension = extensionNamed(type, path);

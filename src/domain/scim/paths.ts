@@ -23,15 +23,9 @@ export function requireSafe(name: string): void {
     throw fault("invalidPath", `The name ${quote(name)} is not allowed.`);
 }
 
-/** Attributes by lower-case name. Built once for each list of attributes. */
-const indexes = new WeakMap<readonly Attribute[], Map<string, Attribute>>();
-
 /** Finds an attribute by name, in any letter case. */
-export function attributeNamed(attributes: readonly Attribute[] = [], name: string): Attribute | undefined {
-  let index = indexes.get(attributes);
-  if (!index) indexes.set(attributes, (index = new Map(attributes.map((each) => [each.name.toLowerCase(), each]))));
-  return index.get(name.toLowerCase());
-}
+export const attributeNamed = (attributes: readonly Attribute[] = [], name: string): Attribute | undefined =>
+  attributes.find((each) => each.name.toLowerCase() === name.toLowerCase());
 
 /** The extension with a URN, in any letter case. */
 export const extensionNamed = ({ extensions }: ResourceType, urn: string): Schema | undefined =>
@@ -51,7 +45,7 @@ function withoutUrn(type: ResourceType, name: string): { schema?: Schema; rest: 
  */
 export function placeNamed(type: ResourceType, name: string): Place | undefined {
   const { schema, rest } = withoutUrn(type, name);
-  const [first = "", second, ...others] = rest.split(".");
+  const [first, second, ...others] = rest.split(".") as [string, ...string[]];
   if (others.length > 0) return undefined;
   const attribute =
     attributeNamed((schema ?? type.core).attributes, first) ??
