@@ -558,14 +558,16 @@ describe("OAuth2 consent", () => {
       await the().graphql(approve, { input: input(app, { resource }) });
       expect((await grantsFor(app)).at(-1)!.audiences).to.deep.equal(audiences);
     }
-    for (const resource of [
-      [`${own}/api`],
-      [mcp, "https://unknown.example.com"],
-      [own, "https://unknown.example.com"],
-      [mcp, "unknown"],
-      Array<string>(17).fill(own),
-    ]) {
+    const unknown = "A resource is unknown to this server.";
+    for (const [resource, message] of [
+      [[`${own}/api`], unknown],
+      [[mcp, "https://unknown.example.com"], unknown],
+      [[own, "https://unknown.example.com"], unknown],
+      [[mcp, "unknown"], unknown],
+      [Array<string>(17).fill(own), "At most 16 resources are accepted."],
+    ] as const) {
       const { errors } = await the().failure(approve, { input: input(app, { resource }) });
+      expect(errors[0]!.message).to.include(message);
       expect(errors[0]!.extensions, resource[0]).to.include({ oauthError: "invalid_target" });
     }
   });

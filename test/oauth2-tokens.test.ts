@@ -197,6 +197,7 @@ describe("the token endpoint", () => {
         [[], [accessUrl]],
         [[], [api, `${graphql}/`, api]],
         [[accessUrl], [graphql]],
+        [[mcp, accessUrl], [graphql]],
         [
           [api, mcp],
           [mcp, `${mcp}/`],
@@ -218,6 +219,23 @@ describe("the token endpoint", () => {
         [[mcp], Array<string>(17).fill(mcp)],
       ] as Array<[string[], string[]]>)
         failed(await answer(audiences, resource), "invalid_target");
+      const { body } = await answer([mcp], [accessUrl]);
+      expect(body.error_description).to.equal("A resource is not among those that were granted.");
+    });
+
+    it("issues tokens for all granted resources unless the request names some", async () => {
+      const { code } = await makeCode(w, client, ada, { audiences: ["https://mcp.example"] });
+      const { body } = await redeem(w, client, code);
+      expect(await me(body.access_token)).to.equal(401);
+      const input = {
+        grantType: "refresh_token",
+        clientId: client.id,
+        clientSecret: client.secret,
+        refreshToken: body.refresh_token,
+        resource: [],
+      };
+      const { issueOAuth2Token: tokens } = await w.nobody.graphql(issue, { input });
+      expect(await me(tokens.accessToken)).to.equal(401);
     });
 
     it("issues no refresh token to applications that may not refresh", async () => {

@@ -16,7 +16,7 @@ export function canonicalResource(text: string): string | undefined {
   const url = URL.parse(text);
   const isUsable =
     url !== null &&
-    /^https?:$/.test(url.protocol) &&
+    /^https?:/.test(url.protocol) &&
     /^[\x21-\x7e]+$/.test(text) &&
     !/[#\\]/.test(text) &&
     url.username === "" &&
