@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { folded } from "../kernel/text.js";
 import { fault } from "./faults.js";
-import type { Comparison, Filter, Target } from "./filter.js";
+import type { Comparison, Filter, Operator, Target } from "./filter.js";
 import { leafOf, type Place } from "./paths.js";
 import type { Attribute } from "./schema.js";
 
@@ -70,9 +70,9 @@ function compared(comparison: Comparison, columns: Columns): Condition {
     const isPresent = present(target, columns);
     return operator === "ne" ? isPresent : sql<SqlBool>`(not ${isPresent})`;
   }
-  const positive = { ...comparison, operator: operator === "ne" ? "eq" : operator } as const;
-  const also = columns.also?.(positive);
-  const holds = some(target, columns, (column) => holdsFor(leafOf(target), positive.operator, value, column));
+  const positive = operator === "ne" ? "eq" : operator;
+  const also = columns.also?.({ ...comparison, operator: positive });
+  const holds = some(target, columns, (column) => holdsFor(leafOf(target), positive, value, column));
   const either = also ? any([holds, also]) : holds;
   return operator === "ne" ? sql<SqlBool>`(not ${either})` : either;
 }
@@ -142,9 +142,9 @@ function present(target: Target, columns: Columns): Condition {
   );
 }
 
-function holdsFor(leaf: Attribute, operator: Comparison["operator"], value: string | boolean, column: Sql): Condition {
+function holdsFor(leaf: Attribute, operator: Exclude<Operator, "ne">, value: string | boolean, column: Sql): Condition {
   if (typeof value === "boolean") return sql<SqlBool>`(${column}) = ${value}`;
-  if (leaf.type === "dateTime") return sql<SqlBool>`(${column}) ${symbols[operator]} ${value}::timestamptz`;
+  if (leaf.type === "dateTime") return sql<SqlBool>`(${column}) ${symbols[operator as Order]} ${value}::timestamptz`;
   const [one, other] = leaf.isCaseExact
     ? [sql`(${column})`, value]
     : [sql`lower((${column}) collate "C")`, folded(value)];
@@ -156,23 +156,20 @@ function holdsFor(leaf: Attribute, operator: Comparison["operator"], value: stri
     case "ew":
       return sql<SqlBool>`right(${one}, length(${other}::text)) = ${other}::text`;
     case "eq":
-    case "ne":
       return sql<SqlBool>`${one} = ${other}::text`;
     default:
       return sql<SqlBool>`${one} collate "C" ${symbols[operator]} ${other}::text`;
   }
 }
 
-const symbols: Record<Comparison["operator"], Sql> = {
+/** The operators that apply to times as well. */
+type Order = "eq" | "gt" | "ge" | "lt" | "le";
+const symbols: Record<Order, Sql> = {
   eq: sql.raw("="),
-  ne: sql.raw("<>"),
   gt: sql.raw(">"),
   ge: sql.raw(">="),
   lt: sql.raw("<"),
   le: sql.raw("<="),
-  co: sql.raw("="),
-  sw: sql.raw("="),
-  ew: sql.raw("="),
 };
 
 /** The ids of all matching resources and possibly more: of `and`, those of any part; of `or`, those of all parts. */
