@@ -175,6 +175,47 @@ describe("SCIM lists and failures", () => {
     expect(search.Resources.map(({ id }: { id: string }) => id)).to.deep.equal([group.id]);
   });
 
+  it("filter by everything that a group or a user has", async () => {
+    const { body: member } = await scim.post("/Users", newScimUser({ displayName: "Filtered One" }));
+    const members = [{ value: member.id as string }];
+    const group = { displayName: "Filtered", externalId: "Filter-1", members };
+    const { body: made } = await scim.post("/Groups", group);
+    const { body: user } = await scim.get(`/Users/${member.id}`);
+    for (const [path, filter, isFound] of [
+      ["/Groups", 'displayName eq "FILTERED"', true],
+      ["/Groups", 'displayName co "lter"', true],
+      ["/Groups", 'displayName ne "filtered"', false],
+      ["/Groups", 'externalId eq "Filter-1"', true],
+      ["/Groups", 'externalId eq "filter-1"', false],
+      ["/Groups", "externalId eq null", false],
+      ["/Groups", "members pr", true],
+      ["/Groups", "members eq null", false],
+      ["/Groups", `members eq "${user.id}"`, true],
+      ["/Groups", `members.value eq "${made.id}"`, false],
+      ["/Groups", `members[value eq "${user.id}" and type eq "user"]`, true],
+      ["/Groups", `members[value eq "${user.id}" and type eq "group"]`, false],
+      ["/Groups", `members[value eq "${user.id}"].display ew "one"`, true],
+      ["/Groups", `members[value eq "${user.id}"].display ew "two"`, false],
+      ["/Groups", `members.$ref ew "/Users/${user.id}"`, true],
+      ["/Groups", `not (members.value eq "${user.id}")`, false],
+      ["/Groups", 'meta.resourceType eq "Group" and meta pr', true],
+      ["/Groups", `meta.created eq "${made.meta.created}"`, true],
+      ["/Groups", `meta.created lt "${made.meta.created}"`, false],
+      ["/Groups", `meta.created ne "${made.meta.created}"`, false],
+      ["/Users", `groups eq "${made.id}"`, true],
+      ["/Users", 'groups[display eq "filtered" and type eq "direct"]', true],
+      ["/Users", "groups eq null", false],
+      ["/Users", `groups.value ne "${made.id}"`, false],
+      ["/Users", `meta.created ge "${user.meta.created}"`, true],
+      ["/Users", `meta.created gt "${user.meta.created}"`, false],
+      ["/Users", `meta.version eq "${user.meta.version.replaceAll('"', '\\"')}"`, true],
+    ] as const) {
+      const { id } = path === "/Users" ? user : made;
+      const { body } = await scim.find(path, `id eq "${id}" and (${filter})`);
+      expect(body.totalResults, `${filter}: ${JSON.stringify(body)}`).to.equal(isFound ? 1 : 0);
+    }
+  });
+
   it("sort by the primary email address, else the first one", async () => {
     const made: Array<[string, unknown[]]> = [
       ["b", [{ value: "b@sorted.example" }]],

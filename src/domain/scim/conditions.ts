@@ -1,6 +1,5 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { folded } from "../kernel/text.js";
-import { fault } from "./faults.js";
 import type { Comparison, Filter, Operator, Target } from "./filter.js";
 import { leafOf, type Place } from "./paths.js";
 import type { Attribute } from "./schema.js";
@@ -21,11 +20,11 @@ export interface Columns {
   lists: Readonly<
     Record<string, { values: Readonly<Record<string, Sql>>; exists: (condition: Condition) => Condition }>
   >;
-  /** The other attributes, as JSON; absent for types that have none. */
-  json?: Sql;
+  /** The other attributes, as JSON. */
+  json: Sql;
   /** Returns another condition under which a comparison is true as well; `undefined` for most comparisons. */
   also?: (comparison: Comparison) => Condition | undefined;
-  /** Selects the ids of all resources that match a comparison by an index, and possibly more. */
+  /** Selects the ids of all resources that match a comparison by an index, and possibly more; absent for some comparisons. */
   candidates: (comparison: Comparison) => Candidates | undefined;
 }
 
@@ -38,6 +37,9 @@ export interface Candidates {
 
 /** Ids of values that are unique or nearly so. */
 export const few = (ids: Sql): Candidates => ({ ids, areFew: true });
+
+/** For resources and values whose attributes are all in columns. */
+export const noJson: Sql = sql`'{}'::jsonb`;
 
 /** A filter as SQL. Values are parameters; names come from the schema. */
 export const conditionOf = (filter: Filter, columns: Columns) => ({
@@ -112,7 +114,7 @@ function ofEntry(
   values: Readonly<Record<string, Sql>>,
   condition: (column: Sql) => Condition,
 ): Condition {
-  const columns: Columns = { values, lists: {}, candidates: () => undefined };
+  const columns: Columns = { values, lists: {}, json: noJson, candidates: () => undefined };
   const column = values[sub?.name ?? "self"];
   const conditions = [where && compiled(where, columns), column && sql<SqlBool>`(${condition(column)} is true)`];
   const given = conditions.filter((each) => each !== undefined);
@@ -122,19 +124,13 @@ function ofEntry(
 const entryColumn = ({ name, type }: Attribute): Sql =>
   type === "boolean" ? sql`(e->'${sql.raw(name)}' = 'true'::jsonb)` : sql`(e->>'${sql.raw(name)}')`;
 
-const at = ({ json }: Columns, path: readonly string[]): Sql =>
-  sql`${required(json)} #> '{${sql.raw(path.join(","))}}'`;
+const at = ({ json }: Columns, path: readonly string[]): Sql => sql`${json} #> '{${sql.raw(path.join(","))}}'`;
 
 const jsonColumn = ({ json }: Columns, path: readonly string[], { type }: Attribute): Sql => {
   const text = sql.raw(path.join(","));
-  if (type === "boolean" || type === "complex") return sql`${required(json)} #> '{${text}}'`;
-  return sql`(${required(json)} #>> '{${text}}')`;
+  if (type === "boolean" || type === "complex") return sql`${json} #> '{${text}}'`;
+  return sql`(${json} #>> '{${text}}')`;
 };
-
-function required(json: Sql | undefined): Sql {
-  if (!json) throw fault("invalidFilter", "This attribute cannot be compared.");
-  return json;
-}
 
 function present(target: Target, columns: Columns): Condition {
   return some(target, columns, (column) =>
@@ -174,8 +170,7 @@ const symbols: Record<Order, Sql> = {
 
 /** The ids of all matching resources and possibly more: of `and`, those of any part; of `or`, those of all parts. */
 function candidatesOf(filter: Filter, columns: Columns): Candidates | undefined {
-  if (filter.kind === "compare")
-    return filter.value === null || filter.operator === "ne" ? undefined : columns.candidates(filter);
+  if (filter.kind === "compare") return columns.candidates(filter);
   if (filter.kind !== "and" && filter.kind !== "or") return undefined;
   const each = filter.parts.map((part) => candidatesOf(part, columns));
   const known = each.filter((found) => found !== undefined);

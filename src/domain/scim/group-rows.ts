@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { folded, isUuid } from "../kernel/text.js";
 import { notFound } from "../kernel/errors.js";
-import { type Candidates, type Columns, few } from "./conditions.js";
+import { type Candidates, type Columns, few, noJson } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
 import { isSeen, type MemberRow, memberValues } from "./scim-members.js";
@@ -76,6 +76,7 @@ export const groupFilterColumns = (ctx: Context, provisioner: Provisioner): Colu
         where m.group_id = g.id and ${isSeen(provisioner, "m.userId")} and ${condition})`,
     },
   },
+  json: noJson,
   candidates: (comparison) => candidatesOf(provisioner, comparison),
 });
 
