@@ -545,7 +545,7 @@ describe("OAuth2 consent", () => {
   it("grants access to resources of the server and of applications, however their URIs are spelled, and to no others", async () => {
     const app = await oauthApp(w());
     const own = issuer();
-    const [mcp, other] = ["https://mcp.example.com/mcp", "https://other.example.com"] as const;
+    const [mcp, other] = ["https://mcp.example.com/mcp", "https://second.example.com"] as const;
     await changeApp(w(), app, { resourceIndicators: [mcp, other] });
     for (const [resource, audiences] of [
       [["https://MCP.example.com:443/mcp/"], [mcp]],

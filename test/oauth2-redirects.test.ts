@@ -191,7 +191,7 @@ describe("OAuth2 redirects", () => {
 
   it("lead to every port of a loopback address, and otherwise nowhere but to a registered URI", async () => {
     const leads = async (registered: string, uri: string) => {
-      const app = await oauthApp(w(), { redirect_uris: [registered] });
+      const app = await oauthApp(w(), { redirect_uris: ["https://other.example/", registered] });
       const { headers } = await w()
         .as(ada)
         .post(authorizePath(app, { redirect_uri: uri }));
@@ -206,6 +206,7 @@ describe("OAuth2 redirects", () => {
       ["http://localhost:8080", "http://localhost:9090"],
       ["http://localhost:?a=b", "http://localhost:1?a=b"],
       ["HTTP://LOCALHOST/cb", "HTTP://LOCALHOST:1/cb"],
+      ["https://a.example/cb?a=b?c", "https://a.example/cb?a=b?c"],
     ] as const)
       expect(await leads(registered, uri), uri).to.equal(true);
     for (const [registered, uri] of [
@@ -219,6 +220,7 @@ describe("OAuth2 redirects", () => {
       ["http://127.0.0.1/cb", "http://127.0.0.1:1@a.example/cb"],
       ["http://127.0.0.1/http://127.0.0.1/cb", "http://127.0.0.1/http://127.0.0.1:1/cb"],
       ["HTTP://127.0.0.1/cb", "http://127.0.0.1:1/cb"],
+      ["http://127.0.0.1/cb", "/cb"],
     ] as const)
       expect(await leads(registered, uri), uri).to.equal(false);
   });
@@ -282,6 +284,7 @@ describe("OAuth2 redirects", () => {
       "https:a.example/",
       "https:/a.example/",
       "https:///a.example/",
+      "https:a.example/https://b.example/",
       "https://a.example/cb#",
       "https://a.example/a b",
       " https://a.example/",
@@ -362,6 +365,42 @@ describe("OAuth2 redirects", () => {
         for (const uri of refused) expect(await accepts(uri), uri).to.equal(false);
         for (const uri of accepted) expect(await accepts(uri), uri).to.equal(true);
       });
+
+    it("and other parts that break no rule, else the rule is named", async () => {
+      const characters = "Must be printable ASCII without spaces, backslashes and wildcards.";
+      const absolute = "Must be an absolute URI.";
+      const scheme =
+        "Must have the scheme https, http, or that of an application, with a dot such as in com.example.app.";
+      const faults: Array<[uri: string, rule: string]> = [
+        [padded("https://a.example/", 2049), "Must be at most 2048 bytes long."],
+        ["https://a.example/é", characters],
+        ["https://a.example/*", characters],
+        ["x", absolute],
+        ["https:/a.example", absolute],
+        ["https://a.example/#", "Must not have a fragment."],
+        ["https://user@a.example/", "Must not have user information."],
+        ["mailto:a@example.com", scheme],
+        ["http://intranet/cb", "Must have the scheme https, or http with 127.0.0.1, [::1] or localhost."],
+      ];
+      const document = `mutation($uris: [String!]) {
+        registerOAuth2Client(input: { clientName: "x", redirectUris: $uris }) { client { redirectUris } } }`;
+      const problems = async (uris: string[]) =>
+        (await w().nobody.failure(document, { uris })).errors[0]!.extensions.validations;
+      expect(await problems(faults.map(([uri]) => uri))).to.deep.equal(
+        faults.map(([, detail], index) => ({ field: `input.redirectUris[${index}]`, detail })),
+      );
+      const many = Array.from({ length: 32 }, (_, n) => `https://a.example/${n}`);
+      expect(await problems([...many, "x"])).to.deep.equal([
+        { field: "input.redirectUris", detail: "Must be at most 32 URIs." },
+      ]);
+      const { registerOAuth2Client } = await w().nobody.graphql(document, { uris: many });
+      expect(registerOAuth2Client.client.redirectUris).to.deep.equal(many);
+      const trusted = await oauthApp(w());
+      const callback = { name: "x", callback_url: "http://intranet/cb" };
+      expect(await w().as(w().owner).put(`/api/v2/oauth2-provider/apps/${trusted.id}`, callback)).to.include({
+        status: 200,
+      });
+    });
 
     it("of this kind even if they were registered before", async () => {
       for (const uri of ["ms-msdt:/id", "http://intranet.example.com/cb"]) {

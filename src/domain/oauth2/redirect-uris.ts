@@ -83,19 +83,20 @@ export interface RedirectTarget {
 /** The target of a registered redirect URI. */
 export function redirectTarget(uri: string): RedirectTarget {
   const { protocol, host } = new URL(uri);
-  if (!/^https?:$/.test(protocol)) return { kind: "private_scheme", name: protocol.slice(0, -1) };
+  if (!/^https?:/.test(protocol)) return { kind: "private_scheme", name: protocol.slice(0, -1) };
   return { kind: isLoopback(uri) ? "loopback" : "web", name: host };
 }
 
 /** Parameters of responses (RFC 6749 §4.1.2, RFC 9207 §2), which registered URIs cannot preset. */
 const ours = new Set(["code", "state", "iss", "error", "error_description", "error_uri"]);
 
-const isOurs = (pair: string) => ours.has([...new URLSearchParams(pair).keys()][0] ?? "");
+const isOurs = (pair: string) => [...new URLSearchParams(pair).keys()].some((name) => ours.has(name));
 
 /** Adds parameters to the query of a redirect URI. Undefined ones are left out; the URI is otherwise unchanged. */
 export function withParameters(uri: string, parameters: Record<string, string | undefined>): string {
-  const [, base, query = ""] = /^([^?]*)\??(.*)$/s.exec(uri)!;
-  const kept = query.split("&").filter((pair) => pair !== "" && !isOurs(pair));
+  const [base, ...rest] = uri.split("?") as [string, ...string[]];
+  const query = rest.join("?").split("&");
+  const kept = query.filter((pair) => pair !== "" && !isOurs(pair));
   const added = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}=${encodeURIComponent(value.toWellFormed())}`,
   );
