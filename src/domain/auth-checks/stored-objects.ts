@@ -12,7 +12,7 @@ import { anyOf } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { isLive } from "../oauth2/grants.js";
 import { aclOfCaller } from "../templates/templates.js";
-import { userMemberships, type UserRoles } from "../users/users.js";
+import { membershipsOfUser, type UserRoles } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
 
 /** A resource whose objects can be checked by id. */
@@ -36,7 +36,7 @@ const readers: { [R in StoredResource]: ReadTargets<R> } = {
   user: ({ db }, ids) =>
     db
       .selectFrom("users as u")
-      .select(["u.id", "u.id as ownerId", "u.siteRoles", "u.isServiceAccount", userMemberships.as("memberships")])
+      .select(["u.id", "u.id as ownerId", "u.siteRoles", "u.isServiceAccount", membershipsOfUser("u.id")])
       .$narrowType<UserRoles>()
       .where("u.id", "=", anyOf(ids))
       .where("u.deletedAt", "is", null)

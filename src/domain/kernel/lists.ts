@@ -1,4 +1,5 @@
 import {
+  type AliasedExpression,
   type Expression,
   type ExpressionBuilder,
   type RawBuilder,
@@ -91,6 +92,8 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
    * left the list. An item of a FROM clause with the columns of the orders and the id.
    */
   formerRows?: (ctx: Context) => RawBuilder<unknown>;
+  /** A further column, from the columns of a `page`: it is read for no row before the page, and for none that is counted. */
+  pageColumn?: AliasedExpression<unknown, string>;
   /** Whether its pages may be read from a standby: those of large lists by which nothing is decided. */
   mayUseStandby?: boolean;
   /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
@@ -163,6 +166,7 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   /** The rows of a range, plus one if more follow. */
   #statement(ctx: Context, { keys, range, isDescending, filter }: Read<Row, Values>, owner: Expression<string>) {
     const { limit, offset, place } = range;
+    const { pageColumn } = this.definition;
     const columns = this.#columns(keys);
     let rows = this.#matching(ctx, filter, owner);
     if (place) {
@@ -176,6 +180,7 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
     const all = ctx.db
       .selectFrom(page.as("page"))
       .selectAll()
+      .$if(pageColumn !== undefined, (from) => from.select(pageColumn!))
       .limit(limit + 1);
     const statement = this.#isPlannedForValues(filter) ? all.modifyEnd(sql.raw(plannedForValues)) : all;
     return statement as unknown as Query<DB, TB, Row>;

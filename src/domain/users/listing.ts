@@ -13,6 +13,7 @@ import {
   foldedUsername,
   isReadableUser,
   type LoginType,
+  membershipsOfUser,
   userFields,
   type UserRoles,
   type UserRow,
@@ -106,6 +107,9 @@ const planned = [
   "serviceAccount",
 ] as const;
 
+/** Almost every list of users selects their roles. */
+const pageColumn = membershipsOfUser("page.id");
+
 const foldedName = { of: ({ username }: UserRow) => folded(username) };
 
 /** The users of the deployment. */
@@ -117,6 +121,7 @@ const userList = defineList((ctx) => allUsers(ctx.db).where(isListed).where(isRe
   },
   filters: filtersBy(sql.ref("u.createdAt")),
   planned,
+  pageColumn,
   formerRows: (ctx) => sql`(select * from users u where ${isReadableUser(ctx)}) u`,
 });
 
@@ -138,6 +143,7 @@ const organizationList = defineListOfEach(usersOfOrganization, {
   },
   filters: filtersBy(sql.ref("m.userCreatedAt")),
   planned,
+  pageColumn,
   formerRows: (ctx) => sql`(
     select ${foldedUsername} as username, u.created_at as user_created_at, u.id as user_id
     from users u where ${isReadableUser(ctx)}) m`,

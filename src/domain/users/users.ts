@@ -67,10 +67,13 @@ export interface UserRow extends StoredUser {
 /** A user with its memberships, which decide who may read it. */
 export type FoundUser = UserRow & { memberships: Membership[] };
 
-/** The memberships of a user `u`, oldest first. */
-export const userMemberships = sql<Membership[]>`to_json(array(
-  select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
-  from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id))`;
+/** The memberships of the user with the id in a column, oldest first, as `memberships`. */
+export const membershipsOfUser = (id: "u.id" | "page.id") =>
+  sql<Membership[]>`to_json(array(
+    select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
+    from organization_members m where m.user_id = ${sql.ref(id)} order by m.created_at, m.organization_id))`.as(
+    "memberships",
+  );
 
 /** The column `lower(username collate "C")` of a user `u`, as in its indexes. */
 export const foldedUsername = sql<string>`lower(u.username collate "C")`;
@@ -87,7 +90,7 @@ export function isUserNamed({ actor }: Context, ref: string) {
 /** Finds a user by id, by username in any letter case, or by `me`. Throws NOT_FOUND if the caller may not read it. */
 export async function findUser(ctx: Context, ref: string): Promise<FoundUser> {
   const named = allUsers(ctx.db).where(isUserNamed(ctx, ref));
-  const user = await named.select(userMemberships.as("memberships")).executeTakeFirst();
+  const user = await named.select(membershipsOfUser("u.id")).executeTakeFirst();
   return visible(ctx, user);
 }
 
