@@ -33,7 +33,7 @@ export interface DaemonOptions {
   key: string;
   provisioner: string;
   name?: string;
-  /** Jobs at once. */
+  /** Jobs at a time. */
   slots: number;
   /** Called for each assigned job. */
   onJob: (job: Job) => void;
