@@ -371,7 +371,7 @@ describe("OAuth2 redirects", () => {
       const absolute = "Must be an absolute URI.";
       const scheme =
         "Must have the scheme https, http, or that of an application, with a dot such as in com.example.app.";
-      const faults: Array<[uri: string, rule: string]> = [
+      const violations: Array<[uri: string, rule: string]> = [
         [padded("https://a.example/", 2049), "Must be at most 2048 bytes long."],
         ["https://a.example/é", characters],
         ["https://a.example/*", characters],
@@ -386,8 +386,8 @@ describe("OAuth2 redirects", () => {
         registerOAuth2Client(input: { clientName: "x", redirectUris: $uris }) { client { redirectUris } } }`;
       const problems = async (uris: string[]) =>
         (await w().nobody.failure(document, { uris })).errors[0]!.extensions.validations;
-      expect(await problems(faults.map(([uri]) => uri))).to.deep.equal(
-        faults.map(([, detail], index) => ({ field: `input.redirectUris[${index}]`, detail })),
+      expect(await problems(violations.map(([uri]) => uri))).to.deep.equal(
+        violations.map(([, detail], index) => ({ field: `input.redirectUris[${index}]`, detail })),
       );
       const many = Array.from({ length: 32 }, (_, n) => `https://a.example/${n}`);
       expect(await problems([...many, "x"])).to.deep.equal([

@@ -70,6 +70,7 @@ const sample = {
   id: "1",
   userName: "sample-user",
   externalId: "Sample",
+  meta: { created: "2026-11-01T00:00:00.000Z" },
   title: "Dr. A",
   nickName: "",
   active: true,
@@ -138,7 +139,15 @@ const spellings: Array<[filter: string, isFound: boolean]> = [
   ['title ge "dr. a"', true],
   ['title lt "dr. a"', false],
   ['title le "dr. a"', true],
+  ['title ge "dr. b"', false],
   ['title lt "e"', true],
+  ['title le "dr"', false],
+  ['title eq "null"', false],
+  ['nickName eq "null"', false],
+  ['emails.type eq "work"', true],
+  ['(emails[type eq "work"])', true],
+  ['meta.created lt "2000-01-01T00:00:00Z"', false],
+  ["meta.created GE 2000-01-01T00:00:00+01:00", true],
   ['preferredLanguage le "x"', false],
   ['externalId eq "Sample"', true],
   ['externalId eq "sample"', false],
@@ -223,7 +232,7 @@ describe("SCIM filters", () => {
     }
 
     it("understand every spelling", async () => {
-      const { id: _, ...given } = sample;
+      const { id: _, meta: _meta, ...given } = sample;
       const { body } = await scim.post("/Users", newScimUser(given));
       for (const [filter, isFound] of spellings) {
         const both = encodeURIComponent(`id eq "${body.id}" and (${filter})`);
@@ -278,6 +287,9 @@ describe("SCIM filters", () => {
       "title pr title pr": 'Unexpected "title".',
       "()": 'Unexpected ")".',
       "[": 'Unexpected "[".',
+      '"(" title pr)': 'Unexpected "(".',
+      'title pr "and" title pr': 'Unexpected "and".',
+      'emails[type eq "x"]".value" pr': 'Unexpected ".value".',
       '"a" eq "b"': 'Unexpected "a".',
       'emails[type eq "x"] x': 'Unexpected "x".',
       'emails[type eq "x"]value pr': 'Unexpected "value".',
@@ -329,18 +341,26 @@ describe("SCIM filters", () => {
 
   it("are bounded in length, depth, and comparisons", () => {
     const nested = (depth: number) => "(".repeat(depth) + "title pr" + ")".repeat(depth);
-    const wide = (parts: number) => Array.from({ length: parts }, () => "title pr").join(" or ");
-    for (const filter of [nested(32), wide(64)]) expect(parseFilter(userType, filter)).to.be.an("object");
-    for (const filter of [
-      nested(33),
-      wide(65),
-      "(".repeat(20_000),
-      "not (".repeat(700),
-      `title eq "${"x".repeat(5_000)}"`,
+    const wide = (parts: number, part = "title pr") => Array.from({ length: parts }, () => part).join(" or ");
+    const long = (bytes: number) => `title eq "${"é".repeat((bytes - 12) / 2)}x"`;
+    for (const filter of [nested(32), wide(64), wide(64, "(title pr)"), long(4096)])
+      expect(parseFilter(userType, filter)).to.be.an("object");
+    const [depth, width, length] = ["32 levels", "64 comparisons", "4096 bytes"];
+    for (const [filter, limit] of [
+      [nested(33), depth],
+      ["(".repeat(4000), depth],
+      ["not (".repeat(700), depth],
+      [wide(65), width],
+      ["(".repeat(20_000), length],
+      [`${long(4096)} `, length],
     ])
-      expect(() => parseFilter(userType, filter))
+      expect(() => parseFilter(userType, filter!), limit)
         .to.throw()
-        .with.nested.property("details.scimType", "invalidFilter");
+        .with.property("details")
+        .that.deep.includes({
+          scimType: "invalidFilter",
+          detail: `A filter must ${limit === length ? "be" : "have"} at most ${limit}.`,
+        });
   });
 
   it(`agree with another library on ${tried} random filters and users`, () => {

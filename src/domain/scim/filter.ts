@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { isStorable, truthOf, utcMoment } from "../kernel/text.js";
+import { isStorable, utcMoment } from "../kernel/text.js";
 import { fault, type ScimType } from "./faults.js";
 import { attributeNamed, leafOf, type Place, placeNamed, requireSafe, type Token, tokensOf } from "./paths.js";
 import type { Attribute, ResourceType } from "./schema.js";
@@ -211,9 +211,9 @@ function comparison(given: Target, operator: Operator, token: Token, scimType: S
 
 function valueOf(leaf: Attribute, text: string, scimType: ScimType): string | boolean {
   if (leaf.type === "boolean") {
-    const value = /^(true|false)$/i.test(text) ? truthOf(text) : undefined;
-    if (value === undefined) throw fault(scimType, `The attribute ${leaf.name} is true or false.`);
-    return value;
+    const value = text.toLowerCase();
+    if (value !== "true" && value !== "false") throw fault(scimType, `The attribute ${leaf.name} is true or false.`);
+    return value === "true";
   }
   if (leaf.type !== "dateTime") return text;
   const moment = utcMoment(text);
