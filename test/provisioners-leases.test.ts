@@ -116,6 +116,7 @@ describe("leases of provisioner jobs", () => {
     const job = await daemon.job();
     const early = await refusal(daemon.call("completeProvisionerJob", job));
     expect(early).to.include({ code: "CONFLICT", reason: "LEASE_LOST" });
+    expect(early.errors[0]!.message).to.equal("The job is not held with this lease. Abandon the work.");
     const forged = await refusal(daemon.call("acceptProvisionerJob", { ...job, lease: "x" }));
     expect(forged.reason).to.equal("LEASE_LOST");
     const other = await serve(w().app, { key });
@@ -128,6 +129,7 @@ describe("leases of provisioner jobs", () => {
     const job = await running();
     const unreported = await refusal(daemon.call("completeProvisionerJob", job));
     expect(unreported.code).to.equal("CONFLICT");
+    expect(unreported.errors[0]!.message).to.equal("The resources of the job have not been reported.");
     expect(unreported.reason).to.equal(undefined);
     const faulty = await refusal(
       daemon.call("reportProvisionerResources", job, { resources: [{ ...resources[0], daily_cost: 9 }] }),
@@ -357,7 +359,9 @@ describe("leases of provisioner jobs", () => {
   it("let a daemon stop a running job whose cancellation was requested, and only then", async () => {
     const job = await running();
     const early = await refusal(daemon.call("failProvisionerJob", job, { error: "stopped", canceled: true }));
-    expect(early.errors[0]!.extensions!.validations[0].field).to.equal("input.canceled");
+    expect(early.errors[0]!.extensions!.validations).to.deep.equal([
+      { field: "input.canceled", detail: "The cancellation of the job was not requested." },
+    ]);
     expect(await cancel(job.jobId)).to.deep.equal({
       cancelProvisionerJob: { provisionerJob: { status: "CANCELING" } },
     });
@@ -368,6 +372,11 @@ describe("leases of provisioner jobs", () => {
     const ended = await daemon.call("failProvisionerJob", job, { error: "stopped", canceled: true });
     expect(ended).to.deep.equal({ status: "CANCELED" });
     expect((await stateOf(job.jobId)).status).to.equal("CANCELED");
+    const events = await audited(w(), { resourceId: job.jobId, resourceType: "provisioner_job" });
+    expect(events.map(({ diff }) => (diff as { status: unknown }).status)).to.deep.include({
+      old: "canceling",
+      new: "canceled",
+    });
   });
 
   it("let a job succeed whose cancellation was requested too late", async () => {
