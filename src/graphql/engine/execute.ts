@@ -14,12 +14,12 @@ import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { OperationDetails } from "../../domain/kernel/request.js";
 import { Watch } from "../../domain/kernel/watching.js";
+import { isLostRace } from "../../infrastructure/database/availability.js";
 import { accessOf } from "./access.js";
 import { Admission } from "./admission.js";
 import { compiled, isCompilable } from "./compile.js";
 import { asGraphqlError } from "./errors.js";
 import { selectionOf } from "./needs.js";
-import { inTransaction } from "./transaction.js";
 import { isLarger, type Result } from "./result.js";
 import { type Variable, type Variables, variablesOf } from "./variables.js";
 
@@ -129,6 +129,40 @@ function afterFirst(first: Execution, choose: () => Execution): Execution {
     if (++runs === 2) execution = choose();
     return execution(...given);
   };
+}
+
+/** Maximum number of runs of a mutation that loses races. */
+const attempts = 3;
+
+/** Rolls a transaction back because its operation has errors. */
+class Failed extends Error {
+  constructor(readonly result: Result) {
+    super("The operation failed.");
+  }
+
+  get isLostRace(): boolean {
+    return !!this.result.errors?.some(({ originalError }) => isLostRace(originalError));
+  }
+}
+
+/**
+ * Runs a mutation in one transaction: the verb, every read of its payload, the audit events, the commit. A response with
+ * errors therefore means that nothing was stored, and has no data. Retries deadlocks and serialization failures twice.
+ */
+async function inTransaction(ctx: Context, run: () => Result | Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ctx.transactional(async () => {
+        const result = await run();
+        if (result.errors) throw new Failed(result);
+        return result;
+      });
+    } catch (error) {
+      const isFailed = error instanceof Failed;
+      if (attempt < attempts && (isFailed ? error.isLostRace : isLostRace(error))) continue;
+      return { data: null, errors: isFailed ? error.result.errors! : [asGraphqlError(error)] };
+    }
+  }
 }
 
 /** Fails results of more than `most` bytes of JSON. */
