@@ -184,6 +184,22 @@ describe("the process", function () {
       expect((await fetch(`${first.url}/readyz`)).status).to.equal(200);
     });
 
+    it("is never silent for 3 seconds, however long it waits", async () => {
+      const client = await connected(empty.url);
+      await client.query("select pg_advisory_lock(hashtext('steward.boot'))");
+      const server = await spawnStart({ STEWARD_DATABASE_URL: empty.url });
+      running.push(server);
+      const said = () => logLines(server).filter(({ msg }) => msg === "still starting");
+      await eventually(() => said().length >= 4, "it says that it is still starting", 30_000);
+      const times = logLines(server).map(({ time }) => time as number);
+      expect(Math.max(...times.slice(1).map((time, at) => time - times[at]!))).to.be.below(3_000);
+      await client.end();
+      await eventually(() => server.stdout().includes("listening"), "the start is logged", 15_000);
+      const count = said().length;
+      expect(await stop(server)).to.equal(0);
+      expect(said()).to.have.length(count);
+    });
+
     it("responds to health probes alone while it waits for its turn to migrate", async () => {
       const client = await connected(empty.url);
       await client.query("select pg_advisory_lock(hashtext('steward.boot'))");

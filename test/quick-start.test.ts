@@ -24,6 +24,9 @@ function blocksOf(path: string): Array<{ heading: string; block: string }> {
 /** A shell to which blocks are given one after the other. Background programs remain until it is closed. */
 class Terminal {
   output = "";
+  /** The longest time in milliseconds between two outputs, or before the first one. */
+  silence = 0;
+  #heard = performance.now();
   readonly #shell: ChildProcess;
   readonly #ended: Promise<unknown>;
   #count = 0;
@@ -36,7 +39,11 @@ class Terminal {
     // When the last program has ended that writes to the terminal.
     this.#ended = once(this.#shell, "close");
     for (const stream of [this.#shell.stdout!, this.#shell.stderr!])
-      stream.on("data", (chunk: Buffer) => (this.output += chunk.toString()));
+      stream.on("data", (chunk: Buffer) => {
+        this.output += chunk.toString();
+        this.silence = Math.max(this.silence, performance.now() - this.#heard);
+        this.#heard = performance.now();
+      });
     this.#shell.stdin!.write("set -eo pipefail\n");
   }
 
@@ -99,16 +106,18 @@ describe("the shell blocks of README.md, docs/cli.md, and docs/provisioning.md",
       STEWARD_PROVISIONER_DIR: join(data, "provisioner"),
       STEWARD_LOG_LEVEL: "warn",
     };
-    const open = () => {
-      const terminal = new Terminal(directory, env);
+    const open = (more: NodeJS.ProcessEnv = {}) => {
+      const terminal = new Terminal(directory, { ...env, ...more });
       terminals.push(terminal);
       return terminal;
     };
     const [start, ...rest] = blocksOf("README.md");
     expect(start!.block).to.equal("npm start\n");
-    const server = open();
+    // As for someone who sees it for the first time: with the usual log, and nothing in the data directory.
+    const server = open({ STEWARD_LOG_LEVEL: "info" });
     void server.run(start!.block).catch(() => {});
     await server.prints(/ Password +\S+ /);
+    expect(server.silence, "milliseconds without output during the start").to.be.below(3_000);
     const password = / Password +(\S+) /.exec(server.output)![1];
 
     const terminal = open();

@@ -20,14 +20,17 @@ process.on("uncaughtException", (error) => {
 // and DNS operations while passwords are hashed.
 process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
 
+// A start is never silent for long: loading the program takes time, the first start creates a database, and a start may
+// wait for one.
+log.info("starting");
+const said = setInterval(() => log.info({ seconds: Math.round(performance.now() / 1_000) }, "still starting"), 1_500);
+
 // Imported dynamically, so that invalid settings are reported without loading the server.
 const { explainsItself, startApp } = await import("../app.js");
 const stopTracing = await startTracing(process.env, log);
 const stopping = new AbortController();
 const starting = startApp(config, log, stopping.signal);
 stopOnSignals(starting);
-// The first start creates a database, and a start may wait for one.
-const said = setInterval(() => log.info({ seconds: Math.round(performance.now() / 1_000) }, "still starting"), 2_000);
 greet(await starting.catch(giveUp).finally(() => clearInterval(said)));
 
 function settings(env: Environment): Config {
