@@ -182,6 +182,10 @@ describe("the console", () => {
       const menu = page.getByRole("button", { name: "Menu" });
       const groups = page.getByRole("link", { name: "Groups", exact: true });
       expect(await groups.isVisible()).to.equal(false);
+      // Rows are cards, which can be sorted and selected as well.
+      await page.getByRole("checkbox", { name: "Select all users of the page" }).check();
+      await page.getByRole("button", { name: "Created", exact: true }).click();
+      await page.waitForURL(/sort=CREATED_AT/);
       await menu.click();
       await groups.click();
       await heading("Groups");
