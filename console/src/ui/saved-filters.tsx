@@ -1,5 +1,5 @@
 // Filters of lists that a user has saved under a name. The browser keeps them, for each user and list.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { InvalidInput } from "../api/errors";
 import { callerId } from "../api/session";
 import { useSignal } from "../api/signal";
@@ -78,7 +78,7 @@ export function SavedFilters({ place: { path, search } }: { place: Place }) {
   // What was pressed is gone afterwards: the filter that was saved gets the focus, or what is left.
   const [focus, setFocus] = useState<{ name?: string }>();
   const saved = useRef<string | undefined>(undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!focus) return;
     const links = [...(box.current?.querySelectorAll("a") ?? [])];
     (links.find((link) => link.textContent === focus.name) ?? links[0] ?? document.querySelector("h1"))?.focus();
