@@ -89,6 +89,20 @@ describe("the workspace quota", () => {
     expect(await quotaOf(ada!)).to.deep.equal({ budget: 0, credits_consumed: 2 });
   });
 
+  it("is that of one organization, of members alone", async () => {
+    const [other, third] = [await w().organization(), await w().organization()];
+    const bob = await w().user("bob", [w().defaultOrganization, other.id]);
+    await allow(w().defaultOrganization, 2);
+    await allow(other.id, 5);
+    const template = await templateOf(w(), boxOf(2));
+    await runningBox(w(), bob, template.id);
+    expect(await quotaOf(bob)).to.deep.equal({ budget: 2, credits_consumed: 2 });
+    const quotaIn = (organization: string) =>
+      w().as(w().owner).get(`/api/v2/organizations/${organization}/members/${bob.id}/workspace-quota`);
+    expect((await quotaIn(other.id)).body).to.deep.equal({ budget: 5, credits_consumed: 0 });
+    expect(await quotaIn(third.id)).to.include({ status: 404 });
+  });
+
   it("takes a repeated report once, and gives new tokens for it", async () => {
     const [ada] = await w().users("ada");
     const group = await w().group(undefined, { members: [ada!] });
@@ -116,6 +130,7 @@ describe("the workspace quota", () => {
       .call("reportProvisionerResources", job, { resources })
       .catch((error: Refused) => error);
     expect(refused).to.include({ code: "CONFLICT", reason: "QUOTA_EXCEEDED" });
+    expect((refused as Refused).errors[0]!.message).to.equal("The build exceeds the workspace quota of the owner.");
     const late = await daemon.call("completeProvisionerJob", job).catch((error: Refused) => error);
     expect((late as Refused).reason).to.equal("LEASE_LOST");
 
