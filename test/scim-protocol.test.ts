@@ -216,6 +216,31 @@ describe("SCIM lists and failures", () => {
     }
   });
 
+  it("find all that one of several comparisons finds", async () => {
+    const { id: ada } = await w().user("ada");
+    const email = (await scim.get(`/Users/${ada}`)).body.emails[0].value as string;
+    const make = async (more: Record<string, unknown>) => (await scim.post("/Users", newScimUser(more))).body;
+    const one = await make({ title: "Any 1", externalId: "any-1" });
+    const two = await make({ title: "Any 2", externalId: "any-2", nickName: "Any" });
+    for (const [filter, found] of [
+      [`userName eq "${email}"`, [ada]],
+      ['title eq "any 1" or externalId eq "any-2"', [one.id, two.id]],
+      ['externalId eq "any-1" or title sw "any"', [one.id, two.id]],
+      ['externalId eq "any-1" or nickName pr', [one.id, two.id]],
+      [`externalId eq "any-2" or userName eq "${email}"`, [ada, two.id]],
+      ['title sw "any" and externalId eq "any-2"', [two.id]],
+      ['title sw "any" and externalId eq "any-3"', []],
+      ['title sw "any" and nickName ne "any"', [one.id]],
+    ] as Array<[string, string[]]>) {
+      const { body } = await scim.find("/Users", filter);
+      expect(
+        body.Resources.map(({ id }: { id: string }) => id),
+        filter,
+      ).to.have.members(found);
+      expect(body.totalResults, filter).to.equal(found.length);
+    }
+  });
+
   it("sort by the primary email address, else the first one", async () => {
     const made: Array<[string, unknown[]]> = [
       ["b", [{ value: "b@sorted.example" }]],

@@ -82,29 +82,38 @@ function compared(comparison: Comparison, columns: Columns): Condition {
 /** Whether a value at the target satisfies a condition, never null. */
 function some(target: Target, columns: Columns, condition: (column: Sql) => Condition): Condition {
   const { attribute, sub, where, extension } = target;
-  const list = extension ? undefined : columns.lists[attribute.name];
+  const path = pathOf({ attribute, extension });
+  const list = columns.lists[path.join(".")];
   if (list) return list.exists(ofEntry(target, list.values, condition));
   if (attribute.isMultiValued && attribute.subAttributes) {
-    const entries = sql`jsonb_array_elements(${at(columns, [...(extension ? [extension] : []), attribute.name])}) e`;
     const values = Object.fromEntries(attribute.subAttributes.map((each) => [each.name, entryColumn(each)]));
-    return sql<SqlBool>`exists(select from ${entries} where ${ofEntry({ attribute, sub, where }, values, condition)})`;
+    return sql<SqlBool>`exists(
+      select from jsonb_array_elements(${columns.json} #> ${inJson(path)}) e
+      where ${ofEntry({ attribute, sub, where }, values, condition)})`;
   }
   return sql<SqlBool>`(${condition(columnAt(columns, target))} is true)`;
 }
 
+/** The names that lead to a place, from the outermost one on. */
+const pathOf = ({ attribute, sub, extension }: Place): string[] => [
+  ...(extension ? [extension] : []),
+  attribute.name,
+  ...(sub ? [sub.name] : []),
+];
+
+const inJson = (path: readonly string[]): Sql => sql.raw(`'{${path.join(",")}}'`);
+
 /** The column of a single-valued attribute. */
-export function columnAt(columns: Columns, place: Place): Sql {
-  const { attribute, sub, extension } = place;
-  const path = [attribute.name, ...(sub ? [sub.name] : [])];
-  const column = extension ? undefined : columns.values[path.join(".")];
-  return column ?? jsonColumn(columns, [...(extension ? [extension] : []), ...path], leafOf(place));
+export function columnAt({ values, json }: Columns, place: Place): Sql {
+  const path = pathOf(place);
+  return values[path.join(".")] ?? sql`(${json} #>> ${inJson(path)})`;
 }
 
 /** The column of a value of a multi-valued attribute in `json`: of the primary one, else of the first. */
-export function firstAt(columns: Columns, { attribute, sub, extension }: Required<Pick<Place, "sub">> & Place): Sql {
-  const path = [...(extension ? [extension] : []), attribute.name];
+export function firstAt({ json }: Columns, { attribute, sub, extension }: Required<Pick<Place, "sub">> & Place): Sql {
   return sql`(
-    select ${entryColumn(sub)} from jsonb_array_elements(${at(columns, path)}) with ordinality as entries (e, n)
+    select ${entryColumn(sub)}
+    from jsonb_array_elements(${json} #> ${inJson(pathOf({ attribute, extension }))}) with ordinality as entries (e, n)
     order by coalesce(e->'primary' = 'true'::jsonb, false) desc, n limit 1)`;
 }
 
@@ -121,16 +130,7 @@ function ofEntry(
   return given.length > 0 ? all(given) : sql<SqlBool>`true`;
 }
 
-const entryColumn = ({ name, type }: Attribute): Sql =>
-  type === "boolean" ? sql`(e->'${sql.raw(name)}' = 'true'::jsonb)` : sql`(e->>'${sql.raw(name)}')`;
-
-const at = ({ json }: Columns, path: readonly string[]): Sql => sql`${json} #> '{${sql.raw(path.join(","))}}'`;
-
-const jsonColumn = ({ json }: Columns, path: readonly string[], { type }: Attribute): Sql => {
-  const text = sql.raw(path.join(","));
-  if (type === "boolean" || type === "complex") return sql`${json} #> '{${text}}'`;
-  return sql`(${json} #>> '{${text}}')`;
-};
+const entryColumn = ({ name }: Attribute): Sql => sql`(e->>'${sql.raw(name)}')`;
 
 function present(target: Target, columns: Columns): Condition {
   return some(target, columns, (column) =>
@@ -151,8 +151,6 @@ function holdsFor(leaf: Attribute, operator: Exclude<Operator, "ne">, value: str
       return sql<SqlBool>`starts_with(${one}, ${other}::text)`;
     case "ew":
       return sql<SqlBool>`right(${one}, length(${other}::text)) = ${other}::text`;
-    case "eq":
-      return sql<SqlBool>`${one} = ${other}::text`;
     default:
       return sql<SqlBool>`${one} collate "C" ${symbols[operator]} ${other}::text`;
   }
