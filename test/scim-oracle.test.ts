@@ -73,6 +73,7 @@ const sample = {
   meta: { created: "2026-11-01T00:00:00.000Z" },
   title: "Dr. A",
   nickName: "",
+  profileUrl: "https://people.example/ada",
   active: true,
   name: { familyName: "Öl" },
   emails: [
@@ -139,6 +140,7 @@ const spellings: Array<[filter: string, isFound: boolean]> = [
   ['title ge "dr. a"', true],
   ['title lt "dr. a"', false],
   ['title le "dr. a"', true],
+  ['profileUrl gt "https://people.example/"', true],
   ['title ge "dr. b"', false],
   ['title lt "e"', true],
   ['title le "dr"', false],
@@ -333,10 +335,14 @@ describe("SCIM filters", () => {
         .to.throw()
         .with.property("details")
         .that.deep.includes({ detail, scimType: "invalidFilter" });
-    for (const name of ["__proto__", "constructor.prototype", "emails[__proto__ pr]"])
+    for (const name of ["__proto__", "prototype", "constructor", "emails.__proto__", "emails[constructor pr]"])
       expect(() => parseFilter(userType, `${name} pr`), name)
         .to.throw()
-        .with.nested.property("details.scimType", "invalidPath");
+        .with.property("details")
+        .that.deep.includes({
+          scimType: "invalidPath",
+          detail: `The name "${name.replace(/emails\[(.*) pr\]/, "$1")}" is not allowed.`,
+        });
   });
 
   it("are bounded in length, depth, and comparisons", () => {

@@ -189,8 +189,8 @@ class Parser {
   }
 }
 
-/** Operators other than `eq` and `ne` by type of their attribute. */
-const ordered = { string: true, reference: true, dateTime: true, binary: false, boolean: false, complex: false };
+/** The types of attributes to which operators other than `eq` and `ne` apply. */
+const ordered = new Set<Attribute["type"]>(["string", "reference", "dateTime"]);
 
 /** Builds a comparison; `value` of a complex attribute stands for its sub-attribute `value` (RFC 7644 §3.4.2.2). */
 function comparison(given: Target, operator: Operator, token: Token, scimType: ScimType): Comparison {
@@ -204,7 +204,7 @@ function comparison(given: Target, operator: Operator, token: Token, scimType: S
     throw fault(scimType, `The operator ${operator} needs a value.`);
   }
   if (leaf.type === "complex") throw fault(scimType, `The attribute ${leaf.name} has no value to compare.`);
-  if ((operator !== "eq" && operator !== "ne" && !ordered[leaf.type]) || (isText && leaf.type === "dateTime"))
+  if ((operator !== "eq" && operator !== "ne" && !ordered.has(leaf.type)) || (isText && leaf.type === "dateTime"))
     throw fault(scimType, `The operator ${operator} does not apply to the attribute ${leaf.name}.`);
   return { kind: "compare", target, operator, value: valueOf(leaf, token.text, scimType) };
 }
