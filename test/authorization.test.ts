@@ -556,6 +556,47 @@ describe("authorization", () => {
     });
   });
 
+  describe("SCIM keys", () => {
+    const key: Actor = {
+      kind: "scim_key",
+      id: "1",
+      tokenHash: "",
+      source: "idp",
+      organizationIds: [home, other],
+      lastUsedAt: null,
+    };
+    const everyAccount = ["user:create", "user:read"];
+    const inOrganizations = new Set([
+      "organization:read",
+      ...["create", "read", "delete"].map((action) => `organization_member:${action}`),
+      ...["create", "read", "update", "delete"].map((action) => `group:${action}`),
+      "group_member:read",
+    ]);
+    /** The permissions of the key on an object. */
+    const held = (target: Target) =>
+      permissions.map(({ permission }) => permission).filter((permission) => mayOn(key, permission, target));
+
+    it("hold permissions on objects of their organizations, and on no others", () => {
+      for (const organizationId of [home, other])
+        expect(held({ organizationId })).to.have.members([...everyAccount, ...inOrganizations]);
+      for (const target of [{}, { organizationId: away }]) expect(held(target)).to.have.members(everyAccount);
+      for (const { permission } of permissions) {
+        const found = permitted(key, permission);
+        expect(found.everywhere, permission).to.equal(everyAccount.includes(permission));
+        expect(found.organizations).to.deep.equal(inOrganizations.has(permission) ? [home, other] : []);
+      }
+    });
+
+    it("change accounts that belong to no other organization, their status alone if these have a site role", () => {
+      const account = { ownerId: me, siteRoles: [], memberships: membersOf(home, other) };
+      expect(held(account)).to.have.members([...everyAccount, "user:update", "user:update_personal"]);
+      expect(held({ ...account, siteRoles: ["auditor"] })).to.have.members([...everyAccount, "user:update"]);
+      expect(held({ ...account, siteRoles: undefined })).to.have.members([...everyAccount, "user:update"]);
+      for (const memberships of [membersOf(home, away), membersOf(away), undefined])
+        expect(held({ ...account, memberships })).to.have.members(everyAccount);
+    });
+  });
+
   describe("assigning roles", () => {
     it("is for owners, organization admins, and, for the user admin role of organizations only, user admins", () => {
       expect(assignableRoles(user("owner"))).to.deep.equal([...siteRoles]);
