@@ -247,7 +247,10 @@ describe("OAuth2 consent", () => {
     ];
     for (const [what, error, changes, columns = {}] of cases) {
       it(what, async () => {
-        const redirect_uris = ["https://bot.example.com/cb?keep=1&state=preset&%63ode=preset&iss=preset"];
+        const preset = ["state", "%63ode", "iss", "error", "error_description", "error_uri"].map(
+          (name) => `&${name}=x`,
+        );
+        const redirect_uris = [`https://bot.example.com/cb?keep=1${preset.join("")}`];
         const app = await oauthApp(w(), { redirect_uris, ...columns });
         const state = "state" in changes ? changes.state : " a+b&c=d%ü🔑";
         for (const method of ["GET", "POST"]) {
@@ -256,7 +259,8 @@ describe("OAuth2 consent", () => {
           const { error_description, ...rest } = parametersOf(answer);
           expect(rest).to.deep.equal({ keep: "1", error, iss: issuer(), ...(state && { state }) });
           expect(error_description).to.match(/^[ !#-[\]-~]+\.$/);
-          expect(locationOf(answer).searchParams.getAll("iss")).to.have.length(1);
+          const names = [...locationOf(answer).searchParams.keys()];
+          expect(names).to.deep.equal([...new Set(names)]);
         }
         expect(await grantsFor(app)).to.deep.equal([]);
       });
