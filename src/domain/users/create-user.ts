@@ -76,8 +76,8 @@ export async function addUser(ctx: Context, { organizationIds: wanted, ...user }
     .values({ id, createdAt: now, updatedAt: now, ...user, createdBy: userIdOf(ctx.actor) ?? null })
     .returning(["id", "createdAt", "updatedAt", "scimVersion as version"])
     .executeTakeFirstOrThrow();
-  // After the insert of the user: joining locks the groups that count the member, and a creation that waits for another
-  // one because of a unique value must not hold these locks.
+  await announce(ctx, "created", { id, ...user });
+  // Late: joining locks the groups that count the member until the commit, and with them all other creations.
   const organizationIds = await joinAsNew(ctx, id, wanted ?? null);
   const others = { ...(avatarUrl && { avatarUrl }), ...(status && status !== "active" && { status }) };
   const diff = diffOf(
@@ -85,7 +85,6 @@ export async function addUser(ctx: Context, { organizationIds: wanted, ...user }
     { ...account, isServiceAccount, ...others, organizationIds, password: passwordHash && "***" },
   );
   ctx.audit({ action: "create", ...auditedAs("user", id, user.username), diff });
-  await announce(ctx, "created", { id, ...user });
   ctx.afterCommit(() => noteGrowth(ctx));
   return added;
 }
