@@ -106,6 +106,7 @@ describe("the workspace quota", () => {
   it("takes a repeated report once, and gives new tokens for it", async () => {
     const [ada] = await w().users("ada");
     const group = await w().group(undefined, { members: [ada!] });
+    await allow(w().defaultOrganization, 0);
     await allow(group.id, 5);
     const template = await templateOf(w(), boxOf(5));
     const { workspaceBuild } = await createBox(w(), ada!, template.id);
