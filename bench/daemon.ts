@@ -32,7 +32,8 @@ export interface DaemonOptions {
   organization: string;
   key: string;
   provisioner: string;
-  name?: string;
+  /** One daemon of an organization has a name at a time. */
+  name: string;
   /** Jobs at a time. */
   slots: number;
   /** Called for each assigned job. */
@@ -47,7 +48,7 @@ export class Daemon implements Disposable {
   readonly #calls = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   #sent = 0;
 
-  constructor({ url, organization, key, provisioner, name = "bench", slots, onJob }: DaemonOptions) {
+  constructor({ url, organization, key, provisioner, name, slots, onJob }: DaemonOptions) {
     const address = new URL(`/api/v2/organizations/${organization}/provisionerdaemons/serve`, url);
     address.protocol = "ws:";
     address.search = new URLSearchParams({ provisioner, name, version: "1.0" }).toString();

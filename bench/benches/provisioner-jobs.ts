@@ -53,6 +53,7 @@ const steward: Contestant = {
             organization: ids.organization,
             key: `stwk_${secret}`,
             provisioner: "echo",
+            name: `bench-${nr}`,
             slots,
             onJob: (job) => void onJob(job).catch(reject),
           }),
