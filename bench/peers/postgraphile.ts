@@ -8,16 +8,16 @@ import { grafserv } from "postgraphile/grafserv/node";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { makePgSmartTagsPlugin } from "postgraphile/utils";
 
-/** A membership refers to its user by way of the organization; this spares PostGraphile a join. */
-const memberships = makePgSmartTagsPlugin({
-  kind: "class",
-  match: "group_members",
-  tags: { foreignKey: "(user_id) references users (id)" },
-});
+const tags = makePgSmartTagsPlugin([
+  // A membership refers to its user by way of the organization; this spares PostGraphile a join.
+  { kind: "class", match: "group_members", tags: { foreignKey: "(user_id) references users (id)" } },
+  // Else it would have the name of the table that it is a partition of.
+  { kind: "class", match: "connection_logs", tags: { name: "first_connections" } },
+]);
 
 const pgl = postgraphile({
   extends: [PostGraphileAmberPreset],
-  plugins: [memberships],
+  plugins: [tags],
   pgServices: [
     makePgService({ connectionString: process.env.BENCH_DATABASE_URL!, schemas: ["public"], poolConfig: { max: 20 } }),
   ],
