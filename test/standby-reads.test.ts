@@ -155,7 +155,8 @@ describe("reads from a standby", () => {
   });
 
   it("run on the primary while the standby is behind, and on the standby again later", async () => {
-    await served(w);
+    // The other server logs to the same place that it uses the standby again.
+    await Promise.all([served(w), served(another)]);
     const said = await saidDuring(async () => {
       await standby.query("select pg_wal_replay_pause()");
       try {
@@ -225,7 +226,8 @@ describe("reads from a standby", () => {
   });
 
   it("run on the primary while the standby is stopped, and on the standby once it is back", async () => {
-    await served(w);
+    // The other server logs to the same place that it uses the standby again.
+    await Promise.all([served(w), served(another)]);
     const said = await saidDuring(async () => {
       await standby.stop();
       const lost = await reads(w.app, "primary", "unavailable");
