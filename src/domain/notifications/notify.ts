@@ -4,7 +4,7 @@ import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Schema } from "../../entities/schema.js";
 import { notificationSecrets } from "../encryption/columns.js";
 import { userIdOf } from "../kernel/actor.js";
-import { anyOf, day, insertAll, jsonOf, now } from "../kernel/queries.js";
+import { anyOf, day, insertAll, now } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
@@ -102,7 +102,7 @@ async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Prom
   const numbers = Array.from(byUser.values(), ({ length }) => length);
   const inboxes = sql<{ userId: string; number: number }>`
     unnest(${[...byUser.keys()]}::uuid[], ${numbers}::int[])`.as<"inbox">(sql`inbox (user_id, number)`);
-  const advanced = db
+  const advanced = await db
     .insertInto("inboxCursors")
     .columns(["userId", "lastSeq", "unreadCount"])
     .expression(
@@ -117,21 +117,12 @@ async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Prom
         unreadCount: sql`inbox_cursors.unread_count + excluded.unread_count`,
       }),
     )
-    .returning(["userId", "lastSeq", "epoch"]);
-  // In place of `seq`, the number of those that follow in the same inbox.
-  const rows = [...byUser.values()].flatMap((own) =>
-    own.map((arrival, index) => ({ ...arrival, seq: own.length - index - 1 })),
-  );
-  const columns = Object.keys(arrivals[0]!) as Array<keyof Arrival>;
-  await db
-    .with("advanced", () => advanced)
-    .insertInto("inbox")
-    .columns([...columns, "seq", "epoch"])
-    .expression(
-      sql`select ${sql.join(columns.map((column) => sql.ref(column)))}, advanced.last_seq - arrival.seq, advanced.epoch
-        from json_populate_recordset(null::inbox, ${jsonOf(rows)}) arrival join advanced using (user_id)`,
-    )
+    .returning(["userId", "lastSeq", "epoch"])
     .execute();
+  const rows = advanced.flatMap(({ userId, lastSeq, epoch }) =>
+    byUser.get(userId)!.map((arrival, index, { length }) => ({ ...arrival, seq: lastSeq - length + index + 1, epoch })),
+  );
+  await insertAll(db, "inbox", rows).execute();
 }
 
 /** Maximum number of recipients of an event. */
