@@ -77,7 +77,8 @@ export async function addUser(ctx: Context, { organizationIds: wanted, ...user }
     .returning(["id", "createdAt", "updatedAt", "scimVersion as version"])
     .executeTakeFirstOrThrow();
   await announce(ctx, "created", { id, ...user });
-  // Late: joining locks the groups that count the member until the commit, and with them all other creations.
+  // Late: joining locks the groups that count the member until the commit, and a creation that waits for another one because
+  // of a unique value must not hold these locks.
   const organizationIds = await joinAsNew(ctx, id, wanted ?? null);
   const others = { ...(avatarUrl && { avatarUrl }), ...(status && status !== "active" && { status }) };
   const diff = diffOf(
