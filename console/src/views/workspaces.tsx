@@ -19,6 +19,8 @@ import {
 
 type Row = WorkspacesQuery["workspaces"]["nodes"][number];
 
+const inputOf = ({ id: workspace }: Row) => ({ workspace });
+
 const statuses = ["RUNNING", "STOPPED", "FAILED", "PENDING", "STARTING", "STOPPING", "CANCELED", "DELETING"];
 
 /** Milliseconds between loads while a workspace of the list changes: lists have no subscription. */
@@ -85,7 +87,7 @@ export function WorkspacesView() {
             bulk({
               label: "Start",
               run: StartWorkspace,
-              inputOf: ({ id: workspace }: Row) => ({ workspace }),
+              inputOf,
               fits: ({ status }) => canStart(status),
               done: "starting",
             }),
@@ -93,7 +95,7 @@ export function WorkspacesView() {
             bulk({
               label: "Stop",
               run: StopWorkspace,
-              inputOf: ({ id: workspace }: Row) => ({ workspace }),
+              inputOf,
               fits: ({ status }) => canStop(status),
               done: "stopping",
             }),
