@@ -95,7 +95,7 @@ function some(target: Target, columns: Columns, condition: (column: Sql) => Cond
 }
 
 /** The names that lead to a place, from the outermost one on. */
-const pathOf = ({ attribute, sub, extension }: Place): string[] => [
+export const pathOf = ({ attribute, sub, extension }: Place): string[] => [
   ...(extension ? [extension] : []),
   attribute.name,
   ...(sub ? [sub.name] : []),

@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { folded, isUuid } from "../kernel/text.js";
 import { notFound } from "../kernel/errors.js";
-import { type Candidates, type Columns, few, noJson } from "./conditions.js";
+import { type Candidates, type Columns, few, noJson, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
 import { isSeen, type MemberRow, memberValues } from "./scim-members.js";
@@ -83,7 +83,7 @@ export const groupFilterColumns = (ctx: Context, provisioner: Provisioner): Colu
 /** The ids of all groups whose attribute can match a comparison. */
 function candidatesOf({ source }: Provisioner, { target, operator, value }: Comparison): Candidates | undefined {
   if (operator !== "eq" || typeof value !== "string") return undefined;
-  switch ([target.attribute.name, ...(target.sub ? [target.sub.name] : [])].join(".")) {
+  switch (pathOf(target).join(".")) {
     case "id":
       return few(sql`select ${isUuid(value) ? value : null}::uuid`);
     case "displayName":

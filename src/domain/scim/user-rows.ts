@@ -4,7 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { containing, folded, foldedSql, isUuid } from "../kernel/text.js";
 import { numberOfUsers } from "../users/user-count.js";
-import { type Candidates, type Columns, few } from "./conditions.js";
+import { type Candidates, type Columns, few, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
@@ -214,9 +214,8 @@ const isLike = (column: string, pattern: string) => sql<SqlBool>`${sql.raw(folde
 
 /** The ids of all users whose attribute can match a comparison. */
 function candidatesOf({ source }: Provisioner, { target, operator, value }: Comparison): Candidates | undefined {
-  const { attribute, sub, extension } = target;
   if (typeof value !== "string" || !["eq", "co", "sw", "ew"].includes(operator)) return undefined;
-  const name = extension ? "" : [attribute.name, ...(sub ? [sub.name] : [])].join(".");
+  const name = pathOf(target).join(".");
   const isEqual = operator === "eq";
   if (name === "id") return isEqual ? few(sql`select ${isUuid(value) ? value : null}::uuid`) : undefined;
   if (name === "externalId")
