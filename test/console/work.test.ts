@@ -59,8 +59,8 @@ describe("the console shows work", () => {
       await asOwner(`/templates/${id}`);
       await heading("kept");
       await button("Settings").click();
-      const days = await dialog().getByRole("group", { name: "Autostop days" }).getByRole("checkbox").all();
-      expect(await days[0]!.getAttribute("value")).to.equal("MONDAY");
+      const days = dialog().getByRole("group", { name: "Autostop days" }).getByRole("checkbox");
+      expect(await days.first().getAttribute("value")).to.equal("MONDAY");
       await enter("Stops after", "soon");
       await dialog().getByRole("button", { name: "Save" }).click();
       await dialog().getByText("Needs a whole number with a unit").waitFor();
