@@ -75,8 +75,7 @@ export class SocketClient {
       if (!actor) return false;
       const { connection, serving } = this;
       this.request.actorId = idOf(actor);
-      const endSession = () => connection.end(CloseCode.Forbidden, "Session ended");
-      connection.until(serving.services.credentials.watch(actor, endSession));
+      connection.until(serving.services.credentials.watch(actor, () => endSession(connection)));
       this.#isIntroduced = true;
       return true;
     } catch (error) {
@@ -174,6 +173,8 @@ export class SocketClient {
   }
 }
 
+const endSession = (connection: Connection) => connection.end(CloseCode.Forbidden, "Session ended");
+
 const tooManyOperations = () =>
   new DomainError("RATE_LIMITED", `A socket carries at most ${operationsPerSocket} operations.`, { retryAfter: 1 });
 
@@ -214,13 +215,22 @@ export class SocketOperation {
 
   /**
    * The events of a subscription. Ending them aborts it immediately: a waiting generator would only notice at the next
-   * event.
+   * event. A subscription that is the first to notice the end of the session ends the socket as well: after its error, a
+   * client without other operations would close the socket itself, and not learn from the code that it is signed out.
    */
   async start(): Promise<AsyncGenerator<Result> | Result> {
     const events = await this.admitted.start(this.variables);
     if (!(Symbol.asyncIterator in events)) return events;
     this.client.began(this);
-    const end = events.return.bind(events);
+    const [next, end] = [events.next.bind(events), events.return.bind(events)];
+    events.next = async () => {
+      try {
+        return await next();
+      } catch (error) {
+        if (translate(error).code === "UNAUTHENTICATED") endSession(this.client.connection);
+        throw error;
+      }
+    };
     events.return = (value) => {
       this.life.abort("gone");
       return end(value);
