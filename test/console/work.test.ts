@@ -26,10 +26,14 @@ describe("the console shows work", () => {
       .id as string;
   }
 
-  /** A client with the credential of an external agent. */
+  /** A client with the credential of an external agent, which exists once the first build has succeeded. */
   async function agentOf({ world: w }: Console, workspaceId: string) {
+    const owner = w.as(w.owner);
+    const built = `query($id: UUID!) { workspace(id: $id) { latestBuild { job { status } } } }`;
+    const statusOf = async () => (await owner.graphql(built, { id: workspaceId })).workspace.latestBuild.job.status;
+    await eventually(async () => (await statusOf()) === "SUCCEEDED", "the first build");
     const query = `query($id: UUID!) { externalAgentCredentials(workspaceId: $id, agentName: "main") { agentToken } }`;
-    const { externalAgentCredentials } = await w.as(w.owner).graphql(query, { id: workspaceId });
+    const { externalAgentCredentials } = await owner.graphql(query, { id: workspaceId });
     return w.as({ token: externalAgentCredentials.agentToken });
   }
 
