@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { freePort } from "./support/ports.js";
-import { eventually } from "./support/watchers.js";
+import { eventually, slowness } from "./support/watchers.js";
 import { Client } from "./support/world.js";
 
 /** The blocks of a document, with the heading that each is below. */
@@ -117,7 +117,7 @@ describe("the shell blocks of README.md, docs/cli.md, and docs/provisioning.md",
     const server = open({ STEWARD_LOG_LEVEL: "info" });
     void server.run(start!.block).catch(() => {});
     await server.prints(/ Password +\S+ /);
-    expect(server.silence, "milliseconds without output during the start").to.be.below(3_000);
+    expect(server.silence, "milliseconds without output during the start").to.be.below(3_000 * slowness());
     const password = / Password +(\S+) /.exec(server.output)![1];
 
     const terminal = open();

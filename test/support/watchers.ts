@@ -1,4 +1,5 @@
 // Clients of the live inbox, one per transport, that collect what they receive.
+import { availableParallelism, loadavg } from "node:os";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { credentialHeader } from "./world.js";
@@ -157,15 +158,18 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
 /** How to connect with each transport. */
 export const transports = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subscription };
 
-/** Waits until a condition holds; fails after the given time. */
+/** How many times as long everything takes on this machine now, as its processors are shared by that many programs. */
+export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParallelism());
+
+/** Waits until a condition holds; fails after the given time, or later on a machine that is busy. */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
   what: string,
   milliseconds = 5_000,
 ): Promise<void> {
-  const deadline = Date.now() + milliseconds;
+  const start = Date.now();
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`Timed out after ${milliseconds} ms: ${what}.`);
+    if (Date.now() > start + milliseconds * slowness()) throw new Error(`Timed out after ${milliseconds} ms: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

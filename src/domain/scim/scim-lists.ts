@@ -157,7 +157,7 @@ async function rowsIn<DB, TB extends keyof DB, Row>(
     .$if(start !== undefined, (all) => all.where(isBeyond))
     .orderBy(id, direction)
     .limit(limit + 1)
-    // Postgres would expect that an offset skips some rows, and plan each lookup of one resource anew.
+    // Postgres would expect that an offset skips some rows, and plan each lookup of one resource again.
     .$if(offset > 0, (all) => all.offset(offset))
     .$if(isPlanned, (all) => all.modifyEnd(forValues));
   return rows.execute();
