@@ -89,7 +89,8 @@ function ifThereIsWork({ services }: Context, organizationId: string, assign: ()
   return search.semaphore(async () => {
     if (search.emptySince >= woke) return noWork;
     const began = performance.now();
-    if (await selectWork(services, organizationId).executeTakeFirst()) return assign();
+    const work = await selectWork(services, organizationId).executeTakeFirstOrThrow();
+    if (work.jobId !== null) return assign();
     search.emptySince = began;
     return noWork;
   });
@@ -97,15 +98,14 @@ function ifThereIsWork({ services }: Context, organizationId: string, assign: ()
 
 const noWork: Work = { assigned: [], cancelRequested: [] };
 
-/** Selects something if a job waits, or has to be canceled. */
-const selectWork = ({ database }: Services, organizationId: string) =>
-  database.db
-    .selectFrom("provisionerJobs as j")
-    .where("j.organizationId", "=", organizationId)
-    .where("j.completedAt", "is", null) // provisioner_jobs_open_index
-    .where((eb) => eb.or([isWaiting, eb("j.status", "=", "canceling")]))
-    .select("j.id")
-    .limit(sql.lit(1));
+/** Selects the id of a job that waits, or has to be canceled; null if there is none. */
+function selectWork({ database: { db } }: Services, organizationId: string) {
+  const jobs = db.selectFrom("provisionerJobs as j").where("j.organizationId", "=", organizationId).select("j.id");
+  // In the order of the queue, for which Postgres reads its index.
+  const waiting = jobs.where(isWaiting).orderBy("j.priority").orderBy("j.createdAt").limit(sql.lit(1));
+  const canceling = jobs.where("j.completedAt", "is", null).where("j.status", "=", "canceling").limit(sql.lit(1));
+  return db.selectNoFrom(({ fn }) => fn.coalesce(waiting, canceling).as("jobId"));
+}
 
 /** The jobs that a daemon runs, or has to accept. */
 const heldJobs = ({ services }: Context, { id }: ProvisionerActor) =>
