@@ -158,8 +158,11 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
 /** How to connect with each transport. */
 export const transports = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subscription };
 
-/** How many times as long everything takes on this machine now, as its processors are shared by that many programs. */
-export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParallelism());
+/**
+ * How many times as long everything takes on this machine now, as its processors are shared by that many programs. At most
+ * 4: in containers, the load is that of their host.
+ */
+export const slowness = (): number => Math.min(4, Math.max(1, loadavg()[0]! / availableParallelism()));
 
 /** Waits until a condition holds; fails after the given time, or later on a machine that is busy. */
 export async function eventually(
@@ -169,7 +172,8 @@ export async function eventually(
 ): Promise<void> {
   const start = Date.now();
   while (!(await holds())) {
-    if (Date.now() > start + milliseconds * slowness()) throw new Error(`Timed out after ${milliseconds} ms: ${what}.`);
+    const waited = Date.now() - start;
+    if (waited > milliseconds * slowness()) throw new Error(`Timed out after ${waited} ms: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
