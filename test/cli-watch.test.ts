@@ -101,7 +101,9 @@ describe("commands that watch", function () {
     await begin();
     for (let time = 1; time <= 3; time++) {
       const before = await tokenNow();
-      await connection.query("update api_keys set expires_at = now() where id = $1", [before.slice(7, 17)]);
+      await connection.query("update api_keys set expires_at = now() - interval '1 s' where id = $1", [
+        before.slice(7, 17),
+      ]);
       // The server asks again for the condition of a stream at least every 30 seconds.
       await eventually(async () => (await tokenNow()) !== before, "another token", 60_000);
     }

@@ -98,7 +98,7 @@ describe("rotation of provisioner keys", () => {
     const { key } = await rotated(name, { overlapSeconds: 3600 });
     const daemons = [await connect(former, "old-1"), await connect(former, "old-2", other)];
     const fresh = await connect(key, "new");
-    await query("update provisioner_keys set former_secret_ends_at = now() where id = $1", id);
+    await query("update provisioner_keys set former_secret_ends_at = now() - interval '1 s' where id = $1", id);
     for (const daemon of daemons) expect((await daemon.closing()).code).to.equal(4403);
     expect(await statusOf(connect(former, "old-1"))).to.equal(401);
     expect(fresh.closed).to.equal(undefined);

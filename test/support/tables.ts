@@ -111,13 +111,16 @@ export async function setColumns(place: Place, table: string, where: Columns, va
   return rowCount!;
 }
 
-/** Sets times of rows to a time from now, or ago: `setTimes(w, "api_keys", { id }, { expires_at: "-1 s" })`. */
+/**
+ * Sets times of rows to a time from now, or ago: `setTimes(w, "api_keys", { id }, { expires_at: "-1 s" })`. Columns round
+ * to milliseconds, so that `0 s` would be in the future half of the time: it is rounded down.
+ */
 export const setTimes = (place: Place, table: string, where: Columns, times: Record<string, string>) =>
   change(
     place,
     table,
     where,
-    Object.entries(times).map(([column, time]) => `${column} = now() + interval '${time}'`),
+    Object.entries(times).map(([column, time]) => `${column} = date_trunc('milliseconds', now() + interval '${time}')`),
   );
 
 /** Moves times of rows back, as if so much time had passed: `letPass(w, "api_keys", { id }, "1 h", ["expires_at"])`. */
