@@ -9,6 +9,7 @@ import { makeProxy } from "./support/proxies.js";
 import { inMs } from "./support/oauth2.js";
 import { insert } from "./support/stage.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
+import { slowness } from "./support/watchers.js";
 import { Client, startWorld, type World, world } from "./support/world.js";
 
 const connectionsOf = async (w: World, workspace: { id: string }) =>
@@ -490,7 +491,7 @@ describe("the token of an agent", () => {
     await setTimes(w, "workspace_agents", { id: ended.agent.id }, { token_ended_at: "0 s" });
     w.app.services.events.publish({ topic: "auth", id: `m:${ended.agent.id}` });
     await setTimes(w, "workspaces", { id: deleted.id }, { deleted_at: "0 s" });
-    const deadline = Date.now() + 500;
+    const deadline = Date.now() + 500 * slowness();
     while ((await status(ended.agent)) !== 401) expect(Date.now()).to.be.below(deadline);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(await status(deleted.agent)).to.equal(401);
