@@ -37,7 +37,7 @@ async function fillDatabase(databaseUrl: string, fill: string, name: SizeName, r
   });
 }
 
-const migrations = new URL("../../src/entities/migrations", import.meta.url);
+const migrations = new URL("../../src/entities/migrations/", import.meta.url);
 
 /** A hash of everything that determines the content of the database. */
 function fingerprint(fill: string): string {
