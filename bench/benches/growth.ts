@@ -1,27 +1,12 @@
 import { type Case } from "../growth/case.js";
+import { cases } from "../growth/cases.js";
 import { requireCoverage } from "../growth/coverage.js";
 import { databaseOfSize } from "../growth/databases.js";
 import { measure, rowOf, type Site, type Sites } from "../growth/measure.js";
-import { protocolCases } from "../growth/protocols.js";
-import { provisioningCases } from "../growth/provisioning.js";
-import { lists, points } from "../growth/queries.js";
-import { restCases } from "../growth/rest.js";
-import { scimCases } from "../growth/scim.js";
-import { taskCases } from "../growth/tasks.js";
 import { LoadGenerator } from "../load.js";
 import type { Row } from "../report.js";
 import { type Bench, isChosen, type Run } from "../run.js";
 import { startSteward } from "../steward.js";
-
-const cases: readonly Case[] = [
-  ...lists,
-  ...points,
-  ...restCases,
-  ...scimCases,
-  ...protocolCases,
-  ...provisioningCases,
-  ...taskCases,
-];
 
 const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what && `: ${what}`}`;
 
@@ -44,7 +29,7 @@ Postgres little in the large database meets its goal whatever the ratio is. Deep
       return { server: servers.use(server), databaseUrl };
     };
     const both = { small: await start(urls.small), large: await start(urls.large) };
-    if (run.only.length === 0) await checkCoverage(both.small);
+    if (run.only.length === 0) await requireCoverage(cases, both.small.server.url);
     const chosen = cases.filter((each) => isChosen(run, nameOf(each)));
     const rows: Array<Row & { factor: number }> = [];
     for (const [nr, each] of chosen.entries()) {
@@ -74,12 +59,3 @@ async function ask(url: URL, bytes: string): Promise<string> {
   const [body] = await generator.each();
   return body!;
 }
-
-async function checkCoverage({ server }: Site): Promise<void> {
-  const requests = await Promise.all(cases.map((each) => each.request(async () => placeholder)));
-  const description = await (await fetch(new URL("/openapi.json", server.url))).json();
-  requireCoverage(cases, requests, description as Parameters<typeof requireCoverage>[2]);
-}
-
-/** Placeholder for the response from which the request of a page in the middle takes its cursor. */
-const placeholder = `{"totalCount":1,"endCursor":""}`;

@@ -210,7 +210,11 @@ export const points = [
       { key: "a", action: "read", object: { resourceType: "group", resourceId: "${known.fiftyMembers}" } }]`,
   }),
   ...point("authScopes", ["member"], { "": "" }),
-  ...point("dailyCounts", ["owner", "administrator", "member"], { "": "", "most days": "days: 90" }),
+  ...point("dailyCounts", ["owner", "administrator", "member"], {
+    "": "",
+    "most days": "days: 90",
+    "days of one organization": `organization: "default", timeZone: "Europe/Berlin"`,
+  }),
   ...point("encryptionStatus", ["owner"], { "": "", exact: "exact: true" }),
   ...point("entitlements", ["member"], { "": "" }),
   ...point("group", ["owner", "administrator", "member"], {

@@ -83,6 +83,7 @@ export const restCases = [
     "page before a notification": `/api/v2/notifications/inbox?starting_before=${known.notification(201)}`,
   }),
   ...rest("/api/v2/prebuilds/settings", ["owner"], { "": "/api/v2/prebuilds/settings" }),
+  ...rest("/schemas/steward.template-1.json", ["member"], { "": "/schemas/steward.template-1.json" }),
   ...rest("/api/v2/users/{user}/quiet-hours", ["member"], { "": "/api/v2/users/me/quiet-hours" }),
   ...rest("/api/v2/users/{user}/secrets", ["member"], { "": "/api/v2/users/me/secrets" }),
   ...rest("/api/v2/users/{user}/secrets/{name}", ["member"], { "": "/api/v2/users/me/secrets/secret-1" }),

@@ -1,0 +1,18 @@
+import type { Case } from "./case.js";
+import { protocolCases } from "./protocols.js";
+import { provisioningCases } from "./provisioning.js";
+import { lists, points } from "./queries.js";
+import { restCases } from "./rest.js";
+import { scimCases } from "./scim.js";
+import { taskCases } from "./tasks.js";
+
+/** Every read, in all its ways to be narrowed, and the writes whose cost could depend on the number of rows. */
+export const cases: readonly Case[] = [
+  ...lists,
+  ...points,
+  ...restCases,
+  ...scimCases,
+  ...protocolCases,
+  ...provisioningCases,
+  ...taskCases,
+];
