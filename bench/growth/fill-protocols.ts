@@ -25,4 +25,9 @@ export const protocols = ({ users: userCount, apiKeys: count }: Size) => `
   select ${sqlId("e", "n")}, ${sqlId("e", "n")}, '${customTemplate}', ${sqlId("1", `n % ${userCount}`)}, 'smtp', 'sent', 4,
     now(), now() + interval '365 days', now() - n * interval '1 second', now()
   from generate_series(0, ${count - 1}) n;
+
+  insert into scim_keys (id, name, source, organization_ids, token_hash, created_at)
+  select 'scim' || lpad(n::text, 6, '0'), 'Key ' || n, 'directory-' || n, array[(select id from organizations where is_default)],
+    decode(md5(n::text), 'hex'), now() - n * interval '1 day'
+  from generate_series(0, 59) n;
 `;

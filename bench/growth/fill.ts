@@ -207,8 +207,8 @@ const workspaces = ({ users: userCount, workspaces: count }: Size) => `
   from generate_series(0, ${count - 1}) n;
   insert into provisioner_jobs (id, created_at, organization_id, type, status, provisioner, tags, initiator_id, document_id,
     workspace_build_id, started_at, completed_at)
-  select ${sqlId("c", "n")}, now(), organization_id, 'workspace_build', 'succeeded', 'echo', '{}', owner_id,
-    ${sqlId("a", "0")}, ${sqlId("b", "n")}, now(), now()
+  select ${sqlId("c", "n")}, now() - n * interval '${(90 * 86_400) / count} seconds', organization_id, 'workspace_build',
+    'succeeded', 'echo', '{}', owner_id, ${sqlId("a", "0")}, ${sqlId("b", "n")}, now(), now()
   from generate_series(0, ${count - 1}) n join workspaces w on w.id = ${sqlId("5", "n")};
   insert into workspace_builds (id, created_at, updated_at, workspace_id, build_number, version_id, transition, reason,
     initiator_id, job_id, parameters)
