@@ -1,7 +1,6 @@
 import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
-import { may, permitted, siteRoles } from "../authorization/authorization.js";
+import { may, siteRoles } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
-import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { containing, folded } from "../kernel/text.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
@@ -42,7 +41,6 @@ const membersOfGroups = (ctx: Context, group: Expression<string>) =>
     .selectFrom("groupMembers as m")
     .innerJoin("users as u", "u.id", "m.userId")
     .where("m.groupId", "=", group)
-    .where(isReadableMember(ctx))
     .select(userFields)
     .select(sql<string | null>`m.created_at`.as("addedAt"))
     .$castTo<Row>();
@@ -53,21 +51,11 @@ const membersOfEveryone = (ctx: Context, group: Expression<string>) =>
     .selectFrom("organizationMembers as m")
     .innerJoin("users as u", "u.id", "m.userId")
     .where("m.organizationId", "=", group)
-    .where(isReadableMember(ctx))
     .select(userFields)
     .select(sql<string | null>`null`.as("addedAt"))
     .$castTo<Row>();
 
 type Row = UserRow & { addedAt: string | null };
-
-/** The condition that the caller may read the membership `m`: those of its organizations, and its own. */
-function isReadableMember({ actor }: Context) {
-  const { everywhere, organizations } = permitted(actor, "group_member:read");
-  const own = userIdOf(actor) ?? null;
-  return everywhere
-    ? sql<SqlBool>`true`
-    : sql<SqlBool>`(m.organization_id = ${anyOf(organizations)} or m.user_id = ${own})`;
-}
 
 const definition = {
   id: { column: "m.userId", of: ({ id }: Row) => id },
@@ -83,9 +71,18 @@ const definition = {
   formerRows: (ctx: Context) => sql`(
     select lower(u.username collate "C") as username, u.id as user_id from users u where ${isReadableUser(ctx)}) m`,
 };
+/** The condition that the membership `m` is the caller's own. */
+const isOwn = ({ actor }: Context) => sql<SqlBool>`m.user_id = ${userIdOf(actor) ?? null}`;
+
 const lists = {
-  everyone: defineListOfEach(membersOfEveryone, definition),
-  others: defineListOfEach(membersOfGroups, definition),
+  everyone: {
+    all: defineListOfEach(membersOfEveryone, definition),
+    own: defineListOfEach((ctx, group) => membersOfEveryone(ctx, group).where(isOwn(ctx)), definition),
+  },
+  others: {
+    all: defineListOfEach(membersOfGroups, definition),
+    own: defineListOfEach((ctx, group) => membersOfGroups(ctx, group).where(isOwn(ctx)), definition),
+  },
 };
 
 /**
@@ -95,7 +92,7 @@ const lists = {
 export async function membersOf(ctx: Context, group: GroupRow, query: MembersQuery): Promise<Page<GroupMemberRow>> {
   const { filter, complete, orderBy, ...page } = query;
   const most = complete ? (group.membersAtOnce ?? membersAtOnce.alone) : undefined;
-  const list = isEveryone(group) ? lists.everyone : lists.others;
+  const list = lists[isEveryone(group) ? "everyone" : "others"][readsAll(ctx, group) ? "all" : "own"];
   const found = await list.pageOf(ctx, group.id, { filter, orderBy, page, most });
   return {
     ...found,
@@ -105,9 +102,12 @@ export async function membersOf(ctx: Context, group: GroupRow, query: MembersQue
   };
 }
 
+/** Whether the caller may read all members of a group, or only its own membership. */
+const readsAll = ({ actor }: Context, { organizationId }: GroupRow): boolean =>
+  may(actor, "group_member:read", { organizationId, ownerId: null });
+
 /** A caller who may read the group but not all of its members is a member. */
-const countMembers = ({ actor }: Context, { organizationId, totalMemberCount }: GroupRow): number =>
-  may(actor, "group_member:read", { organizationId, ownerId: null }) ? totalMemberCount : 1;
+const countMembers = (ctx: Context, group: GroupRow): number => (readsAll(ctx, group) ? group.totalMemberCount : 1);
 
 const keys = {
   name: anyText,
