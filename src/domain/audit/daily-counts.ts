@@ -111,9 +111,11 @@ export async function countDaily(ctx: Context, of: CountedDays, name: CountedSer
       ? sql`x.organization_id = any(array(select id from organizations))`
       : sql`x.organization_id = any(${readable}::uuid[])`;
   const begin = sql`(${days[0]}::timestamp at time zone ${timeZone})`;
+  // Grouping by dates takes half the time of grouping by their texts.
   const counting = sql<{ day: string; count: number }>`
-    select to_char(${counted.time} at time zone ${timeZone}, 'YYYY-MM-DD') as day, count(*)::int as count
-    from ${counted.from} where ${counted.time} >= ${begin} and ${counted.where} and ${place} group by 1`;
+    select to_char(day, 'YYYY-MM-DD') as day, count from (
+      select (${counted.time} at time zone ${timeZone})::date as day, count(*)::int as count
+      from ${counted.from} where ${counted.time} >= ${begin} and ${counted.where} and ${place} group by 1) counted`;
   const { rows } = await ctx.readOnStandby(({ db }) => counting.execute(db));
   const counts = new Map(rows.map(({ day, count }) => [day, count]));
   return days.map((day) => counts.get(day) ?? 0);
