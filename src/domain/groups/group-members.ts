@@ -71,6 +71,7 @@ const definition = {
   formerRows: (ctx: Context) => sql`(
     select lower(u.username collate "C") as username, u.id as user_id from users u where ${isReadableUser(ctx)}) m`,
 };
+
 /** The condition that the membership `m` is the caller's own. */
 const isOwn = ({ actor }: Context) => sql<SqlBool>`m.user_id = ${userIdOf(actor) ?? null}`;
 
@@ -92,22 +93,20 @@ const lists = {
 export async function membersOf(ctx: Context, group: GroupRow, query: MembersQuery): Promise<Page<GroupMemberRow>> {
   const { filter, complete, orderBy, ...page } = query;
   const most = complete ? (group.membersAtOnce ?? membersAtOnce.alone) : undefined;
-  const list = lists[isEveryone(group) ? "everyone" : "others"][readsAll(ctx, group) ? "all" : "own"];
+  const readsAll = may(ctx.actor, "group_member:read", { organizationId: group.organizationId, ownerId: null });
+  const list = lists[isEveryone(group) ? "everyone" : "others"][readsAll ? "all" : "own"];
   const found = await list.pageOf(ctx, group.id, { filter, orderBy, page, most });
   return {
     ...found,
     nodes: found.nodes.map(({ addedAt, ...user }) => ({ user, account: user, addedAt })),
     cursor: ({ account, addedAt }) => found.cursor({ ...account, addedAt }),
-    count: async (isExact) => (filter?.search ? found.count(isExact) : countMembers(ctx, group)),
+    count: async (isExact) => {
+      if (filter?.search) return found.count(isExact);
+      // A caller who may read the group but not all of its members is a member.
+      return readsAll ? group.totalMemberCount : 1;
+    },
   };
 }
-
-/** Whether the caller may read all members of a group, or only its own membership. */
-const readsAll = ({ actor }: Context, { organizationId }: GroupRow): boolean =>
-  may(actor, "group_member:read", { organizationId, ownerId: null });
-
-/** A caller who may read the group but not all of its members is a member. */
-const countMembers = (ctx: Context, group: GroupRow): number => (readsAll(ctx, group) ? group.totalMemberCount : 1);
 
 const keys = {
   name: anyText,
