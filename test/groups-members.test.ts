@@ -248,6 +248,42 @@ describe("group members", () => {
     expect(usernames(everyone.body.members)).to.deep.equal([eve!.username]);
   });
 
+  it("are all seen by administrators of their organization, who on the same page see only themselves in others", async () => {
+    const { id: organization } = await w().organization();
+    const [ada, bob] = [
+      await w().user("ada", [w().defaultOrganization, organization]),
+      await w().user("bob", [w().defaultOrganization, organization]),
+    ];
+    await w().grant(ada, "organization-admin");
+    const members = [ada, bob];
+    const own = await w().group(undefined, { members });
+    const foreign = await w().group(undefined, { members, organization });
+    const client = w().as(ada);
+    const shown: Record<string, string[]> = {
+      [own.name]: usernames(members),
+      [foreign.name]: [ada.username],
+    };
+
+    const { groups } = await client.graphql(
+      `query($ids: [UUID!]!) { groups(filter: { ids: $ids }) { nodes { id name members { totalCount nodes { user { username } } } } } }`,
+      { ids: [own.id, foreign.id, organization] },
+    );
+    for (const { name, members: found } of groups.nodes) {
+      const expected = shown[name] ?? [ada.username];
+      expect(found.nodes.map(({ user }: { user: { username: string } }) => user.username)).to.deep.equal(expected);
+      expect(found.totalCount).to.equal(expected.length);
+    }
+    expect(groups.nodes).to.have.length(3);
+    for (const group of [own, foreign]) {
+      const page = await client.get(`${path(group)}/members`);
+      expect(usernames(page.body.users)).to.deep.equal(shown[group.name]);
+      expect(page.body.count).to.equal(shown[group.name]!.length);
+      expect(usernames((await client.get(path(group))).body.members)).to.deep.equal(shown[group.name]);
+      const search = await client.get(`${path(group)}/members?q=${bob.username}`);
+      expect(search.body.count, "whom it does not see it cannot search for").to.equal(group === own ? 1 : 0);
+    }
+  });
+
   it("are ordered by lower-cased username; suspended ones count, deleted ones do not", async () => {
     const group = await w().group();
     const [, suspended, gone] = await crowd(group, ["b-Order", "A-order", "c-order", "C-order2"]);
