@@ -1,4 +1,4 @@
-// The bench that compares a small with a large database: what it measures. It takes minutes, and runs on demand.
+// What the growth bench measures: a small against a large database. The bench itself takes minutes, and runs on demand.
 import { cases } from "../bench/growth/cases.js";
 import { requireCoverage } from "../bench/growth/coverage.js";
 import { world } from "./support/world.js";

@@ -113,7 +113,7 @@ export async function setColumns(place: Place, table: string, where: Columns, va
 
 /**
  * Sets times of rows to a time from now, or ago: `setTimes(w, "api_keys", { id }, { expires_at: "-1 s" })`. Columns round
- * to milliseconds, so that `0 s` would be in the future half of the time: it is rounded down.
+ * to milliseconds, by which `0 s` would often be just ahead: times are rounded down before.
  */
 export const setTimes = (place: Place, table: string, where: Columns, times: Record<string, string>) =>
   change(
