@@ -1,6 +1,6 @@
 // What a request without a credential costs: the time of the server's event loop, for which all others wait. It is
-// compared with the time of a known piece of work on the same loop, and the least of several times counts: what else runs
-// on this machine can only add to them.
+// compared with the time of a known piece of work on the same loop, and of several tries one must be cheap enough: what
+// else runs on this machine can only make them dearer.
 import { expect } from "chai";
 import { getIntrospectionQuery } from "graphql";
 import { WebSocket } from "ws";
@@ -8,10 +8,10 @@ import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { freePort } from "./support/ports.js";
 
-/** The part of the known work, about 60 ms, that one request may cost: about 20 ms. */
+/** The part of the known work, which takes 20 to 60 ms, that one request may cost: 7 to 20 ms. */
 const part = 1 / 3;
 
-/** How often a request is sent until it costs little enough. */
+/** How often a request is sent, at most, until it costs little enough. */
 const tries = 15;
 
 const limit = 64 * 1024;
@@ -132,7 +132,7 @@ describe("requests without a credential", function () {
       },
       { options: ["--import", new URL("support/loop-probe.mjs", import.meta.url).pathname] },
     );
-    most = (await ask("/yardstick")) * part;
+    most = await mostNow();
   });
   after(async () => {
     server.child.kill("SIGTERM");
@@ -142,17 +142,26 @@ describe("requests without a credential", function () {
 
   const ask = async (path: string): Promise<number> => Number(await (await fetch(probe + path)).text());
 
+  const mostNow = async (): Promise<number> => (await ask("/yardstick")) * part;
+
+  async function costOf(send: Send): Promise<number> {
+    const begun = await ask("/");
+    await send();
+    return (await ask("/")) - begun;
+  }
+
   /** The requests that cost too much at every try. */
   async function tooExpensive(requests: Iterable<readonly [title: string, send: Send]>): Promise<string[]> {
     const found: string[] = [];
     for (const [title, send] of requests) {
-      let least = Infinity;
-      for (let count = 0; count < tries && least > most; count++) {
-        const begun = await ask("/");
-        await send();
-        least = Math.min(least, (await ask("/")) - begun);
+      let count = 0;
+      let cost = await costOf(send);
+      while (cost > most && ++count < tries) {
+        // The machine may have become slower since the known work was timed.
+        most = await mostNow();
+        cost = await costOf(send);
       }
-      if (least > most) found.push(`${title}: ${least.toFixed(1)} ms instead of ${most.toFixed(1)} ms`);
+      if (cost > most) found.push(`${title}: ${cost.toFixed(1)} ms instead of ${most.toFixed(1)} ms`);
     }
     return found;
   }
