@@ -117,7 +117,7 @@ describe("the lookup of an application target", () => {
     await app(w, agent.id, "code");
     const named = { owner: ada.username, workspace: name, agent: "main", slug: "code" };
     const [expired, revoked] = [await keyOf(w, ada), await keyOf(w, ada)];
-    await setTimes(w, "api_keys", { id: parseToken(expired).id }, { expires_at: "0 s" });
+    await setTimes(w, "api_keys", { id: parseToken(expired).id }, { expires_at: "-1 min" });
     await deleteRows(w, "api_keys", { id: parseToken(revoked).id });
     for (const [what, apiKey] of Object.entries({
       "a session": ada.token,

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
-import { setDatabaseTime } from "../../runtime/clock.js";
+import { databaseTime, setDatabaseTime } from "../../runtime/clock.js";
 import type { Services } from "../kernel/context.js";
 
 /** Milliseconds by which the clock of this machine may be wrong before the operator is told. */
 const tolerated = 5_000;
 
-/** Maximum number of milliseconds that a reading may take: it can be wrong by that much. */
+/** Maximum number of milliseconds that a reading may take, after the first one. */
 const longestReading = 1_000;
 
 let isRead = false;
@@ -17,11 +17,16 @@ export async function readClock({ database, log }: Pick<Services, "database" | "
   const { rows } = await sql<{ time: number }>`select extract(epoch from clock_timestamp()) * 1000 as time`.execute(
     database.db,
   );
-  const { time } = rows[0]!;
-  if (isRead && performance.now() - start > longestReading) return;
+  const taken = performance.now() - start;
+  if (isRead && taken > longestReading) return;
+  // It is now between the time that was read and as much later as the reading took: in the middle, unless the clock is
+  // known better from earlier readings.
+  const { time: earliest } = rows[0]!;
+  const latest = earliest + taken;
+  const known = databaseTime();
+  if (!isRead || known < earliest || known > latest) setDatabaseTime(earliest + taken / 2);
   isRead = true;
-  setDatabaseTime(time);
-  const offset = Date.now() - time;
+  const offset = Date.now() - databaseTime();
   const isOff = Math.abs(offset) > tolerated;
   if (isOff && !isReported)
     log.warn(
