@@ -3,16 +3,15 @@
 // Looks inside: tokens end at a time of the tests, and no interface shows that a registration is gone.
 import { readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
 import { launchBrowser } from "./support/browser.js";
 import { prints, UserCli, userCode } from "./support/cli.js";
+import { freePort } from "./support/ports.js";
 import { eventually } from "./support/watchers.js";
 import { type Person, startWorld, type World } from "./support/world.js";
 
-describe("the login of the command line", function () {
-  this.timeout(60_000);
+describe("the login of the command line", () => {
   let w: World;
   let url: string;
   let ada: Person;
@@ -92,8 +91,9 @@ describe("the login of the command line", function () {
     expect(other.stderr).to.equal(`The server at ${w.url} calls itself ${url}. Use that URL.\n`);
 
     const website = createServer((_, response) => response.end("Hello"));
-    await new Promise<void>((done) => void website.listen(0, "127.0.0.1", done));
-    const its = `http://127.0.0.1:${(website.address() as AddressInfo).port}`;
+    const port = await freePort("127.0.0.1");
+    await new Promise<void>((done) => void website.listen(port, "127.0.0.1", done));
+    const its = `http://127.0.0.1:${port}`;
     expect((await cli.run("login", its)).stderr).to.include(`${its} does not respond as a Steward server`);
     website.close();
     const gone = await cli.run("login", its);
@@ -208,7 +208,8 @@ describe("the login of the command line", function () {
     });
 
     it("is one of several: commands use the last one, another by --server, STEWARD_URL, or servers use", async () => {
-      const other = await startWorld();
+      // A port that no other program gets when the server has ended.
+      const other = await startWorld({ STEWARD_PORT: String(await freePort("127.0.0.1")) });
       const its = other.app.services.config.accessUrl;
       try {
         await cli.signIn(its, other.owner);

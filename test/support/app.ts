@@ -7,6 +7,7 @@ import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { hooks } from "../../src/observability/log.js";
 import { newId } from "./ids.js";
+import { freePort } from "./ports.js";
 import { createTemplate } from "./cluster.js";
 
 export { type App, type Config, ConfigError, readConfig };
@@ -66,13 +67,14 @@ export const makeTemplate = (): Promise<void> =>
  * Starts a server on the database. Several on one database are replicas of each other. `unread` replaces limits; aborting
  * the signal ends a start in progress.
  */
-export function startServer(
+export async function startServer(
   databaseUrl: string,
   changes: NodeJS.ProcessEnv = {},
   unread: Partial<Config["unread"]> = {},
   signal?: AbortSignal,
 ): Promise<App> {
-  const config: Config = readConfig({ ...settings(databaseUrl), ...changes });
+  const port = String(await freePort("127.0.0.1"));
+  const config: Config = readConfig({ ...settings(databaseUrl), STEWARD_PORT: port, ...changes });
   return startApp({ ...config, unread: { ...config.unread, ...unread } }, log(), signal);
 }
 

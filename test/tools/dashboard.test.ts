@@ -7,6 +7,7 @@ import { buildSchema, isInputObjectType, isRequiredInputField } from "graphql";
 import type { Observable } from "rxjs";
 import { startServer } from "../support/app.js";
 import { deliver } from "../support/inbox.js";
+import { freePort } from "../support/ports.js";
 import { eventually } from "../support/watchers.js";
 import { world } from "../support/world.js";
 import { everyOperation } from "./everything.js";
@@ -137,7 +138,9 @@ describe("the dashboard of docs/clients.md", () => {
 
   it("watches the inbox, and misses nothing and repeats nothing when the server restarts", async () => {
     const [ada] = await w().users("ada");
-    const first = await startServer(w().database.url);
+    // Not a port of the system's choice: it could give the same one to another program in between.
+    const settings = { STEWARD_PORT: String(await freePort("127.0.0.1")) };
+    const first = await startServer(w().database.url, settings);
     const events: InboxEvent[] = [];
     const subscription = dashboard
       .watchInbox(connect(ada!.token, first.url))
@@ -149,7 +152,7 @@ describe("the dashboard of docs/clients.md", () => {
     await eventually(() => titles().length === 1, "the first event");
     await first.close();
     await deliver(w().app, ada!.id, ["Cake"]);
-    const second = await startServer(w().database.url, { STEWARD_PORT: new URL(first.url).port });
+    const second = await startServer(w().database.url, settings);
     endings.push(() => second.close());
     await eventually(() => titles().length === 2, "the event that arrived meanwhile", 10_000);
     await deliver(w().app, ada!.id, ["Biscuit"]);
