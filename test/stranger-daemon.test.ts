@@ -13,6 +13,7 @@ import { freePort } from "./support/ports.js";
 import { type Program, type ServerProcess, spawnProgram, spawnServer } from "./support/process.js";
 import { newKey } from "./support/provisioners.js";
 import { StandInSteward } from "./support/stand-in-steward.js";
+import { setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Anything, Client, world } from "./support/world.js";
 
@@ -155,8 +156,7 @@ const rebuild = async (client: Client, workspace: string, mutation: string): Pro
 
 const outputs = ({ logs }: Anything): string[] => logs.nodes.map(({ output }: Anything) => output);
 
-describe("a daemon written by a stranger", function () {
-  this.timeout(120_000);
+describe("a daemon written by a stranger", () => {
   const w = world({ STEWARD_BUILTIN_DAEMON: "false" });
   let key: string;
   let type: string;
@@ -386,9 +386,7 @@ describe("a daemon written by a stranger", function () {
   it("has lost the job of a daemon that stays away, whose workspace another one starts", async () => {
     const { daemon, workspace } = await building("a");
     await daemon.kill("SIGKILL");
-    await w().app.services.database.pool.query(
-      "update provisioner_jobs set lease_expires_at = now() where completed_at is null",
-    );
+    await setTimes(w(), "provisioner_jobs", { completed_at: null }, { lease_expires_at: "-1 s" });
     await runJob(w().app, "jobReaper");
     expect((await reaches(owner(), workspace.job, "FAILED")).error).to.contain("stopped reporting");
 
@@ -404,9 +402,7 @@ describe("a daemon written by a stranger", function () {
   it("abandons a job whose lease it lost while it was connected, and takes others", async () => {
     const { daemon, workspace } = await building("a");
     // Renewed by each message of the daemon, but not once it has expired.
-    await w().app.services.database.pool.query(
-      "update provisioner_jobs set lease_expires_at = now() where completed_at is null",
-    );
+    await setTimes(w(), "provisioner_jobs", { completed_at: null }, { lease_expires_at: "-1 s" });
     await runJob(w().app, "jobReaper");
     await daemon.prints(`Job ${workspace.job}: abandoned: `);
     await imported();
@@ -517,8 +513,7 @@ describe("a daemon written by a stranger", function () {
   });
 });
 
-describe("a daemon written by a stranger, while the server restarts", function () {
-  this.timeout(120_000);
+describe("a daemon written by a stranger, while the server restarts", () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let restart: () => Promise<ServerProcess>;
@@ -572,8 +567,7 @@ describe("a daemon written by a stranger, while the server restarts", function (
   });
 });
 
-describe("a daemon written by a stranger, with a server that has faults", function () {
-  this.timeout(60_000);
+describe("a daemon written by a stranger, with a server that has faults", () => {
   let steward: StandInSteward;
   const strangers = new Strangers();
 

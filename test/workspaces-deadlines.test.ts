@@ -124,7 +124,7 @@ describe("schedules of workspaces", () => {
     await run("stop");
     expect((await readBox(w(), ada!, workspace.id)).latestBuild).to.include({ buildNumber: 2 });
 
-    await query("update workspaces set autobuild_after = now() where id = $1", workspace.id);
+    await query("update workspaces set autobuild_after = now() - interval '1 second' where id = $1", workspace.id);
     await run("stop");
     const { latestBuild: second } = await readBox(w(), ada!, workspace.id);
     expect(second).to.include({ buildNumber: 3, reason: "AUTOSTOP" });

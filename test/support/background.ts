@@ -26,6 +26,7 @@ import { reportFailures } from "../../src/domain/workspaces/failure-reports.js";
 import { workspaceJobs } from "../../src/domain/workspaces/workspace-jobs.js";
 import { rotateEncryption } from "../../src/domain/encryption/rotation.js";
 import type { App } from "./app.js";
+import { eventually } from "./watchers.js";
 
 const jobs = {
   auditPurge,
@@ -51,22 +52,47 @@ const jobs = {
   userCountJob,
 };
 
+/** The table whose rows a job locks, and leaves out where another run has locked them. */
+const claims: Partial<Record<keyof typeof jobs, string>> = {
+  jobReaper: "provisioner_jobs",
+  unacceptedJobs: "provisioner_jobs",
+  userCountJob: "user_counts",
+};
+
+/** Waits for runs of the same job by the server itself, which may be at work on what another run has left out. */
+async function othersEnd({ services }: Pick<App, "services">, table: string): Promise<void> {
+  const isFree = () =>
+    services.database.pool.query(`select from ${table} for no key update nowait`).then(
+      () => true,
+      () => false,
+    );
+  await eventually(isFree, `no job works on ${table}`);
+}
+
 /** Runs a job on a replica. */
-export const runJob = ({ services }: Pick<App, "services">, name: keyof typeof jobs): Promise<void> =>
-  jobs[name].run(services);
+export async function runJob(app: Pick<App, "services">, name: keyof typeof jobs): Promise<void> {
+  await jobs[name].run(app.services);
+  const table = claims[name];
+  if (table) await othersEnd(app, table);
+}
 
 /** Encrypts all values with the current key, as the command does. */
 export const rotate = ({ services }: App) => rotateEncryption(services, () => {});
 
 /** Makes the prebuilt workspaces that are missing, and deletes the surplus, on a replica. */
-export const prebuild = ({ services }: App): Promise<void> => reconcilePrebuilds(services);
+export async function prebuild(app: App): Promise<void> {
+  await reconcilePrebuilds(app.services);
+  for (const table of ["template_presets", "workspaces"]) await othersEnd(app, table);
+}
 
 /**
  * Runs the job for workspaces whose name begins with `name`, on a replica: `start`, `stop`, `make` (dormant), `delete`,
  * `end` (shares).
  */
-export const runSchedule = ({ services }: App, name: "start" | "stop" | "make" | "delete" | "end"): Promise<void> =>
-  [...workspaceJobs, autostartJob, shareExpiry].find((job) => job.name.startsWith(name))!.run(services);
+export async function runSchedule(app: App, name: "start" | "stop" | "make" | "delete" | "end"): Promise<void> {
+  await [...workspaceJobs, autostartJob, shareExpiry].find((job) => job.name.startsWith(name))!.run(app.services);
+  await othersEnd(app, name === "end" ? "workspace_acl_entries" : "workspaces");
+}
 
 /** Sends the reports about the builds of this week on a replica, as if it were `weeks` later. */
 export const reportWeek = ({ services }: App, weeks = 1): Promise<void> =>
