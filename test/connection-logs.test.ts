@@ -6,7 +6,7 @@ import { Random } from "./support/random.js";
 import { enter, insert } from "./support/stage.js";
 import { type Person, type World, world } from "./support/world.js";
 
-const seed = Number(process.env.STEWARD_TEST_SEED ?? Date.now() % 1_000_000);
+const seed = Number(process.env.STEWARD_TEST_SEED ?? 1);
 
 const connectionLogs = `query($q: String, $first: Int, $after: String, $last: Int, $before: String, $offset: Int) {
   connectionLogs(q: $q, first: $first, after: $after, last: $last, before: $before, offset: $offset) {
@@ -179,8 +179,7 @@ interface Fixture {
   connections: string[];
 }
 
-describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function () {
-  this.timeout(120_000);
+describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, () => {
   const the = world();
   const random = new Random(seed, []);
   let rows: Row[];

@@ -1,5 +1,5 @@
 // Ten thousand random and malformed requests to all rows and to GraphQL, none of which may cause a server error.
-// STEWARD_TEST_BODIES=10000 sends that many bodies to each operation with a body (about a minute per 30,000).
+// STEWARD_TEST_SEED=2 sends others. STEWARD_TEST_BODIES=10000 sends that many bodies to each operation with a body (about a minute per 30,000).
 import { expect } from "chai";
 import type { GraphQLObjectType } from "graphql";
 import { WebSocket } from "ws";
@@ -10,7 +10,7 @@ import { type JsonForm, Random } from "./support/random.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { world } from "./support/world.js";
 
-const seed = Number(process.env.STEWARD_TEST_SEED ?? Date.now() % 1_000_000);
+const seed = Number(process.env.STEWARD_TEST_SEED ?? 1);
 const counts = { rows: 4_600, graphql: 3_000, raw: 400, sockets: 100 };
 const bodiesEach = Number(process.env.STEWARD_TEST_BODIES ?? 100);
 const atOnce = 16;
@@ -34,7 +34,7 @@ interface Sent {
 }
 
 describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
-  this.timeout(120_000 + bodiesEach * 100);
+  this.timeout(240_000 + bodiesEach * 100);
   const w = world();
   const schema = getSchema();
   /** Operations that would end the credential in use. */
