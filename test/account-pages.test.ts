@@ -49,13 +49,17 @@ describe("account pages", () => {
   beforeEach(async () => {
     visit = await browser.newContext({ javaScriptEnabled: false });
     page = await visit.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     conduct = conductOf(page, home);
   });
   afterEach(() => visit.close());
 
   const open = (path: string) => page.goto(home + path);
-  const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+  /** Presses a button that opens a page, and waits for the whole page. */
+  const press = async (name: string) => {
+    await page.getByRole("button", { name, exact: true }).click();
+    await page.waitForLoadState();
+  };
   const alert = () => page.getByRole("alert").innerText();
   const notice = () => page.getByRole("status").innerText();
   const field = (label: string) => page.getByLabel(label, { exact: true });

@@ -5,8 +5,8 @@ import { AgentApi, AgentRejection, AgentUnreachable } from "../src/infrastructur
 import { AgentProgram } from "./support/agent-api.js";
 
 const options = {
-  taskAppTimeout: 500,
-  taskAppSendTimeout: 500,
+  taskAppTimeout: 20_000,
+  taskAppSendTimeout: 20_000,
   taskAppAllowLoopback: true,
   taskAppAllowedCidrs: [],
 };
@@ -22,6 +22,8 @@ async function unreachable(call: Promise<unknown>): Promise<AgentUnreachable> {
 
 describe("AgentAPI", () => {
   const api = new AgentApi(options);
+  /** For programs that never respond. */
+  const impatient = new AgentApi({ ...options, taskAppTimeout: 2_000, taskAppSendTimeout: 2_000 });
   let program: AgentProgram;
   beforeEach(async () => {
     program = await AgentProgram.open();
@@ -63,7 +65,7 @@ describe("AgentAPI", () => {
     };
     expect((await unreachable(api.send(program.url, "Do it"))).wasSent).to.equal(true);
     program.handlers["POST /message"] = () => true;
-    expect((await unreachable(api.send(program.url, "Do it"))).wasSent, "no response").to.equal(true);
+    expect((await unreachable(impatient.send(program.url, "Do it"))).wasSent, "no response").to.equal(true);
     const { url } = program;
     await program.close();
     expect((await unreachable(api.send(url, "Do it"))).wasSent, "no program").to.equal(false);
@@ -85,7 +87,7 @@ describe("AgentAPI", () => {
         respond(response);
         return true;
       };
-      await unreachable(api.status(program.url));
+      await unreachable((what === "never comes" ? impatient : api).status(program.url));
       expect(program.requests).to.deep.equal(["GET /status"]);
     });
 

@@ -170,8 +170,7 @@ describe("an audit log of many events", () => {
   const organizationAdmins: Person[] = [];
   let [actor, organization]: string[] = [];
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const w = the();
     organization = (await w.organization()).id;
     const other = (await w.organization()).id;

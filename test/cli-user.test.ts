@@ -28,8 +28,7 @@ const document = {
   resources: [{ name: "box", agents: [agent] }],
 };
 
-describe("the commands of users", function () {
-  this.timeout(60_000);
+describe("the commands of users", () => {
   let w: World;
   let url: string;
   let ada: Person;

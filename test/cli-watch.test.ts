@@ -10,8 +10,7 @@ import { type Program, type ServerProcess, spawnServer } from "./support/process
 import { eventually } from "./support/watchers.js";
 import { Client } from "./support/world.js";
 
-describe("commands that watch", function () {
-  this.timeout(200_000);
+describe("commands that watch", () => {
   let database: TestDatabase;
   let url: string;
   let server: ServerProcess;

@@ -17,8 +17,7 @@ describe(`a connection log of ${rows} rows`, () => {
   let admin: Person;
   let visitor: Person;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     const w = the();
     organization = await w.organization();
     admin = await w.user("head", [organization.id]);
@@ -36,8 +35,7 @@ describe(`a connection log of ${rows} rows`, () => {
 
   const reads = () => readsSoFar(the(), ["connection_logs"]).then(({ read }) => read);
 
-  it("is not read as a whole, however often a page is requested", async function () {
-    this.timeout(120_000);
+  it("is not read as a whole, however often a page is requested", async () => {
     const w = the();
     const [all, own] = [w.as(w.owner), w.as(admin)];
     const pages: Array<[client: typeof all, search: string, offset?: number]> = [

@@ -1,12 +1,12 @@
 // Looks inside: workspaces and agents end without a build, and connections grow old.
 import { expect } from "chai";
+import { inMs } from "./support/clock.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { connect, disconnect, logged, minutesAgo, refused, reported, visit } from "./support/connections.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { makeProxy } from "./support/proxies.js";
-import { inMs } from "./support/oauth2.js";
 import { insert } from "./support/stage.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { slowness } from "./support/watchers.js";

@@ -25,6 +25,12 @@ describe("daily counts", () => {
   const sql = (text: string, values: unknown[] = []) => the().app.services.database.pool.query(text, values);
   const dayOf = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10);
 
+  // A test must not see the end of a day.
+  beforeEach(async () => {
+    const left = 86_400_000 - (Date.now() % 86_400_000);
+    if (left < 20_000) await new Promise((resolve) => setTimeout(resolve, left));
+  });
+
   it("count what happened on each day up to today", async () => {
     const w = the();
     const before = await read(w.owner, { days: 4 });

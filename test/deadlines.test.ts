@@ -7,11 +7,11 @@ import { lockRows } from "./support/tables.js";
 import { world } from "./support/world.js";
 
 describe("a request that takes too long", () => {
-  const the = world({ STEWARD_REQUEST_TIMEOUT: "1s", STEWARD_DATABASE_POOL: "2" });
+  const the = world({ STEWARD_REQUEST_TIMEOUT: "3s", STEWARD_DATABASE_POOL: "2" });
 
   it("fails with 503 and the usual headers, stores nothing, and does not affect later requests", async () => {
     const { id } = await the().group();
-    // Two changes run at a time, and each waits a sixth of a second for the lock: the last ones exceed one second.
+    // Two changes run at a time, and each waits half a second for the lock: the last ones exceed three seconds.
     const rename = (name: string) => the().as(the().owner).patch(`/api/v2/groups/${id}`, { name });
     const answers = await lockRows(the().database.url, "groups", { id }, () =>
       Promise.all(Array.from({ length: 24 }, (_, n) => rename(`late-${n}`))),
@@ -40,7 +40,7 @@ describe("a request that takes too long", () => {
     // Deferred triggers run with the commit.
     await pool.query(`
       create function commit_slowly() returns trigger language plpgsql as
-        $$ begin perform pg_sleep(1.5); return null; end $$;
+        $$ begin perform pg_sleep(4); return null; end $$;
       create constraint trigger slowly after insert on groups initially deferred
         for each row execute function commit_slowly()`);
     try {

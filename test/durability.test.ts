@@ -25,8 +25,7 @@ describe("a server that is killed", () => {
     await database.drop();
   });
 
-  it("keeps every acknowledged write and no partial one, five times in a row", async function () {
-    this.timeout(120_000);
+  it("keeps every acknowledged write and no partial one, five times in a row", async () => {
     const acknowledged: string[] = [];
     for (let round = 1; round <= 5; round++) {
       server = await spawnServer({ STEWARD_DATABASE_URL: database.url });

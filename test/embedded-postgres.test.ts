@@ -13,6 +13,7 @@ import { Client } from "pg";
 import { canReach, readAndExecute } from "../src/infrastructure/embedded-postgres/account.js";
 import { type Cluster, ClusterError, startCluster } from "../src/infrastructure/embedded-postgres/index.js";
 import { isAlive } from "../src/infrastructure/embedded-postgres/processes.js";
+import { eventually } from "./support/watchers.js";
 
 const root = process.getuid?.() === 0;
 const silent = () => {};
@@ -362,9 +363,5 @@ const failure = (attempt: Promise<unknown>) =>
 
 /** Waits until the condition holds. A failed attempt counts as false. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!(await condition().catch(() => false))) {
-    if (Date.now() > deadline) throw new Error("The condition did not hold in time.");
-    await sleep(25);
-  }
+  await eventually(() => condition().catch(() => false), "the condition holds", 15_000);
 }

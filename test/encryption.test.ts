@@ -304,7 +304,7 @@ describe("encryption", function () {
       expect((await refusal(withKeys(k1))).message).to.match(/: k2\.$/);
       await start(withKeys(k2));
       expect(await registered()).to.deep.equal(["k2"]);
-    }).timeout(180_000);
+    });
 
     it("everything but values that were modified or swapped outside, which no key decrypts", async () => {
       const app = await start(withKeys(`${k2},${k1}`));

@@ -9,7 +9,7 @@ import { type App, ConfigError, logged, ownerPassword, readConfig, startServer }
 import { cloneDatabase, startCluster, type TestDatabase } from "./support/cluster.js";
 import { goodClaims, now, trusting, Vendor } from "./support/licensing.js";
 import { enter, type Part, type Stage } from "./support/stage.js";
-import { eventually } from "./support/watchers.js";
+import { eventually, slowness } from "./support/watchers.js";
 import { countRows } from "./support/tables.js";
 import { Client, GraphqlFailure, type World, world } from "./support/world.js";
 
@@ -314,7 +314,10 @@ describe("entitlements", () => {
   it("begin, enter grace, and end with the clock, without a restart", async () => {
     const w = the();
     const t = now();
-    const times = { iat: t, nbf: t + 2, license_expires: t + 4, exp: t + 6 };
+    // Each state lasts so long that it is seen.
+    const step = Math.ceil(1 + slowness());
+    const begin = t + 1 + step;
+    const times = { iat: t, nbf: begin, license_expires: begin + step, exp: begin + 2 * step };
     await add(w, await vendor.sign({ ...goodClaims(), ...times }));
     const create = (name: string) => w.as(w.owner).post("/api/v2/organizations/default/groups", { name });
     const state = async () => (await entitlementsAt(w.url, w.owner)).features.template_rbac.entitlement;
@@ -338,7 +341,7 @@ describe("entitlements", () => {
     expect(seen).to.deep.equal(["not_entitled", "entitled", "grace_period", "not_entitled"]);
     expect(warned.get("grace_period")!.join("\n")).to.match(/grace period ends at .*template_rbac/);
     expect((await w.as(w.owner).get(path)).body, "the license is still listed").to.have.length(1);
-  }).timeout(20_000);
+  });
 });
 
 describe("entitlements after deletions", () => {

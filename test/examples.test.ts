@@ -26,6 +26,8 @@ interface Message {
 describe("the example agentapi-echo", () => {
   let program: Program;
   let url: string;
+  /** Milliseconds of work per message, in which the requests of a test arrive. */
+  const work = () => String(Math.round(1_500 * slowness()));
 
   /** Starts the program, and waits until it listens. */
   async function chat(settings: NodeJS.ProcessEnv, ...words: string[]) {
@@ -68,7 +70,7 @@ describe("the example agentapi-echo", () => {
   const isReply = (event: string, data: Record<string, unknown>) => event === "message_update" && data.role === "agent";
 
   it("repeats a message after a moment of work, and rejects another one meanwhile", async () => {
-    await chat({}, "--model", "large", "--work", "200");
+    await chat({}, "--model", "large", "--work", work());
     expect(await get("/status")).to.include({ status: "stable" });
     const reply = eventsUntil(isReply);
     const sent = await post({ type: "user", content: "Hello" });
@@ -95,7 +97,7 @@ describe("the example agentapi-echo", () => {
     const steward = await StandInSteward.start();
     const agent = steward.addAgent({ agentName: "main" });
     const settings = { STEWARD_TASK_PROMPT: "Do it", STEWARD_URL: steward.url, STEWARD_AGENT_TOKEN: agent.token };
-    await chat(settings);
+    await chat(settings, "--work", work());
     await eventsUntil(isReply);
     await agent.until(() => agent.inputsOf("reportAppStatus").length === 2);
     expect(agent.inputsOf("reportAppStatus").map(({ appSlug, state }) => [appSlug, state])).to.deep.equal([
@@ -179,8 +181,7 @@ class DemoRun {
   }
 }
 
-describe("npm run demo", function () {
-  this.timeout(180_000);
+describe("npm run demo", () => {
   let directory: string;
   let port: number;
   let run: DemoRun | undefined;

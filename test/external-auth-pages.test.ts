@@ -77,7 +77,7 @@ describe("the page of a provider", () => {
       (route) => route.abort(),
     );
     page = await visit.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     conduct = conductOf(page, home);
     ada = await w.user("ada");
     oidc.subjects.set("octo", { name: "Octo Cat", preferred_username: "octo" });
@@ -87,6 +87,7 @@ describe("the page of a provider", () => {
 
   const open = (path: string) => page.goto(home + path);
   const text = () => page.locator("main").innerText();
+  const shows = (what: string) => page.locator("main", { hasText: what }).waitFor();
   const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
   const state = async () => (await w.as(ada).get("/api/v2/external-auth/git")).body;
   const picture = async (name: string) => {
@@ -142,11 +143,10 @@ describe("the page of a provider", () => {
     expect(await state()).to.include({ authenticated: true });
 
     await press("Disconnect");
-    expect(await text())
-      .to.contain("The account is disconnected.")
-      .and.contain("You have not connected an account");
+    await shows("The account is disconnected.");
+    expect(await text()).to.contain("You have not connected an account");
     expect(await state()).to.include({ authenticated: false });
-  }).timeout(30_000);
+  });
 
   it("links an account by device code", async () => {
     await press("Use a device code");
@@ -168,7 +168,7 @@ describe("the page of a provider", () => {
     await press("Check");
     await page.waitForURL(`${home}/external-auth/git?redirected=true`);
     expect(await text()).to.contain("You are connected as octo.");
-  }).timeout(30_000);
+  });
 
   it("cannot be used by forms of other sites, and cannot be framed", async () => {
     const { status } = await w.nobody.post("/external-auth/git", "action=disconnect", {
@@ -201,9 +201,7 @@ describe("the page of a provider", () => {
     await open("/external-auth/git");
     expect(await page.getByRole("alert").innerText()).to.contain("The provider is not reachable.");
     await press("Disconnect");
-    expect(await text()).to.contain(
-      "The account is disconnected, but its token was not revoked. The provider is not reachable.",
-    );
+    await shows("The account is disconnected, but its token was not revoked. The provider is not reachable.");
     expect((await w.as(ada).get("/api/v2/external-auth")).body.links).to.deep.equal([]);
-  }).timeout(30_000);
+  });
 });

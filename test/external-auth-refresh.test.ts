@@ -27,7 +27,7 @@ describe("tokens of linked accounts", () => {
 
   before(async () => {
     lab = await ExternalService.open();
-    const settings = { ...externalAuth(lab.provider()), STEWARD_EXTERNAL_AUTH_TIMEOUT: "2s" };
+    const settings = { ...externalAuth(lab.provider()), STEWARD_EXTERNAL_AUTH_TIMEOUT: "5s" };
     w = await startWorld(settings);
     other = await startServer(w.database.url, settings);
   });
@@ -75,7 +75,7 @@ describe("tokens of linked accounts", () => {
       );
       expect(tokens[0]).to.deep.equal(tokens[1]);
       expect(lab.valid.has(tokens[0].externalAuthAccessToken.accessToken)).to.equal(true);
-    }).timeout(30_000);
+    });
 
     it("a minute before they expire, and not earlier", async () => {
       await setTimes(w, links, mine(), { expires_at: "2 min" });
@@ -183,7 +183,7 @@ describe("tokens of linked accounts", () => {
       expect(await reading).to.equal(true);
       expect(refreshes()).to.have.length(1);
       expect(JSON.stringify(logged)).to.not.match(/access-\d|refresh-\d/);
-    }).timeout(40_000);
+    });
 
     it("by another replica when the one that began has crashed", async () => {
       await expire(w, ada);
@@ -428,7 +428,8 @@ describe("providers that hang", () => {
     for (const each of body.links.slice(0, 7))
       expect(each).to.include({ authenticated: true, validate_error: "The provider did not respond in time." });
     for (const response of held) response.end();
-  }).timeout(15_000);
+    // Below the timeout of a call.
+  }).timeout(40_000);
 
   it("leave room for calls to other providers", async () => {
     const hers = w.as(await w.user("ada"));
@@ -441,5 +442,5 @@ describe("providers that hang", () => {
     slow.handlers["/device"] = () => ({ status: 500, body: "" });
     await slow.close();
     await Promise.all(waiting);
-  }).timeout(40_000);
+  });
 });

@@ -307,6 +307,9 @@ describe("external authentication", () => {
     });
 
     it("polls the provider once per interval", async () => {
+      // Longer than the requests take that are too early.
+      const code = { device_code: "d", user_code: "u", verification_uri: `${lab.url}/enter`, interval: 30 };
+      lab.handlers["/device"] = () => ({ body: code });
       await hers.get(device);
       const replies = [];
       for (let count = 0; count < 6; count++) replies.push((await hers.post(device)).body.detail);

@@ -10,8 +10,7 @@ import { startWorldOn, type World } from "./support/world.js";
 const ttl = Number(process.env.FAILOVER_TTL ?? 10);
 const settings = { STEWARD_BUILTIN_DAEMON: "true" };
 
-describe("two replicas on a Postgres with Patroni, under load", function () {
-  this.timeout(180_000);
+describe("two replicas on a Postgres with Patroni, under load", () => {
   let patroni: Patroni;
   let w: World | undefined;
   let other: App | undefined;

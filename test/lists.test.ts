@@ -1,6 +1,7 @@
 // Every list shows its reader exactly the rows that the policy allows.
 // Looks inside: the policy says for each row what its reader may see.
 import { expect } from "chai";
+import { tomorrow } from "./support/clock.js";
 import type { UserActor } from "../src/domain/kernel/actor.js";
 import { mayOn, type OrganizationRole, type SiteRole, type Target } from "../src/domain/authorization/authorization.js";
 import { newToken } from "./support/token-rows.js";
@@ -141,7 +142,7 @@ describe("lists", () => {
           audiences: [],
           created_at: "now",
           last_used_at: "now",
-          expires_at: "tomorrow",
+          expires_at: tomorrow(),
           revoked_at,
         })),
       ),

@@ -58,7 +58,6 @@ describe("the delivery of notifications by servers that are killed", () => {
       await deliver(w.app, w.owner.id, titles, { templateId: testTemplateId });
     }
     await w.app.close();
-    await pause(false);
 
     const settings = {
       ...receiver.settings,
@@ -69,13 +68,20 @@ describe("the delivery of notifications by servers that are killed", () => {
       STEWARD_NOTIFICATIONS_DISPATCH_TIMEOUT: "2s",
       STEWARD_NOTIFICATIONS_FETCH_INTERVAL: "200ms",
     };
-    receiver.delay = mailbox.delay = 50;
+    receiver.delay = mailbox.delay = 500;
     const replicas: ServerProcess[] = await Promise.all([spawnServer(settings), spawnServer(settings)]);
+    // One server must not send all messages while the other one starts.
+    await pause(false);
+    const leased = async () => (await sql.query("select from notification_messages where state = 'leased'")).rowCount!;
+    await eventually(async () => (await leased()) > 2 * inFlight, "both servers send messages", 30_000);
     for (let crash = 1; crash <= crashes; crash++) {
       const { length } = deliveries();
-      await eventually(() => deliveries().length > length || length >= messages, "a message arrives", 30_000);
+      // The first victim has messages in flight.
+      if (crash > 1)
+        await eventually(() => deliveries().length > length || length >= messages, "a message arrives", 30_000);
       const victim = replicas.shift()!;
       victim.child.kill("SIGKILL");
+      receiver.delay = mailbox.delay = 50;
       await victim.ended;
       replicas.push(await spawnServer(settings));
     }

@@ -19,8 +19,11 @@ describe("the live inbox", () => {
   const the = world();
   let replica: App;
   const open: Watcher[] = [];
+  /** The subscriptions of a server without watchers. */
+  let idle: number;
 
   before(async () => {
+    idle = the().app.services.events.subscriptions;
     replica = await startServer(the().database.url);
   });
   afterEach(() => {
@@ -44,11 +47,11 @@ describe("the live inbox", () => {
         expect(
           (await w.as(ada!).post("/api/v2/notifications/custom", { content: { title: "for ada" } })).status,
         ).to.equal(204);
-        await eventually(() => hers.items.length === 1, "the watcher gets it", 1_000);
+        await eventually(() => hers.items.length === 1, "the watcher gets it", 5_000);
         expect(hers.items[0]).to.include({ title: "for ada", unreadCount: 2 });
 
         await deliver(replica, bob!.id, ["for bob"]);
-        await eventually(() => his.items.length === 1, "the other watcher gets it", 1_000);
+        await eventually(() => his.items.length === 1, "the other watcher gets it", 5_000);
         expect([titles(hers), titles(his)]).to.deep.equal([["for ada"], ["for bob"]]);
       });
 
@@ -190,7 +193,7 @@ describe("the live inbox", () => {
     const w = the();
     const { events } = w.app.services;
     const [ada] = await w.users("ada");
-    const before = events.subscriptions;
+    await eventually(() => events.subscriptions === idle, "the watchers of earlier tests are gone");
     await lockTable(w, "inbox_cursors", async ({ awaited }) => {
       const caller = connect(Number(new URL(w.url).port), "127.0.0.1");
       const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
@@ -209,20 +212,20 @@ describe("the live inbox", () => {
 
     const watchers = await Promise.all(Array.from({ length: 20 }, () => watching("NDJSON", ada!)));
     for (const watcher of watchers) watcher.close();
-    await eventually(() => events.subscriptions === before, "no subscription is left");
+    await eventually(() => events.subscriptions === idle, "no subscription is left");
   });
 
   it("releases everything after a HEAD request on a half-open connection", async () => {
     const w = the();
     const { events } = w.app.services;
     const [ada] = await w.users("ada");
-    const before = events.subscriptions;
+    await eventually(() => events.subscriptions === idle, "the watchers of earlier tests are gone");
     const caller = connect({ port: Number(new URL(w.url).port), host: "127.0.0.1", allowHalfOpen: true });
     const headers = ["Host: x", `Service-Session-Token: ${ada!.token}`, "Connection: Upgrade", "Upgrade: websocket"];
     caller.write([`HEAD ${watch} HTTP/1.1`, ...headers, "", ""].join("\r\n"));
     const [response] = (await once(caller, "data")) as [Buffer];
     expect(response.toString()).to.match(/^HTTP\/1\.1 200 /);
-    await eventually(() => events.subscriptions === before, "no subscription is left");
+    await eventually(() => events.subscriptions === idle, "no subscription is left");
     caller.destroy();
   });
 
@@ -241,7 +244,7 @@ describe("the live inbox", () => {
     const pings = 200_000;
     socket.pause();
     for (let n = 0; n < pings; n++) socket.ping("x".repeat(125));
-    await eventually(() => socket.bufferedAmount === 0, "all pings are sent");
+    await eventually(() => socket.bufferedAmount === 0, "all pings are sent", 15_000);
     socket.resume();
     const last = await watching("NDJSON", ada!);
     await deliver(w.app, ada!.id, ["after the pings"]);

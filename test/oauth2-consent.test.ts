@@ -1,6 +1,7 @@
 // The authorization endpoint and device codes, from the decision of the user to the code: on pages and in GraphQL.
 // Looks inside: credentials end behind the back of a replica, and codes are stored nowhere as text.
 import { expect } from "chai";
+import { tomorrow } from "./support/clock.js";
 import { audited } from "./support/audit.js";
 import { scopeCatalog } from "./support/catalog.js";
 import { newToken } from "./support/token-rows.js";
@@ -183,7 +184,7 @@ describe("OAuth2 consent", () => {
           scopes: ["all"],
           secret_hash: `\\x${secretHash.toString("hex")}`,
           created_at: "now",
-          expires_at: "tomorrow",
+          expires_at: tomorrow(),
         },
       ],
     });
@@ -416,8 +417,8 @@ describe("OAuth2 consent", () => {
       kind: "document",
       name: `<script>alert(1)</script>"'`,
       document_url: "https://tools.example.com/client.json",
-      document_fresh_until: "tomorrow",
-      document_usable_until: "tomorrow",
+      document_fresh_until: tomorrow(),
+      document_usable_until: tomorrow(),
       redirect_uris: ["com.example.tools:/cb"],
     });
     const evil = `"><script>alert(2)</script>`;

@@ -1,6 +1,7 @@
 // Device authorization (RFC 8628), revocation (RFC 7009), introspection (RFC 7662), limits, and background jobs.
 // Looks inside: polls are minutes apart, and codes and tokens that background jobs delete cannot be seen before either.
 import { expect } from "chai";
+import { inMs } from "./support/clock.js";
 import { runJob } from "./support/background.js";
 import { startServer } from "./support/app.js";
 import {
@@ -9,7 +10,6 @@ import {
   changeApp,
   credentials,
   idOf,
-  inMs,
   makeClient,
   makeCode,
   type OAuthClient,
@@ -77,7 +77,7 @@ describe("OAuth2 tokens and devices", () => {
       failed(await poll(code), "authorization_pending");
       failed(await poll(code), "slow_down");
       failed(await poll(code), "slow_down");
-      failed(await pollAfter("14 s", code), "slow_down");
+      failed(await pollAfter("11 s", code), "slow_down");
       failed(await pollAfter("21 s", code), "authorization_pending");
     });
 

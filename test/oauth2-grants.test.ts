@@ -220,7 +220,7 @@ describe("the secret of an OAuth2 application", () => {
     expect(await Promise.all([ask(w.app.url), ask(other.url)])).to.deep.equal([200, 200]);
     await w.as(w.owner).delete(`${app.path}/secrets/${app.secret.id}`);
     expect(await ask(w.app.url)).to.equal(401);
-    await eventually(async () => (await ask(other.url)) === 401, "the secret is rejected", 1_000);
+    await eventually(async () => (await ask(other.url)) === 401, "the secret is rejected", 2_000);
   });
 
   it("is of no use from the response on that disables the application", async () => {
@@ -286,8 +286,8 @@ describe("the end of an OAuth2 grant", () => {
         void his.ended.then(() => stillOpen.splice(stillOpen.indexOf(name), 1));
       }
       await end(w, { app, grant, user });
-      await eventually(async () => (await there.get("/api/v2/groups")).status === 401, "the token is rejected", 1_000);
-      await eventually(() => Object.keys(codes).length === 4, "all streams end", 1_000);
+      await eventually(async () => (await there.get("/api/v2/groups")).status === 401, "the token is rejected", 2_000);
+      await eventually(() => Object.keys(codes).length === 4, "all streams end", 2_000);
       expect(codes).to.deep.equal({ WebSocket: 4403, SSE: 0, NDJSON: 0, subscription: 4403 });
       expect(stillOpen, "the streams of others stay open").to.have.length(4);
       expect((await new Client(other.url, unaffected.token).get("/api/v2/groups")).status).to.equal(200);

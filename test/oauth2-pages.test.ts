@@ -40,7 +40,7 @@ describe("OAuth2 consent pages", () => {
     visit = await browser.newContext();
     await signIn();
     page = await visit.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     conduct = conductOf(page, home);
   });
   afterEach(() => visit.close());

@@ -1,5 +1,6 @@
 // Where authorization requests may redirect browsers to: anyone can register an application, with any website.
 import { expect } from "chai";
+import { tomorrow } from "./support/clock.js";
 import { authorizePath, challenge, deviceCode, deviceGrant, oauthApp, selfRegistered } from "./support/oauth2.js";
 import { type Answer, type Person, world } from "./support/world.js";
 
@@ -84,8 +85,8 @@ describe("OAuth2 redirects", () => {
       kind: "document",
       name: "Described",
       document_url: "https://tools.example.com/client.json",
-      document_fresh_until: "tomorrow",
-      document_usable_until: "tomorrow",
+      document_fresh_until: tomorrow(),
+      document_usable_until: tomorrow(),
       redirect_uris: ["com.example.tools:/cb"],
     });
     const device = await oauthApp(w(), { ...selfRegistered, redirect_uris: [evil], grant_types: [deviceGrant] });

@@ -1,9 +1,10 @@
 // Applications that register themselves, and manage their registration (RFC 7591, RFC 7592).
 import { expect } from "chai";
+import { inMs } from "./support/clock.js";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
-import { grantsOf, inMs, insertClient, insertGrant, makeAccess } from "./support/oauth2.js";
+import { grantsOf, insertClient, insertGrant, makeAccess } from "./support/oauth2.js";
 import { type Answer, type World, world } from "./support/world.js";
 
 const register = "/oauth2/register";

@@ -121,7 +121,8 @@ describe("races for OAuth2 tokens", () => {
 });
 
 describe("a refresh whose commit takes longer than the grace period", () => {
-  const grace = { STEWARD_OAUTH2_REFRESH_GRACE: "2s" };
+  // A statement waits for a lock for a sixth of the time of a request.
+  const grace = { STEWARD_OAUTH2_REFRESH_GRACE: "4s", STEWARD_REQUEST_TIMEOUT: "5m" };
   const the = world(grace);
   let other: App;
   let client: OAuthClient;
@@ -162,8 +163,8 @@ describe("a refresh whose commit takes longer than the grace period", () => {
     try {
       await eventually(async () => (await countWaiting(holder)) === 1, "the commit waits");
       const overdue = `select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and xact_start < clock_timestamp() - interval '2.1 s'`;
-      await eventually(async () => (await holder.query(overdue)).rowCount === 1, "the commit takes long");
+        where datname = current_database() and wait_event_type = 'Lock' and xact_start < clock_timestamp() - interval '4.1 s'`;
+      await eventually(async () => (await holder.query(overdue)).rowCount === 1, "the commit takes long", 15_000);
       sent = meanwhile?.();
       if (sent) await eventually(async () => (await countWaiting(holder)) === 2, "both wait");
     } finally {
@@ -178,7 +179,7 @@ describe("a refresh whose commit takes longer than the grace period", () => {
     await stalled();
     expect(await refreshOn(the())).to.include({ status: 200 });
     expect(await refreshOn(other)).to.include({ status: 200 });
-    await spendEarlier(the(), token, "2 s");
+    await spendEarlier(the(), token, "4 s");
     expect((await refreshOn(the())).body.error).to.equal("invalid_grant");
   });
 

@@ -16,8 +16,7 @@ import { type Person, world } from "./support/world.js";
 const rows = 60_000;
 let count = 0;
 
-describe("a migration beside a busy server", function () {
-  this.timeout(180_000);
+describe("a migration beside a busy server", () => {
   // Its statements wait for locks for a second at most: a sixth of the timeout of requests.
   const the = world({ STEWARD_REQUEST_TIMEOUT: "6s" });
   let ada: Person;
@@ -242,8 +241,7 @@ const earlier = {
   markRead: "update inbox_notifications set read_at = now() where user_id = $1 and seq = $2",
 };
 
-describe("the migrations to months, of replicas that start concurrently", function () {
-  this.timeout(180_000);
+describe("the migrations to months, of replicas that start concurrently", () => {
   const user = newId();
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let sql: Postgres;

@@ -399,7 +399,7 @@ describe("what stays open", () => {
   for (const each of cases)
     it(`ends when ${each.when}: ${each.of}`, async function () {
       // Much less than the 30 seconds after which it would end without a hint.
-      this.timeout(10_000);
+      this.timeout(20_000);
       const { end, lose } = await each.open();
       await lose();
       await expectEnd(each, end);

@@ -1,6 +1,7 @@
 // Holds the OpenAPI description against the server: its examples, required fields, and limits, and real responses.
 // Looks inside: examples of the description need their objects to have the ids in it.
 import { expect } from "chai";
+import { tomorrow } from "./support/clock.js";
 import { newId } from "./support/ids.js";
 import { contract, validationsOf } from "./contract/contract.js";
 import { examples } from "./contract/examples.js";
@@ -153,7 +154,7 @@ describe("the OpenAPI description tells the truth", () => {
             code_ciphertext: "\\x",
             interval_seconds: 5,
             next_poll_at: "now",
-            expires_at: "tomorrow",
+            expires_at: tomorrow(),
             redeemed_at: "now",
           },
         ],

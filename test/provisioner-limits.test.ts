@@ -195,8 +195,7 @@ describe("limits of resources", () => {
 
   it("are named in the error of a build whose command ends early for memory", async () => {
     provisioner(base, { STAND_IN_OOM_KILLS: "2" });
-    const ended = node('process.kill(process.pid, "SIGKILL")');
-    const job = build("START", template(limits, { ...main, command: ended }));
+    const job = build("START", template(limits, { ...main, command: ["sh", "-c", "kill -9 $$"] }));
     await job.reaches("FAILED");
     expect(job.outcome!.error).to.include(
       "Agent main failed to start. The command was ended by a signal. 2 processes were ended because the limit of memory " +

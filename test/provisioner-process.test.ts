@@ -204,7 +204,7 @@ describe("the process provisioner", () => {
 
   it("fails a build whose command fails immediately, and ends everything that it started", async () => {
     const other = { ...main, name: "other", command: server("0") };
-    const job = build("START", template(other, { ...main, command: node("process.exit(3)") }));
+    const job = build("START", template(other, { ...main, command: ["sh", "-c", "exit 3"] }));
     await job.reaches("FAILED");
     expect(job.outcome!.error).to.contain("Agent main failed to start. The command ended with status 3.");
     const state = JSON.parse(readFileSync(join(directory, workspace.id, "state.json"), "utf8")) as object;

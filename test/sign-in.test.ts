@@ -2,13 +2,14 @@
 // Looks inside: conversions expire, and what is left of sign-ins is in no response.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { inMs } from "./support/clock.js";
 import { accountOf, keysOf, suspend } from "./support/accounts.js";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { type App, startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";
-import { bytes, inMs } from "./support/oauth2.js";
+import { bytes } from "./support/oauth2.js";
 import { insert } from "./support/stage.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { hashSecret, parseToken } from "./support/token-rows.js";
@@ -44,7 +45,7 @@ describe("sign-in pages", () => {
   beforeEach(async () => {
     visit = await browser.newContext();
     page = await visit.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     conduct = conductOf(page, home);
   });
   afterEach(() => visit.close());
@@ -59,7 +60,8 @@ describe("sign-in pages", () => {
   const fill = async (email: string, password: string) => {
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password").fill(password);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    // A click may end before the navigation that it causes has begun.
+    await Promise.all([page.waitForEvent("framenavigated"), page.getByRole("button", { name: "Sign in" }).click()]);
   };
   const sessionCookie = async () => (await visit.cookies()).find(({ name }) => name === "service_session_token");
   const sessionsOf = (person: Pick<Person, "id">) => keysOf(w, person, "SESSION");
@@ -121,14 +123,14 @@ describe("sign-in pages", () => {
     await picture("login-failed");
 
     await fill(ada.email, userPassword);
-    expect(page.url()).to.equal(`${home}/`);
+    await page.waitForURL(`${home}/`);
     expect(await heading()).to.equal(`Hello, ${ada.username}`);
     await picture("home");
     expect(await sessionCookie()).to.include({ httpOnly: true, sameSite: "Lax", secure: false, path: "/" });
     expect(await sessionsOf(ada)).to.have.length(2);
 
     await page.getByRole("button", { name: "Sign out" }).click();
-    expect(page.url()).to.equal(`${home}/login?signed_out`);
+    await page.waitForURL(`${home}/login?signed_out`);
     expect(await page.getByRole("status").innerText()).to.equal("You are signed out.");
     await picture("signed-out");
     expect(await sessionCookie()).to.equal(undefined);
@@ -193,6 +195,7 @@ describe("sign-in pages", () => {
     expect(await told((await sessionCookie())!.value)).to.deep.equal([]);
 
     await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(`${home}/login?signed_out`);
     await forget();
     // By the link: the email address may change in between.
     oidc.subjects.set("nina", { email: "nina@elsewhere.example.com", email_verified: true });
@@ -498,7 +501,7 @@ describe("sign-in pages", () => {
     expect((await open("/logout"))!.status()).to.equal(405);
     expect(await heading()).to.equal("Method not allowed.");
     await page.getByRole("link", { name: "Back to Steward" }).click();
-    expect(page.url()).to.equal(`${home}/login?return_to=%2F`);
+    await page.waitForURL(`${home}/login?return_to=%2F`);
     const accept = { Accept: "text/html,*/*;q=0.8" };
     expect((await w.nobody.get("/api/v2/nothing", accept)).body).to.deep.equal({ message: "Route not found." });
     expect((await w.nobody.get("/nothing")).body).to.deep.equal({ message: "Route not found." });

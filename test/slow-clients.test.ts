@@ -81,7 +81,9 @@ describe("slow clients", () => {
       await eventually(() => closed.every(({ isClosed }) => isClosed), "slow connections are closed", 10_000);
       clearInterval(dripping);
       for (const { text } of [slowHead, slowBody]) expect(text).to.match(/^HTTP\/1\.1 408 /);
-      expect(await (await fetch(url)).text()).to.equal("done");
+      // A request whose head takes longer than the limit, since the machine is busy, is rejected as well.
+      const served = async () => (await (await fetch(url)).text()) === "done";
+      await eventually(() => served().catch(() => false), "a request is served");
     } finally {
       hangUp(server);
     }
@@ -155,7 +157,7 @@ describe("slow clients", () => {
       });
 
       it("are cut off when they read nothing in time, and their buffers are freed", async () => {
-        const app = await startServer(the().database.url, {}, { timeout: 500, bytesPerSecond: 64 * 1024 ** 2 });
+        const app = await startServer(the().database.url, {}, { timeout: 2_000, bytesPerSecond: 64 * 1024 ** 2 });
         try {
           const silent = unread(app.url, inbox(ada));
           await eventually(async () => (await unreadBytes(app.url)) > 1024 ** 2, "a part is buffered");

@@ -34,8 +34,7 @@ function productionPackages(): string[] {
 
 const megabytes = (path: string) => Number(execFileSync("du", ["-sm", path], { encoding: "utf8" }).split("\t")[0]);
 
-describe("a production installation", function () {
-  this.timeout(120_000);
+describe("a production installation", () => {
   let directory: string;
   let server: Program | undefined;
   let url: string;

@@ -32,7 +32,8 @@ describe("sockets", () => {
   let app: App;
   let ada: Person;
   before(async () => {
-    app = await startServer(the().database.url, {}, { timeout: 200 });
+    // Twice that must be more than this process, with clients and server, ever is without the processor.
+    app = await startServer(the().database.url, {}, { timeout: 500 });
     ada = await the().user("ada");
   });
   after(() => app.close());

@@ -175,16 +175,19 @@ describe("reads from a standby", () => {
       }
       await served(w);
     });
-    expect(said.map((line) => line.replace(/ It did not .*/, ""))).to.deep.equal([
+    // On a busy machine, it may be late again afterwards.
+    expect(said.slice(0, 2).map((line) => line.replace(/ It did not .*/, ""))).to.deep.equal([
       "The standby is not used; its reads run on the primary.",
       "The standby is used again. ",
     ]);
-    expect(await readiness(w.app)).to.deep.equal({ status: "ok" });
+    const isReady = async () => JSON.stringify(await readiness(w.app)) === '{"status":"ok"}';
+    await eventually(isReady, "nothing is degraded", 30_000);
   });
 
   it("run on the primary if the standby cancels them for a change of the primary, and stay with the standby", async () => {
     await served(w);
     await primary.query("create table scratch ()", appUrl(primary));
+    const before = await reads(w.app, "primary", "canceled");
     const attempts: boolean[] = [];
     const reading = systemContext(w.app).readOnStandby(async (ctx) => {
       attempts.push(await isStandby(ctx));
@@ -195,7 +198,7 @@ describe("reads from a standby", () => {
     await primary.query("drop table scratch", appUrl(primary));
     expect(await reading).to.equal("read");
     expect(attempts).to.deep.equal([true, false]);
-    expect(await reads(w.app, "primary", "canceled")).to.equal(1);
+    expect(await reads(w.app, "primary", "canceled")).to.equal(before + 1);
     expect(await readiness(w.app)).to.deep.equal({ status: "ok" });
   });
 
@@ -236,7 +239,8 @@ describe("reads from a standby", () => {
       await followPrimary(standby);
       await served(w);
     });
-    expect(said).to.have.length(2);
+    // On a busy machine, it may be late afterwards.
+    expect(said.length).to.be.at.least(2);
     expect(said[1]).to.equal("The standby is used again. ");
   });
 

@@ -107,8 +107,7 @@ interface Operation {
 
 type Send = () => Promise<unknown>;
 
-describe("requests without a credential", function () {
-  this.timeout(180_000);
+describe("requests without a credential", () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let probe: string;

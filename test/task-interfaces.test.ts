@@ -17,8 +17,7 @@ const timeout = 30_000;
 /** A speaker and a text. */
 type Spoken = [speaker: "input" | "output", content: string];
 
-describe("a task by REST, GraphQL, the command line, and the console", function () {
-  this.timeout(120_000);
+describe("a task by REST, GraphQL, the command line, and the console", () => {
   const console = consoleTests();
   let directory: string;
   let daemon: Program;

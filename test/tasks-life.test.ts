@@ -197,7 +197,9 @@ describe("the life of a task with a real program", () => {
 
     it("over pauses, equal on both surfaces, if the program takes its earlier messages", async () => {
       const { id, path, has, pause, resume } = await run("kept", versionId);
-      expect((await conversationOf(id)).conversation.state).to.equal("IDLE");
+      // The state may be reported after the message.
+      const isIdle = async () => (await conversationOf(id)).conversation.state === "IDLE";
+      await eventually(isIdle, "the program is idle", timeout);
       const [logs, { nodes }] = [await logsOf(path), await conversationOf(id)];
       for (const _ of [1, 2]) {
         await pause();

@@ -146,6 +146,7 @@ describe("templates push", () => {
     const daemon = (await serve(the().app, { key, query: "provisioner=odd" })).work();
     await write("template.json", { ...echo, provisioner: "odd" });
     const pushing = push("--name", "odd");
+    await eventually(() => daemon.assigned.length > 0, "the import is assigned", 20_000);
     const job = await daemon.job(0);
     await daemon.call("acceptProvisionerJob", job);
     const line = { level: "INFO", source: "PROVISIONER", createdAt: new Date().toISOString() };

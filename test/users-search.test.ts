@@ -1,7 +1,7 @@
 // Looks inside: Postgres gets statistics of the users, as it does within a minute.
 import { expect } from "chai";
+import { inMs } from "./support/clock.js";
 import { insertUsers } from "./support/crowds.js";
-import { inMs } from "./support/oauth2.js";
 import { analyze } from "./support/tables.js";
 import { type Client, world } from "./support/world.js";
 

@@ -58,6 +58,14 @@ describe("a registered workspace proxy", () => {
     return seen!;
   }
 
+  /** The same, until a check has not timed out, which on a busy machine one of any proxy may. */
+  async function checkedInTime(id: string): Promise<Seen> {
+    for (;;) {
+      const seen = await checkedAgain(id);
+      if (!seen.status.report.errors[0]?.endsWith(": timeout")) return seen;
+    }
+  }
+
   it("is checked immediately and after each interval, and its status follows", async () => {
     const { id, standIn } = await registered("life");
     await eventually(async () => (await look(id)).healthy, "it is healthy");
@@ -110,7 +118,7 @@ describe("a registered workspace proxy", () => {
       await standIn.behave(behavior);
       await standIn.asked();
       await checkedAgain(id);
-      const seen = await checkedAgain(id);
+      const seen = await (errors[0]?.endsWith(": timeout") ? checkedAgain(id) : checkedInTime(id));
       expect(seen.status, behavior).to.deep.include({ status, report: { errors, warnings: [] } });
       expect(seen.healthy, behavior).to.equal(status === "ok");
       // The check requests nothing else, and sends no other headers.
@@ -140,7 +148,7 @@ describe("a registered workspace proxy", () => {
       });
     }
     await standIn.register({ accessUrl: "http://nobody.invalid" });
-    expect((await checkedAgain(id)).status.report.errors).to.deep.equal(["request to proxy failed: name not found"]);
+    expect((await checkedInTime(id)).status.report.errors).to.deep.equal(["request to proxy failed: name not found"]);
   });
 
   it("is unreachable with an untrusted certificate", async () => {
@@ -154,7 +162,7 @@ describe("a registered workspace proxy", () => {
     try {
       const { id, standIn } = await registered("forged");
       await standIn.register({ accessUrl: `https://localhost:${(server.address() as AddressInfo).port}` });
-      expect((await checkedAgain(id)).status).to.deep.include({
+      expect((await checkedInTime(id)).status).to.deep.include({
         status: "unreachable",
         report: { errors: ["request to proxy failed: TLS failed"], warnings: [] },
       });
@@ -470,10 +478,10 @@ describe("a workspace proxy that responds late", () => {
     expect(await owner().delete(`${proxiesPath}/${id}`)).to.include({ status: 200 });
     const { rows: then } = await query("select * from workspace_proxies where id = $1", id);
     await elsewhere.speak();
-    await eventually(
-      async () => (await query("select from pg_locks where locktype = 'advisory'")).rowCount === 0,
-      "the round is over",
-    );
+    // Other test files have locks in other databases of the cluster.
+    const locks = `select from pg_locks where locktype = 'advisory'
+      and database = (select oid from pg_database where datname = current_database())`;
+    await eventually(async () => (await query(locks)).rowCount === 0, "the round is over");
     expect((await query("select * from workspace_proxies where id = $1", id)).rows).to.deep.equal(then);
     const { body } = await owner().get(`${proxiesPath}/${id}`);
     expect(body).to.deep.include({ deleted: true, healthy: false, status: {} });

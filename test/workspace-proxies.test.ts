@@ -306,7 +306,7 @@ describe("workspace proxies", () => {
   it("are limited to 100", async () => {
     const w = the();
     const room = 101 - (await listed()).length;
-    await Promise.all(Array.from({ length: room }, (_, n) => makeProxy(w, `full-${n}`)));
+    for (let n = 0; n < room; n++) await makeProxy(w, `full-${n}`);
     const { status, body } = await owner().post(proxiesPath, { name: "one-more" });
     expect(status).to.equal(409);
     expect(body.message).to.equal("There can be at most 100 proxies.");

@@ -1,10 +1,11 @@
 // Sharing of workspaces, and what ends with their owners.
-// Looks inside: a share ends while its row is locked.
+// Looks inside: a share ends while its row is locked, and another one a second later.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { runSchedule } from "./support/background.js";
 import { boxOf, readBox, remove, runningBox, stop, templateOf } from "./support/builds.js";
+import { setColumns } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
@@ -121,9 +122,11 @@ describe("access to workspaces", () => {
       return { client, begun: begun.promise };
     });
     await Promise.all(clients.map(({ begun }) => begun));
-    const expiry = Date.now() + 1_000;
-    await setTo(new Date(expiry).toISOString());
+    await setTo(later);
     expect(await readBox(w(), eve!, workspace.id)).to.include({ name: workspace.name });
+    const expiry = Date.now() + 1_000;
+    const entries = { workspace_id: workspace.id };
+    await setColumns(w(), "workspace_acl_entries", entries, { expires_at: new Date(expiry) });
     await eventually(async () => {
       await runSchedule(w().app, "end");
       return ends.length === 2;

@@ -71,8 +71,7 @@ describe("every view of the console", () => {
     { name: "at 1024 pixels", scheme: "light", width: 1024, rules: [] },
   ] as const;
 
-  it("keeps the rules of axe in light, in the dark, and at 360 pixels, and fits on other screens", async function () {
-    this.timeout(180_000);
+  it("keeps the rules of axe in light, in the dark, and at 360 pixels, and fits on other screens", async () => {
     const { world, page, visit, asOwner, open } = console();
     const session = await visit.newCDPSession(page);
     // By the debugger, since the policy of the page forbids scripts of others.

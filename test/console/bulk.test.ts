@@ -180,7 +180,9 @@ describe("the console handles several objects together", () => {
       await chart.locator("canvas").waitFor();
       expect(await chart.locator("tbody tr").count(), title).to.equal(28);
     }
-    const users = c.main().getByRole("figure").filter({ hasText: "New users a day" }).locator("tbody tr").last();
-    expect(Number(await users.locator("td").last().innerText())).to.be.greaterThan(0);
+    const users = c.main().getByRole("figure").filter({ hasText: "New users a day" }).locator("tbody tr");
+    // Midnight may have passed since the user was created.
+    const counts = (await users.locator("td:last-child").allInnerTexts()).slice(-2).map(Number);
+    expect(Math.max(...counts)).to.be.greaterThan(0);
   });
 });

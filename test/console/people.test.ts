@@ -87,7 +87,7 @@ describe("the console shows people", () => {
     });
 
     it("have only the actions that the caller may do", async () => {
-      const { world, openAs, offered, heading } = console();
+      const { world, openAs, button, offered, heading } = console();
       const [ada, bob] = await world.users("ada", "bob");
       await world.grant(bob!, "template-admin");
       await openAs(bob!, `/users/${ada!.id}`);
@@ -96,6 +96,7 @@ describe("the console shows people", () => {
       await world.grant(bob!, "user-admin");
       await openAs(bob!, `/users/${ada!.id}`);
       await heading(ada!.username);
+      await button(`Suspend ${ada!.username}`).waitFor();
       expect(await offered())
         .to.include.members(["Edit", "Reset password", "Suspend", "Delete"])
         .and.not.include("Roles");

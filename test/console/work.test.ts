@@ -31,7 +31,7 @@ describe("the console shows work", () => {
     const owner = w.as(w.owner);
     const built = `query($id: UUID!) { workspace(id: $id) { latestBuild { job { status } } } }`;
     const statusOf = async () => (await owner.graphql(built, { id: workspaceId })).workspace.latestBuild.job.status;
-    await eventually(async () => (await statusOf()) === "SUCCEEDED", "the first build");
+    await eventually(async () => (await statusOf()) === "SUCCEEDED", "the first build", 20_000);
     const query = `query($id: UUID!) { externalAgentCredentials(workspaceId: $id, agentName: "main") { agentToken } }`;
     const { externalAgentCredentials } = await owner.graphql(query, { id: workspaceId });
     return w.as({ token: externalAgentCredentials.agentToken });
@@ -270,6 +270,7 @@ describe("the console shows work", () => {
       });
       await openAs(bob!, `/workspaces/${id}`);
       await heading("private");
+      await eventually(() => checks > 0, "the check");
       expect(await offered()).to.deep.equal([]);
       expect(checks).to.equal(1);
       await openAs(ada!, `/workspaces/${id}`);

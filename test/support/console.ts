@@ -20,7 +20,7 @@ export class Console {
     readonly visit: BrowserContext,
     readonly page: Page,
   ) {
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     page.on("pageerror", (error) => this.complaints.push(String(error)));
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type()) && !handled.test(message.text()))

@@ -1,4 +1,5 @@
 // Accounts with roles of every kind, inserted directly into the tables: hundreds of them cost no password hashing.
+import { tomorrow } from "./clock.js";
 import type { newToken } from "./token-rows.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";
@@ -61,7 +62,7 @@ export async function populate(
       scopes: ["all"],
       secret_hash: `\\x${(token?.secretHash ?? Buffer.alloc(32)).toString("hex")}`,
       created_at: "now",
-      expires_at: "tomorrow",
+      expires_at: tomorrow(),
     })),
   };
   await insert(w, Object.fromEntries(Object.entries(rows).filter(([, list]) => list.length > 0)));

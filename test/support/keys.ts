@@ -1,5 +1,6 @@
 // Keys that tests insert: dozens of sign-ins would take seconds, and applications get theirs only after a consent.
-import { bytes, inMs } from "./oauth2.js";
+import { inMs, tomorrow } from "./clock.js";
+import { bytes } from "./oauth2.js";
 import { insert } from "./stage.js";
 import { newToken, type NewToken, type TokenKind } from "./token-rows.js";
 import type { Person, World } from "./world.js";
@@ -12,7 +13,7 @@ export async function insertKey(
   scopes: string[] = ["all"],
 ): Promise<NewToken> {
   const key = newToken(kind);
-  const times = { created_at: "now", expires_at: "tomorrow" };
+  const times = { created_at: "now", expires_at: tomorrow() };
   const row = {
     id: key.id,
     user_id,
@@ -41,7 +42,7 @@ export async function insertKeys(
     scopes: ["all"],
     secret_hash: "\\x",
     created_at: inMs(-60_000 * (index + 1)),
-    expires_at: "tomorrow",
+    expires_at: tomorrow(),
   }));
   await insert(w, { api_keys: rows });
   return rows.map(({ id }) => id);

@@ -273,6 +273,8 @@ export class Load {
   ): Promise<void> {
     const last = inbox.received.at(-1)?.id;
     const watcher = await transports[transport](url, inbox.person.token, { ...(last && { query: `?since=${last}` }) });
+    // Those that came with the response, and those that come.
+    inbox.received.push(...watcher.items);
     watcher.items.push = (...items) => inbox.received.push(...items);
     this.#watchers.push(watcher);
     const resume = async () => {

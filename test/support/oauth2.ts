@@ -1,15 +1,13 @@
 // OAuth2: applications, their requests, grants, and tokens. Applications that tests are not about, and what users decide
 // on pages, are inserted as the server stores them, which saves hundreds of requests. Times are as Postgres reads them.
 import { hash } from "node:crypto";
+import { inMs, tomorrow } from "./clock.js";
 import { newId, randomText } from "./ids.js";
 import { insert } from "./stage.js";
 import { hashSecret, newSecret, newToken, type NewToken, type SecretKind } from "./token-rows.js";
 import type { Answer, Person, World } from "./world.js";
 
 type Columns = Record<string, unknown>;
-
-/** The time some milliseconds from now. */
-export const inMs = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
 
 /** Bytes as Postgres reads them. */
 export const bytes = (content: Buffer): string => `\\x${content.toString("hex")}`;
@@ -124,7 +122,7 @@ export async function deviceCode(w: World, app: Pick<OAuthApp, "id">, columns: R
     state: "pending",
     ip: "203.0.113.7",
     created_at: "now",
-    expires_at: "tomorrow",
+    expires_at: tomorrow(),
     poll_interval: 5,
     ...columns,
   };
@@ -184,7 +182,7 @@ export async function grantWithTokens(
   w: World,
   app: { id: string },
   { id: userId }: Pick<Person, "id">,
-  { secret, scopes = ["all"], expires = "tomorrow" }: WithTokens = {},
+  { secret, scopes = ["all"], expires = tomorrow() }: WithTokens = {},
 ) {
   const grant = await insertGrant(w, userId, app.id, { secret_id: secret?.id ?? null, scopes, expires_at: expires });
   const refresh = await insertRefreshToken(w, grant.id, undefined, expires);

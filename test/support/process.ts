@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./ports.js";
 import { encryptionKeys, ownerPassword } from "./app.js";
+import { eventually } from "./watchers.js";
 
 export interface Program {
   child: ChildProcess;
@@ -87,11 +88,12 @@ export function spawnProgram(
 async function ready({ url, ended, output }: ServerProcess): Promise<void> {
   let isOver = false;
   void ended.then(() => (isOver = true));
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
+  const isReady = async () => {
     if (isOver) throw new Error(`The server ended: ${output()}`);
-    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
-    if (answer?.ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`The server did not become ready: ${output()}`);
+    return fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  };
+  await eventually(isReady, () => `the server becomes ready: ${output()}`, 60_000);
 }

@@ -85,7 +85,8 @@ export class Daemon {
   send = (message: object): void => this.socket.send(JSON.stringify(message));
 
   /** Runs one operation. Rejects with `Refused`. */
-  run(query: string, variables: object = {}): Promise<Anything> {
+  async run(query: string, variables: object = {}): Promise<Anything> {
+    if (this.closed) throw new Error(`The socket was closed with ${this.closed.code}.`);
     const id = String(this.#next++);
     const pending = Promise.withResolvers<Anything>();
     this.#pending.set(id, pending);

@@ -1,5 +1,6 @@
 // A user with given roles in a small organization of their own, inserted directly into the tables: hundreds of them
 // cost no password hashing, and stages do not affect each other.
+import { tomorrow } from "./clock.js";
 import { hashSecret, newToken } from "./token-rows.js";
 import { newId, randomText } from "./ids.js";
 import { insertAgent, insertWorkspace } from "./workspaces.js";
@@ -101,7 +102,7 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     scopes,
     secret_hash: `\\x${secretHash.toString("hex")}`,
     created_at: "now",
-    expires_at: "tomorrow",
+    expires_at: tomorrow(),
   });
   const member = (user_id: string, held: string[], organization_id = organization) => ({
     organization_id,
@@ -145,7 +146,7 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     audiences: [],
     created_at: "now",
     last_used_at: "now",
-    expires_at: "tomorrow",
+    expires_at: tomorrow(),
   });
   await insert(w, {
     organizations: [{ ...times, id: organization, name: nameOf(organization) }],

@@ -167,13 +167,14 @@ export const slowness = (): number => Math.min(4, Math.max(1, loadavg()[0]! / av
 /** Waits until a condition holds; fails after the given time, or later on a machine that is busy. */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
-  what: string,
-  milliseconds = 5_000,
+  what: string | (() => string),
+  milliseconds = 20_000,
 ): Promise<void> {
   const start = Date.now();
   while (!(await holds())) {
     const waited = Date.now() - start;
-    if (waited > milliseconds * slowness()) throw new Error(`Timed out after ${waited} ms: ${what}.`);
+    if (waited > milliseconds * slowness())
+      throw new Error(`Timed out after ${waited} ms: ${typeof what === "string" ? what : what()}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -17,7 +17,7 @@ export class Visitor {
 
   static async open(browser: Browser, person: Person): Promise<Visitor> {
     const page = await (await browser.newContext()).newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     return new Visitor(page, person);
   }
 
