@@ -168,7 +168,7 @@ const carrierTable = ({ carriers }: Figures): string =>
 /** The document with its tables as the results have them. Throws if it lacks the place of one. */
 export function withFigures(document: string, figures: Figures): string {
   const tables: Record<string, string> = {
-    measured: `Measured: ${figures.machine}. In the mix, everything costs ${figures.overhead} × as much as alone.`,
+    measured: `Measured: ${figures.machine}. In the mix, everything costs ${figures.overhead} × as much CPU as alone, and ${figures.walOverhead.toFixed(1)} × as much WAL. A replica has ${count(figures.replica)} MB of memory.`,
     units: unitTable(figures),
     deployments: deploymentTable(figures),
     months: monthTable(figures),

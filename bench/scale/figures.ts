@@ -15,8 +15,12 @@ export interface Figures {
   /** When and on which machine the bench ran. */
   machine: string;
   units: ReadonlyMap<KindName, Unit>;
-  /** How many times as much as the sum of its operations the mix costs. */
+  /** How many times as much CPU as the sum of its operations the mix costs. */
   overhead: number;
+  /** How many times as much of the log of Postgres: after each checkpoint, it has whole pages. */
+  walOverhead: number;
+  /** Megabytes of memory of the largest replica under load. */
+  replica: number;
   /** Bytes of a row with its indexes. */
   stored: ReadonlyMap<string, number>;
   /** Kilobytes of a watcher. */
@@ -78,12 +82,25 @@ export function readFigures(): Figures {
   // Where no multiple of the rates held, the peak is all that there is.
   const whole = lines.findLast(({ bench, what }) => /^(?:peak|highest rate) /.test(bench) && what === "all")!;
   const [overhead] = numbersOf(whole.ratio, /^([\d.]+) ×/);
+  const [wal] = numbersOf(whole.cost, /, ([\d.]+) kB\/s WAL/);
+  // The mix of the model, at the rate at which it was measured.
+  const rate = Number(whole.perSecond) / total(() => 1, { units });
+  const memory = lines.filter(({ bench }) => bench === "memory").map(({ cost }) => numbersOf(cost, /^(\d+) MB/)[0]!);
   const stored = lines
     .filter(({ bench }) => bench === "stored")
     .map(({ what, cost }) => [what.split(",")[0]!, numbersOf(cost, /^(\d+) bytes/)[0]!] as const);
   const watchers = linesOf("watcher-memory").lines.find(({ what }) => what === "Steward")!;
   const [watcher] = numbersOf(watchers.cost, /^([\d.]+) kB/);
-  return { machine, units, overhead: overhead!, stored: new Map(stored), watcher: watcher!, carriers: readCarriers() };
+  return {
+    machine,
+    units,
+    overhead: overhead!,
+    walOverhead: wal! / (rate * total((unit) => unit.wal, { units })),
+    replica: Math.max(...memory),
+    stored: new Map(stored),
+    watcher: watcher!,
+    carriers: readCarriers(),
+  };
 }
 
 function readCarriers(): Carrier[] {
@@ -127,7 +144,7 @@ export const assumed = {
 };
 
 /** The sum over the mix, in which each kind counts with its rate. */
-const total = (of: (unit: Unit, name: KindName) => number, { units }: Figures): number =>
+const total = (of: (unit: Unit, name: KindName) => number, { units }: Pick<Figures, "units">): number =>
   kindNames.reduce((sum, name) => sum + mix[name].perSecond * of(units.get(name)!, name), 0);
 
 /** The need of so many users in the busiest hour. */
@@ -146,7 +163,7 @@ export function need(figures: Figures, of: number) {
     postgres,
     replicas,
     connections: replicas * assumed.replica.connections,
-    wal: total(({ wal }) => wal * 1_000, figures) * factor,
+    wal: total(({ wal }) => wal * 1_000, figures) * figures.walOverhead * factor,
     watchers,
     watcherBytes: watchers * figures.watcher * 1_000,
     daemons: (daemons / users) * of,
