@@ -213,6 +213,20 @@ describe("reads from a standby", () => {
     expect(attempts).to.equal(1);
   });
 
+  it("are not repeated on the primary if they were ended there because they took too long", async () => {
+    await served(w);
+    const attempts: boolean[] = [];
+    const reading = systemContext(w.app)
+      .readOnStandby(async (ctx) => {
+        attempts.push(await isStandby(ctx));
+        await sql`set local statement_timeout = '100ms'`.execute(ctx.db);
+        return sql`select pg_sleep(60)`.execute(ctx.db);
+      })
+      .catch(({ code }) => code as string);
+    expect(await reading).to.equal("57014");
+    expect(attempts).to.have.length(1);
+  });
+
   it("do not wait for a network that loses all packets", async () => {
     await served(w);
     way.swallow();

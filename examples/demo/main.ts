@@ -109,6 +109,8 @@ function wholeNumber(name: string, usual: number, least: number, most: number): 
 
 function greet({ url, door, isOld, directory, ownerPassword, password }: OwnDemo): void {
   const isOpen = openBrowser(door);
+  const shown = new Set(accounts.map(({ username }) => username));
+  const others = people.map(({ username }) => username).filter((username) => !shown.has(username));
   console.log(`
   Larkspur Robotics is at ${url}${isOld ? ", as you left it" : ""}
   ${isOpen ? "Your browser opens it as its owner" : "Sign in as its owner by this link, which works once"}:
@@ -125,7 +127,7 @@ ${accounts
   })
   .join("\n")}
 
-  The others (${people.map(({ username }) => username).join(", ")}, …) have
+  The others (${others.join(", ")}, …) have
   the password of the last two. The server is real, and so is what you change; the company's past was lived through the
   API within a minute, and its times were moved back in the database of the demonstration.
 
