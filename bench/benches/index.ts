@@ -1,6 +1,7 @@
 import type { Bench } from "../run.js";
 import { bootBench } from "./boot.js";
 import { connectionLogsBench } from "./connection-logs.js";
+import { consoleBench } from "./console.js";
 import { customNotificationBench } from "./custom-notification.js";
 import { eventsBench } from "./events.js";
 import { fanOutBench } from "./fan-out.js";
@@ -38,6 +39,7 @@ export const benches: Bench[] = [
   eventsBench,
   watcherMemoryBench,
   bootBench,
+  consoleBench,
   loginBench,
   loginTimingBench,
   loginFloodBench,
