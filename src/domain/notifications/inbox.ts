@@ -5,7 +5,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
 import { dropMonths } from "../../infrastructure/database/months.js";
-import { anyOf, hour, now } from "../kernel/queries.js";
+import { anyOf, day, hour, now } from "../kernel/queries.js";
 import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
@@ -196,85 +196,141 @@ function publishReadChange(ctx: Context): void {
   ctx.publish({ topic: "inbox", id: `r:${inboxOwner(ctx)}` });
 }
 
-/** Number of inboxes that one statement cleans. */
+/** Numbers of inboxes that one statement looks at, and that one transaction cleans. */
+const lookedAtOnce = 1000;
 const purgedAtOnce = 100;
 
 const lowestId = "00000000-0000-0000-0000-000000000000";
 
-/** Deletes old notifications from inboxes, and the oldest of inboxes that are full, read ones first. */
+/** The time from which on inboxes may have become full, by the settings of a server, which looked at all before. */
+const lookedAt = new WeakMap<Config, number>();
+
+/**
+ * Drops the months that ended before the longer retention. Deletes the notifications with the shorter one, and the oldest
+ * of inboxes that are full, read ones first.
+ */
 export const inboxPurge = {
   name: "purge inboxes",
   every: hour,
   async run(services: Parameters<typeof dropMonths>[0]): Promise<void> {
-    const { config, database } = services;
-    for (let last: string | null = lowestId; last !== null;) last = await purgeAfter(database.db, last, config);
-    // The count of unread notifications includes those that a month still has.
-    const longest = Math.max(config.inboxUnreadRetention, config.inboxReadRetention);
-    await dropMonths(services, "inbox", longest, true);
+    const {
+      config,
+      database: { db },
+    } = services;
+    await dropMonths(services, "inbox", Math.max(config.inboxUnreadRetention, config.inboxReadRetention), discount);
+    // A day is left for clocks that differ, and for transactions that take their time.
+    const time = Date.now() - day;
+    for (let users = await usersAfter(db, lowestId); users.length > 0; users = await usersAfter(db, users.at(-1)!)) {
+      const found = await inboxesToPurge(db, users, config);
+      while (found.length > 0) await purgeInboxes(db, found.splice(0, purgedAtOnce), config);
+    }
+    lookedAt.set(config, time);
   },
 };
 
-/** Purges the next inboxes after that of a user. Returns the last of their users; null if there are none. */
-async function purgeAfter(db: Db, userId: string, config: Config): Promise<string | null> {
-  const { inboxMax, inboxUnreadRetention, inboxReadRetention } = config;
+/** Subtracts the unread notifications of a month from the counts of their users. */
+async function discount(db: Db, month: string): Promise<void> {
+  // Every change of an inbox locks its cursor row first, and waits here. Reads go on.
+  await sql`lock table inbox_cursors in exclusive mode`.execute(db);
+  await sql`
+    update inbox_cursors counter set unread_count = greatest(counter.unread_count - unread.number, 0)
+    from (
+      select item.user_id, count(*) as number
+      from ${sql.table(month)} item join inbox_cursors mine on mine.user_id = item.user_id
+      where ${isUnread(sql`mine.epoch`)} group by item.user_id
+    ) unread where counter.user_id = unread.user_id`.execute(db);
+}
+
+/** The time by which a month is dropped after the retention of its first row. */
+const untilDropped = 33 * day;
+
+/** The retentions after which rows are deleted one by one. The longer one is for rows that went with no month. */
+function retentions({ inboxUnreadRetention, inboxReadRetention }: Config) {
+  const longer = Math.max(inboxUnreadRetention, inboxReadRetention);
+  const own = (retention: number) => (retention < longer ? retention : retention + untilDropped);
+  return { unread: own(inboxUnreadRetention), read: own(inboxReadRetention) };
+}
+
+/** The time some milliseconds ago. */
+const ago = (milliseconds: Expression<number>) => sql`now() - make_interval(secs => ${milliseconds} / 1000)`;
+
+/** The condition under which the retention of a notification `item` in the inbox `mine` has ended. */
+function isOutdated(config: Config) {
+  const { unread, read } = retentions(config);
+  const retention = sql<number>`case when ${isUnread(sql`mine.epoch`)} then ${unread}::float8 else ${read}::float8 end`;
+  return sql<SqlBool>`item.created_at <= ${ago(retention)}`;
+}
+
+/** Returns the next users who have an inbox. */
+async function usersAfter(db: Db, userId: string): Promise<string[]> {
+  const inboxes = db.selectFrom("inboxCursors").select("userId").where("userId", ">", userId);
+  const rows = await inboxes.orderBy("userId").limit(sql.lit(lookedAtOnce)).execute();
+  return rows.map((row) => row.userId);
+}
+
+/**
+ * Returns those users whose inboxes have something to delete. Reads only the months in which something may be outdated, and
+ * counts only inboxes in which something arrived since the last time: `lastSeq` is at least the time of the arrival.
+ */
+async function inboxesToPurge(db: Db, users: readonly string[], config: Config): Promise<string[]> {
+  const { unread, read } = retentions(config);
+  const youngest = sql<number>`${Math.min(unread, read) - day}::float8`;
+  const { rows } = await sql<{ userId: string }>`
+    select mine.user_id as "userId" from inbox_cursors mine
+    where mine.user_id = ${anyOf(users)} and mine.last_seq >= ${lookedAt.get(config) ?? 0}
+      and exists (select from inbox item where item.user_id = mine.user_id offset ${config.inboxMax})
+    union
+    select mine.user_id from inbox_cursors mine join inbox item on item.user_id = mine.user_id
+    where mine.user_id = ${anyOf(users)} and item.id < first_id_of(${ago(youngest)}) and ${isOutdated(config)}`.execute(
+    db,
+  );
+  return rows.map(({ userId }) => userId);
+}
+
+/** Deletes what is outdated or too much from the inboxes of users. */
+async function purgeInboxes(db: Db, users: readonly string[], config: Config): Promise<void> {
   const isUnreadItem = isUnread(sql`mine.epoch`);
-  const { last } = await db
-    // Locks the cursor row first, as every change of an inbox does. The count of unread notifications stays exact.
-    .with("mine", (qb) =>
-      qb
-        .selectFrom("inboxCursors")
-        .select(["userId", "epoch"])
-        .where("userId", ">", userId)
-        .orderBy("userId")
-        .limit(sql.lit(purgedAtOnce))
-        .forNoKeyUpdate(),
-    )
-    .with("outdated", (qb) =>
-      qb
-        .selectFrom("mine")
-        .innerJoinLateral(
-          (eb) =>
-            eb
-              .selectFrom("inbox as item")
-              .whereRef("item.userId", "=", "mine.userId")
-              .select(["item.id", "item.createdAt", isUnreadItem.as("isUnread")])
-              .select(
-                sql<number>`row_number() over (order by ${isUnreadItem} desc, item.created_at desc, item.id desc)`.as(
-                  "nr",
-                ),
-              )
-              .as("item"),
-          (join) => join.onTrue(),
-        )
-        .where((eb) =>
-          eb.or([
-            eb("item.nr", ">", inboxMax),
-            sql<SqlBool>`item.created_at <= now() - make_interval(secs => case when item.is_unread
-              then ${inboxUnreadRetention / 1000}::float8 else ${inboxReadRetention / 1000}::float8 end)`,
-          ]),
-        )
-        .select(["mine.userId", "item.id", "item.isUnread"]),
-    )
-    // By an array, since a join would read all partitions.
-    .with("deleted", (qb) =>
-      qb.deleteFrom("inbox as item").where(sql<SqlBool>`item.id = any(array(select outdated.id from outdated))`),
-    )
-    .with("counted", (qb) =>
-      qb
-        .updateTable("inboxCursors as counter")
-        .from((eb) =>
-          eb
-            .selectFrom("outdated")
-            .where(sql<SqlBool>`outdated.is_unread`)
-            .groupBy("outdated.userId")
-            .select(({ fn }) => ["outdated.userId", fn.countAll<number>().as("number")])
-            .as("unread"),
-        )
-        .whereRef("counter.userId", "=", "unread.userId")
-        .set((eb) => ({ unreadCount: eb("counter.unreadCount", "-", eb.ref("unread.number")) })),
-    )
-    .selectFrom("mine")
-    .select(sql<string | null>`max(mine.user_id::text)`.as("last"))
-    .executeTakeFirstOrThrow();
-  return last;
+  await db.transaction().execute(async (transaction) => {
+    // As every change of an inbox does. The next statement sees the changes before, so that the counts stay exact.
+    const cursors = transaction.selectFrom("inboxCursors").select("userId").where("userId", "=", anyOf(users));
+    await cursors.orderBy("userId").forNoKeyUpdate().execute();
+    await transaction
+      .with("outdated", () =>
+        transaction
+          .selectFrom("inboxCursors as mine")
+          .where("mine.userId", "=", anyOf(users))
+          .innerJoinLateral(
+            (eb) =>
+              eb
+                .selectFrom("inbox as item")
+                .whereRef("item.userId", "=", "mine.userId")
+                .select(["item.id", isUnreadItem.as("isUnread"), isOutdated(config).as("isOutdated")])
+                .select(
+                  sql<number>`row_number() over (order by ${isUnreadItem} desc, item.created_at desc, item.id desc)`.as(
+                    "nr",
+                  ),
+                )
+                .as("item"),
+            (join) => join.onTrue(),
+          )
+          .where((eb) => eb.or([eb("item.nr", ">", config.inboxMax), eb.ref("item.isOutdated")]))
+          .select(["mine.userId", "item.id", "item.isUnread"]),
+      )
+      // By an array, since a join would read all partitions.
+      .with("deleted", (qb) =>
+        qb.deleteFrom("inbox as item").where(sql<SqlBool>`item.id = any(array(select outdated.id from outdated))`),
+      )
+      .updateTable("inboxCursors as counter")
+      .from((eb) =>
+        eb
+          .selectFrom("outdated")
+          .where("outdated.isUnread", "=", true)
+          .groupBy("outdated.userId")
+          .select(({ fn }) => ["outdated.userId", fn.countAll<number>().as("number")])
+          .as("unread"),
+      )
+      .whereRef("counter.userId", "=", "unread.userId")
+      .set({ unreadCount: sql`greatest(counter.unread_count - unread.number, 0)` })
+      .execute();
+  });
 }

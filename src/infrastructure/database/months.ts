@@ -116,10 +116,15 @@ async function warnOfRows({ db, log }: { db: Db; log: Pick<Logger, "warn"> }): P
 }
 
 /**
- * Drops the months of a table that ended some time ago, which must be empty if `isEmpty`. A day is left for clocks that
- * differ, and for transactions that take their time.
+ * Drops the months of a table that ended some time ago. A day is left for clocks that differ, and for transactions that
+ * take their time. `before` runs in the transaction that drops a month.
  */
-export async function dropMonths(services: Services, table: Partitioned, age: number, isEmpty = false): Promise<void> {
+export async function dropMonths(
+  services: Services,
+  table: Partitioned,
+  age: number,
+  before?: (db: Db, month: string) => Promise<unknown>,
+): Promise<void> {
   const { database, log } = services;
   const { rows } = await sql<{ name: string }>`
     select name from (${partitions(`'${table}'`)}) p
@@ -127,11 +132,14 @@ export async function dropMonths(services: Services, table: Partitioned, age: nu
     database.db,
   );
   for (const { name } of rows) {
-    const month = sql.table(name);
-    if (isEmpty && (await sql`select from ${month} limit 1`.execute(database.db)).rows.length > 0) continue;
-    const reason = await database.withoutTimeouts(({ db }) =>
-      whenUnlocked(db, (transaction) => sql`drop table if exists ${month}`.execute(transaction)),
-    );
+    const drop = async (transaction: Db) => {
+      // Another server may have dropped it meanwhile.
+      const exists = sql<{ exists: boolean }>`select to_regclass(${name}) is not null as "exists"`;
+      if (!(await exists.execute(transaction)).rows[0]!.exists) return;
+      await before?.(transaction, name);
+      await sql`drop table ${sql.table(name)}`.execute(transaction);
+    };
+    const reason = await database.withoutTimeouts(({ db }) => whenUnlocked(db, drop));
     if (reason === undefined) log.info({ table, partition: name }, "A month was dropped after its retention.");
     else log.warn({ table, partition: name, reason }, "A month could not be dropped after its retention.");
   }
