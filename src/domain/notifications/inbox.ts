@@ -218,13 +218,14 @@ export const inboxPurge = {
       database: { db },
     } = services;
     await dropMonths(services, "inbox", Math.max(config.inboxUnreadRetention, config.inboxReadRetention), discount);
-    // A day is left for clocks that differ, and for transactions that take their time.
-    const time = Date.now() - day;
+    // A day is left for transactions that take their time.
+    const { rows } = await sql<{ time: number }>`
+      select (extract(epoch from now() - interval '1 day') * 1000)::float8 as time`.execute(db);
     for (let users = await usersAfter(db, lowestId); users.length > 0; users = await usersAfter(db, users.at(-1)!)) {
       const found = await inboxesToPurge(db, users, config);
       while (found.length > 0) await purgeInboxes(db, found.splice(0, purgedAtOnce), config);
     }
-    lookedAt.set(config, time);
+    lookedAt.set(config, rows[0]!.time);
   },
 };
 
@@ -277,7 +278,7 @@ async function inboxesToPurge(db: Db, users: readonly string[], config: Config):
   const youngest = sql<number>`${Math.min(unread, read) - day}::float8`;
   const { rows } = await sql<{ userId: string }>`
     select mine.user_id as "userId" from inbox_cursors mine
-    where mine.user_id = ${anyOf(users)} and mine.last_seq >= ${lookedAt.get(config) ?? 0}
+    where mine.user_id = ${anyOf(users)} and mine.last_seq >= ${lookedAt.get(config) ?? 0}::float8
       and exists (select from inbox item where item.user_id = mine.user_id offset ${config.inboxMax})
     union
     select mine.user_id from inbox_cursors mine join inbox item on item.user_id = mine.user_id
