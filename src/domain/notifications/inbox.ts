@@ -276,13 +276,14 @@ async function usersAfter(db: Db, userId: string): Promise<string[]> {
 async function inboxesToPurge(db: Db, users: readonly string[], config: Config): Promise<string[]> {
   const { unread, read } = retentions(config);
   const youngest = sql<number>`${Math.min(unread, read) - day}::float8`;
+  // The first id by a subquery, since Postgres would compute it for each row.
   const { rows } = await sql<{ userId: string }>`
     select mine.user_id as "userId" from inbox_cursors mine
     where mine.user_id = ${anyOf(users)} and mine.last_seq >= ${lookedAt.get(config) ?? 0}::float8
       and exists (select from inbox item where item.user_id = mine.user_id offset ${config.inboxMax})
     union
     select mine.user_id from inbox_cursors mine join inbox item on item.user_id = mine.user_id
-    where mine.user_id = ${anyOf(users)} and item.id < first_id_of(${ago(youngest)}) and ${isOutdated(config)}`.execute(
+    where mine.user_id = ${anyOf(users)} and item.id < (select first_id_of(${ago(youngest)})) and ${isOutdated(config)}`.execute(
     db,
   );
   return rows.map(({ userId }) => userId);
