@@ -31,7 +31,7 @@ const days = (offset: number) =>
   `generate_series('${month(offset).date}'::timestamptz, '${month(offset + 1).date}'::timestamptz - interval '1 day', interval '1 day')`;
 
 /** The time from a day of a month until now. */
-const since = (offset: number, dayOfMonth = "10") =>
+const timeSince = (offset: number, dayOfMonth = "10") =>
   Date.now() - Date.parse(`${month(offset).date.slice(0, 8)}${dayOfMonth}T00:00:00Z`);
 
 describe("months of a table", () => {
@@ -169,7 +169,7 @@ describe("sessions and visits across months", () => {
 describe("the retention of months", () => {
   const the = world();
   const past = [-6, -5, -4, -3, -2, -1, 0];
-  const cutoff = () => since(-4);
+  const cutoff = () => timeSince(-4);
 
   before(async () => {
     for (const table of all) await age(the(), table, -6, past);
@@ -266,7 +266,7 @@ describe("the retention of inboxes", () => {
   const past = [-6, -5, -4, -3, -2, -1, 0];
   const long = 3650 * day;
   /** Retentions of which the longer one ends within the month -4, and the shorter one within the month -2. */
-  const both = () => ({ inboxUnreadRetention: since(-4), inboxReadRetention: since(-2), inboxMax: 1_000 });
+  const both = () => ({ inboxUnreadRetention: timeSince(-4), inboxReadRetention: timeSince(-2), inboxMax: 1_000 });
 
   before(() => age(the(), "inbox", -6, [1]));
   beforeEach(async () => {
@@ -326,7 +326,7 @@ describe("the retention of inboxes", () => {
     expect(await months(w, "inbox")).to.include.members(names(...past));
 
     // Both replicas find the same months.
-    const retentions = { ...both(), inboxReadRetention: since(-4) };
+    const retentions = { ...both(), inboxReadRetention: timeSince(-4) };
     await Promise.all([1, 2].map(() => runWith(w, "inboxPurge", retentions)));
     expect((await months(w, "inbox")).slice(0, 5)).to.deep.equal(names(-4, -3, -2, -1, 0));
     // The month in which they end stays as it is, with the day at which it begins.
@@ -348,7 +348,7 @@ describe("the retention of inboxes", () => {
     expect(Date.parse(oldest[0]!.at)).to.be.above(Date.now() - both().inboxReadRetention);
     expect(await monthsOf(w, bob)).to.deep.equal({ read: names(-1), unread: names(-1) });
 
-    await runWith(w, "inboxPurge", { inboxUnreadRetention: since(-1, "01"), inboxReadRetention: long });
+    await runWith(w, "inboxPurge", { inboxUnreadRetention: timeSince(-1, "01"), inboxReadRetention: long });
     expect(await monthsOf(w, ada)).to.deep.equal({ read: names(-2, -1), unread: names(-1) });
   });
 
@@ -358,7 +358,10 @@ describe("the retention of inboxes", () => {
     await query(w, `drop table inbox_${month(-5).name}`);
     await fillMonths(w, ada, [-5, -1]);
     expect(await query(w, "select from inbox_default")).to.have.length.above(27);
-    await runWith(w, "inboxPurge", { inboxUnreadRetention: since(-2, "01"), inboxReadRetention: since(-2, "01") });
+    await runWith(w, "inboxPurge", {
+      inboxUnreadRetention: timeSince(-2, "01"),
+      inboxReadRetention: timeSince(-2, "01"),
+    });
     expect(await query(w, "select from inbox_default")).to.have.length(0);
     expect(await monthsOf(w, ada)).to.deep.equal({ read: names(-1), unread: names(-1) });
   });
