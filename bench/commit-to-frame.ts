@@ -3,9 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { WebSocket } from "ws";
 import { openServices } from "../src/app.js";
+import { readDeploymentId } from "../src/domain/deployment/deployment.js";
 import { readConfig } from "../src/config/config.js";
 import { systemActor } from "../src/domain/kernel/actor.js";
-import { Context, type Services } from "../src/domain/kernel/context.js";
+import { Context, type Services, systemContext } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { notify } from "../src/domain/notifications/notify.js";
 import { customTemplate } from "../src/domain/notifications/templates/custom-templates.js";
@@ -47,8 +48,7 @@ export async function commitToFrame(run: Run, settings: Readonly<Record<string, 
       }),
     ),
   );
-  // The channel to the other replica opens in the background.
-  await sleep(1_000);
+  await services.events.start(await readDeploymentId(systemContext(services)));
   try {
     await send(services, committed, run.warmUp);
     isMeasuring = true;

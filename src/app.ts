@@ -8,7 +8,8 @@ import { listeningOn } from "./config/config.js";
 import { type Config, ConfigError } from "./runtime/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";
 import { Seals } from "./domain/deployment/seals.js";
-import { Context, type Services } from "./domain/kernel/context.js";
+import { Context, type Services, systemContext } from "./domain/kernel/context.js";
+import { readDeploymentId } from "./domain/deployment/deployment.js";
 import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { openDatabase } from "./infrastructure/database/database.js";
@@ -118,6 +119,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     const administrator = await unlessAborted(signal, async () => {
       const made = await firstBoot(services, signal);
       await services.standby?.start();
+      await services.events.start(await readDeploymentId(systemContext(services)));
       await services.entitlements.start();
       await services.transports.start();
       return made;

@@ -1,6 +1,8 @@
 // Looks inside: the bus carries hints between replicas, which no interface shows.
 import { mock } from "node:test";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
@@ -16,7 +18,9 @@ import { natsServers } from "../src/infrastructure/events/nats-url.js";
 import { PostgresChannel } from "../src/infrastructure/events/postgres-channel.js";
 import { PostgresEvents } from "../src/infrastructure/events/postgres-events.js";
 import { Wakeups } from "../src/domain/kernel/watching.js";
-import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { type App, startServer } from "./support/app.js";
+import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
+import { metric } from "./support/metrics.js";
 import { type Unpacked, unpackOrSkip } from "../tools/debian.js";
 import { NatsServer, natsPackages } from "../tools/nats.js";
 import { eventually } from "./support/watchers.js";
@@ -27,6 +31,9 @@ const hints = (count: number): Hint[] =>
   Array.from({ length: count }, (_, index) => ({ topic: "inbox", id: `n:${index}` }));
 
 const nothing = () => {};
+
+/** The deployment of the replicas. */
+const deployment = "one";
 
 /** The ids in the payloads. */
 const named = (payloads: string[]) =>
@@ -111,8 +118,9 @@ function natsCarrier() {
     program?.remove();
   });
   let sent = 0;
+  const subject = `steward.hints.${deployment}`;
   const raw = async (text: string) => {
-    observer.publish("steward.hints", text);
+    observer.publish(subject, text);
     await observer.flush();
   };
   const carrier: Carrier = {
@@ -122,7 +130,7 @@ function natsCarrier() {
     most: 64 * 1024,
     nowhere: "nats://127.0.0.1:1",
     observe: async (onPayload) => {
-      const subscription = observer.subscribe("steward.hints", {
+      const subscription = observer.subscribe(subject, {
         callback: (_, message) => {
           // The id of the channel and the number of the message come first. Probes have nothing else.
           const payload = message.string().replace(/^\S+ \d+ /, "");
@@ -161,7 +169,9 @@ describe("the event bus", () => {
     const events = kept(carrier.open(url));
     const { promise, resolve } = Promise.withResolvers<void>();
     const subscription = events.subscribeAll("auth", nothing, resolve);
+    await events.start(deployment);
     await promise;
+    expect(events.isConnected).to.equal(true);
     subscription.close();
     return events;
   }
@@ -327,9 +337,19 @@ describe("the event bus", () => {
     it("runs and closes without a server", async () => {
       const events = kept(carrier.open(carrier.nowhere));
       const all = listenerOf(events);
+      await events.start(deployment);
+      expect(events.isConnected).to.equal(false);
       events.publish({ topic: "inbox", id: "n:ada" });
       expect(all.ids).to.deep.equal(["n:ada"]);
       await events.close();
+    });
+
+    it("sends the hints of the time before its start", async () => {
+      const all = listenerOf(await replica());
+      const early = kept(carrier.open(carrier.url()));
+      early.publish({ topic: "inbox", id: "n:ada" });
+      await early.start(deployment);
+      await eventually(() => all.ids.includes("n:ada"), "the other replica has it");
     });
 
     it("reconnects when its session is terminated, reports a gap, and sends pending hints", async () => {
@@ -406,9 +426,9 @@ describe("the event bus", () => {
         const server = await NatsServer.start(carrier.program(), ...words);
         try {
           await connected(carrier, server.url.replace("//", `//${user}@`));
-          const stranger = new NatsChannel(natsServers(server.url)!, "steward.hints");
-          const failure = await stranger.open(nothing, nothing).catch((error: Error) => error.message);
-          expect(failure).to.match(/authorization/i);
+          const stranger = kept(carrier.open(server.url));
+          const failure = await stranger.start(deployment).catch((error: Error) => error.message);
+          expect(failure).to.match(/^NATS rejects STEWARD_EVENTS_URL: .*authorization/i);
           await Promise.all(open.splice(0).map((events) => events.close()));
         } finally {
           await server.kill();
@@ -433,6 +453,8 @@ describe("the event bus", () => {
 
 /** A proxy to a server that can fall silent without closing its connections. Later connections get through. */
 class Wire {
+  isOpen = true;
+
   private constructor(
     readonly url: string,
     private readonly server: Server,
@@ -442,6 +464,7 @@ class Wire {
   static async to(target: string): Promise<Wire> {
     const { hostname, port } = new URL(target);
     const sockets = new Set<Socket>();
+    let wire: Wire;
     const server = createServer((near) => {
       const far = connect(Number(port), hostname);
       near.pipe(far).pipe(near);
@@ -449,23 +472,157 @@ class Wire {
         socket.on("error", nothing);
         sockets.add(socket);
       }
+      if (!wire.isOpen) wire.end();
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const url = new URL(target);
     url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return new Wire(url.href, server, sockets);
+    return (wire = new Wire(url.href, server, sockets));
   }
 
   cut(): void {
     for (const socket of this.sockets) socket.unpipe().pause();
   }
 
-  async close(): Promise<void> {
+  /** Ends all connections. While it is not open, later ones as well. */
+  end(): void {
     for (const socket of this.sockets) socket.destroy();
+    this.sockets.clear();
+  }
+
+  async close(): Promise<void> {
+    this.end();
     this.server.close();
     await once(this.server, "close");
   }
 }
+
+describe("a server", () => {
+  let program: Unpacked;
+  let nats: NatsServer;
+  let database: TestDatabase;
+  before(async function () {
+    database = await cloneDatabase();
+    program = await unpackOrSkip(this, natsPackages);
+    nats = await NatsServer.start(program);
+  });
+  after(async () => {
+    await nats?.kill();
+    program?.remove();
+    await database.drop();
+  });
+
+  const deploymentOf = async (app: App) =>
+    (await app.services.database.pool.query<{ id: string }>("select id from deployment")).rows[0]!.id;
+
+  const stateOf = async ({ url }: App) => {
+    const response = await fetch(`${url}/readyz`);
+    return {
+      status: response.status,
+      body: await response.json(),
+      gauge: await metric(url, "steward_events_connected"),
+    };
+  };
+  const connectedState = { status: 200, body: { status: "ok" }, gauge: 1 };
+  const lostState = { status: 200, body: { status: "ok", degraded: ["events"] }, gauge: 0 };
+  const isIn = (app: App, state: object) => async () => JSON.stringify(await stateOf(app)) === JSON.stringify(state);
+
+  for (const [name, setting, target] of [
+    ["Postgres", "STEWARD_DATABASE_DIRECT_URL", () => database.url],
+    ["NATS", "STEWARD_EVENTS_URL", () => nats.url],
+  ] as const)
+    it(`says while it does not hear other replicas over ${name}`, async () => {
+      const wire = await Wire.to(target());
+      const app = await startServer(database.url, { [setting]: wire.url });
+      try {
+        expect(await stateOf(app)).to.deep.equal(connectedState);
+        wire.isOpen = false;
+        wire.end();
+        await eventually(isIn(app, lostState), "it says so", 15_000);
+        wire.isOpen = true;
+        await eventually(isIn(app, connectedState), "it is connected again", 15_000);
+      } finally {
+        await app.close();
+        await wire.close();
+      }
+    });
+
+  it("starts without NATS, which may come later", async () => {
+    const wire = await Wire.to(nats.url);
+    wire.isOpen = false;
+    const app = await startServer(database.url, { STEWARD_EVENTS_URL: wire.url });
+    try {
+      expect(await stateOf(app)).to.deep.equal(lostState);
+      wire.isOpen = true;
+      await eventually(isIn(app, connectedState), "it is connected", 15_000);
+    } finally {
+      await app.close();
+      await wire.close();
+    }
+  });
+
+  it("hears the replicas of its own deployment only, if several share a NATS", async () => {
+    const other = await createDatabase();
+    const settings = { STEWARD_EVENTS_URL: nats.url };
+    const apps: App[] = [];
+    const intruder = await connectToNats({ servers: nats.url });
+    try {
+      for (const { url } of [database, database, other]) apps.push(await startServer(url, settings));
+      const [from, to, stranger] = apps.map(({ services }) => services.events);
+      const [heard, overheard] = [listenerOf(to!), listenerOf(stranger!)];
+      const gaps = [...to!.gaps, ...stranger!.gaps];
+      for (const subject of ["steward.hints", "steward.hints.x", "steward"]) intruder.publish(subject, "garbage");
+      await intruder.flush();
+      from!.publish({ topic: "inbox", id: "n:ada" });
+      await eventually(() => heard.ids.includes("n:ada"), "the replica hears it");
+      // All that was sent before has arrived once this has.
+      intruder.publish(`steward.hints.${await deploymentOf(apps[2]!)}`, 'another 1 [["inbox","n:bob"]]');
+      await eventually(() => overheard.ids.includes("n:bob"), "the other deployment hears its own");
+      expect([heard, overheard]).to.deep.equal([
+        { ids: ["n:ada"], gaps: 0 },
+        { ids: ["n:bob"], gaps: 0 },
+      ]);
+      expect([...to!.gaps, ...stranger!.gaps]).to.deep.equal(gaps);
+    } finally {
+      await intruder.close();
+      for (const app of apps) await app.close();
+      await other.drop();
+    }
+  });
+
+  it("does not start if NATS rejects the user, or what it has to do", async () => {
+    const grants = {
+      strict: "",
+      deaf: 'publish: "steward.hints.>", subscribe: "none"',
+      mute: 'publish: "none", subscribe: "steward.hints.>"',
+    };
+    const users = Object.entries(grants).map(
+      ([user, grant]) => `{ user: ${user}, password: secret${grant && `, permissions: { ${grant} }`} }`,
+    );
+    const file = join(program.directory, "users.conf");
+    await writeFile(file, `authorization { users: [${users.join(", ")}] }`);
+    const guarded = await NatsServer.start(program, "--config", file);
+    try {
+      for (const [user, reason] of [
+        ["stranger", /authorization/i],
+        ["deaf", /subscription/i],
+        ["mute", /publish/i],
+      ] as const) {
+        const url = guarded.url.replace("//", `//${user}:secret@`);
+        const starting = startServer(database.url, { STEWARD_EVENTS_URL: url });
+        const message = await starting.then(
+          (app) => app.close(),
+          (error: Error) => error.message,
+        );
+        expect(message)
+          .to.match(/^NATS rejects STEWARD_EVENTS_URL: /)
+          .and.match(reason);
+      }
+    } finally {
+      await guarded.kill();
+    }
+  });
+});
 
 /** Whether the promise has settled after everything that could settle it has run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {

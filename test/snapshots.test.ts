@@ -11,6 +11,8 @@ import { type Person, world } from "./support/world.js";
 
 /** An event bus that loses every hint without noticing. */
 const lossy: Events = {
+  start: async () => {},
+  isConnected: true,
   publish: () => {},
   subscribe: () => ({ close: () => {} }),
   subscribeAll: () => ({ close: () => {} }),

@@ -166,6 +166,7 @@ async function hints(carrier: Carrier, run: Run): Promise<Row[]> {
     servers.push(stack.use(started));
   }
   const events = stack.adopt(carrier.open(), (opened) => opened.close());
+  await events.start("bench");
   await connected(events, servers);
   // Code runs at full speed only after some ten thousand hints.
   await deliver(events, servers, carrier, rates[2]!, run.measure);

@@ -25,6 +25,7 @@ const services = await openServices(
   () => Promise.reject(new Error("There is a database.")),
   [],
 );
+await services.events.start("bench");
 const delivered = new Response(null, { status: 204 });
 /** With BENCH_HANGING, the receiver never responds to each hundredth message. */
 const hanging = { isOn: Boolean(process.env.BENCH_HANGING), seen: 0, count: 0 };

@@ -11,6 +11,8 @@ const events = BENCH_EVENTS_URL
   ? new NatsEvents({ url: BENCH_EVENTS_URL, log })
   : new PostgresEvents({ connectionString: BENCH_DATABASE_URL!, log });
 
+await events.start("bench");
+
 let delays: number[] = [];
 let gaps = 0;
 events.subscribeAll(

@@ -3,6 +3,7 @@ import { explainsItself } from "../app.js";
 import { type Context, type Services, systemContext } from "../domain/kernel/context.js";
 import { type Administrator, createAdministrator, recoverAccess } from "../domain/deployment/administrators.js";
 import { migrate } from "../domain/deployment/boot.js";
+import { readDeploymentId } from "../domain/deployment/deployment.js";
 import { configuredKeys } from "../domain/encryption/encryption-keys.js";
 import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/encryption-status.js";
@@ -38,9 +39,11 @@ const commands: Record<string, Command> = {
     usage: "admin reset-password --email E",
     summary: "Reset a user's password, end the user's sessions, and print the new password.",
     options: [["--email E", "Email address of the user."]],
-    run: onDatabase(["email"], async (services, { email }) =>
-      shown(await act(services, (ctx) => recoverAccess(ctx, email!))),
-    ),
+    run: onDatabase(["email"], async (services, { email }) => {
+      const administrator = await act(services, (ctx) => recoverAccess(ctx, email!));
+      await sendHints(services);
+      return shown(administrator);
+    }),
   },
   "encryption status": {
     usage: "encryption status",
@@ -109,6 +112,12 @@ function onDatabase(
 function act<Result>(services: Services, work: (ctx: Context) => Promise<Result>): Promise<Result> {
   const ctx = systemContext(services);
   return ctx.transactional(() => work(ctx));
+}
+
+/** Sends the hints so far. If that fails, which is logged, the replicas read the database again within 30 seconds. */
+async function sendHints(services: Services): Promise<void> {
+  const deployment = await readDeploymentId(systemContext(services));
+  await services.events.start(deployment).catch(() => {});
 }
 
 /**

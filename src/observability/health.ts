@@ -68,7 +68,7 @@ function isLoopbackHost(host = ""): boolean {
 }
 
 /** Serves `/healthz`, `/readyz`, and `/metrics`, without authentication and rate limits. */
-export function health({ config, standby }: Services, ready: Readiness, metrics: Metrics): Middleware {
+export function health({ config, events, standby }: Services, ready: Readiness, metrics: Metrics): Middleware {
   const router = new Router<State, Routed>({ sensitive: true, strict: true });
 
   router.get("/healthz", (http) => {
@@ -78,8 +78,9 @@ export function health({ config, standby }: Services, ready: Readiness, metrics:
   router.get("/readyz", async (http) => {
     const failed = await ready();
     if (failed.length > 0) http.status = 503;
-    const degraded = standby?.isGivenUp ? { degraded: ["standby"] } : {};
-    http.body = failed.length > 0 ? { status: "unavailable", failed } : { status: "ok", ...degraded };
+    const degraded = [...(standby?.isGivenUp ? ["standby"] : []), ...(events.isConnected ? [] : ["events"])];
+    const state = degraded.length > 0 ? { status: "ok", degraded } : { status: "ok" };
+    http.body = failed.length > 0 ? { status: "unavailable", failed } : state;
   });
 
   router.get("/metrics", async (http) => {

@@ -42,6 +42,7 @@ export class Metrics implements RequestObserver {
       sqlStatements(database),
       connections(database),
       queues(database),
+      connected(events),
       subscriptions(events),
       unreadBytes(unread),
       undeliveredSecrets(deliveries),
@@ -141,6 +142,16 @@ const queues = (database: Services["database"]) =>
     async collect() {
       this.reset();
       for (const { queue, length } of await queueLengths(database)) this.set({ queue }, length);
+    },
+  });
+
+const connected = (events: Services["events"]) =>
+  new Gauge({
+    name: "steward_events_connected",
+    help: "1 if this replica and the others receive the internal events of each other, 0 if the connection is lost.",
+    registers: [],
+    collect() {
+      this.set(events.isConnected ? 1 : 0);
     },
   });
 

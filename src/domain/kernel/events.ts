@@ -31,6 +31,15 @@ export type GapReason = "connected" | "missed" | "unreadable" | "reported" | "sh
 
 export interface Events {
   /**
+   * Connects to the other replicas of the deployment with this id. Resolves after the first attempt, whose failure is only
+   * logged; rejects with `StartRefused` if the carrier refuses this replica. Hints of the time before are sent then.
+   */
+  start(deployment: string): Promise<void>;
+
+  /** Whether hints reach the other replicas, and theirs this one; true if there cannot be others. */
+  readonly isConnected: boolean;
+
+  /**
    * Sends hints to all replicas, to subscribers of this one before it returns. To be called after the commit, by
    * `ctx.publish`. Never throws or waits.
    */

@@ -18,6 +18,12 @@ export class InProcessEvents implements Events {
     return this.#subscriptions;
   }
 
+  get isConnected(): boolean {
+    return true;
+  }
+
+  async start(_deployment: string): Promise<void> {}
+
   publish(...hints: Hint[]): void {
     for (const { topic, id } of hints) {
       this.#notify(this.#subscribers.get(keyOf(topic, id)), ({ onHint }) => onHint(id));

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { setImmediate as turn } from "node:timers/promises";
+import { AuthorizationError, connect, type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
 import { LRUCache } from "lru-cache";
 import type { NatsServers } from "./nats-url.js";
+import { StartRefused } from "../../domain/kernel/errors.js";
 import { Channel, responseTimeout } from "./channel.js";
 
 /** Maximum number of other channels whose messages are counted. Replicas that end leave theirs behind. */
@@ -30,18 +32,23 @@ export class NatsChannel extends Channel {
   async open(onPayload: (payload: string) => void, onGap: () => void): Promise<void> {
     // Reconnecting is left to the caller, which then reports a gap.
     const options = { reconnect: false, noEcho: true, timeout: responseTimeout, name: "steward events" };
-    const connection = await connect({ ...this.servers, ...options });
+    const connection = await connect({ ...this.servers, ...options }).catch(throwRefusal);
+    this.#connection = connection;
     void connection.closed().then((error) => this.end(error ?? new Error("The connection was closed.")));
+    // Whoever may not publish is told so by the status only.
+    void this.#watchStatus(connection);
     connection.subscribe(this.subject, {
       callback: (error, message) => {
         if (error) this.end(error);
         else this.#receive(message.string(), onPayload, onGap);
       },
     });
-    this.#connection = connection;
     this.isReady = true;
     // The first one announces this channel. The server handles messages in order, so it has the subscription after it.
-    await this.#publish();
+    await this.#publish().catch(throwRefusal);
+    // The server has said by now whether the user may publish and subscribe; the status tells so in a later turn.
+    await turn();
+    if (this.ended.reason instanceof Error) throwRefusal(this.ended.reason);
   }
 
   async notify(payload: string): Promise<void> {
@@ -56,6 +63,11 @@ export class NatsChannel extends Channel {
   async close(): Promise<void> {
     this.stop();
     await this.#connection?.close();
+  }
+
+  async #watchStatus(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status())
+      if (status.type === "error" && status.error instanceof PermissionViolationError) this.end(status.error);
   }
 
   /** Sends the last number, with the payload if it is that of a message. Resolves when the server has accepted it. */
@@ -96,4 +108,10 @@ export class NatsChannel extends Channel {
     if (last !== undefined && number !== (payload === "" ? last : last + 1)) onGap();
     if (payload !== "") onPayload(payload);
   }
+}
+
+/** Throws an error, as `StartRefused` if the server rejects the user or what it may do. */
+function throwRefusal(error: unknown): never {
+  const isRefusal = error instanceof AuthorizationError || error instanceof PermissionViolationError;
+  throw isRefusal ? new StartRefused(`NATS rejects STEWARD_EVENTS_URL: ${error.message}`) : error;
 }

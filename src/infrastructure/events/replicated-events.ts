@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { reasonOf } from "../database/availability.js";
+import { StartRefused } from "../../domain/kernel/errors.js";
 import type { Hint, Topic } from "../../domain/kernel/events.js";
-import type { Channel } from "./channel.js";
+import { type Channel, responseTimeout } from "./channel.js";
 import { InProcessEvents } from "./in-process-events.js";
 
 const closingTimeout = 1_000;
@@ -10,7 +11,7 @@ const closingTimeout = 1_000;
 /** Milliseconds between attempts to connect: exponential back-off with jitter, at most 5 s. */
 const backOff = (failures: number) => Math.min(5_000, 100 * 2 ** failures) * (0.5 + Math.random() / 2);
 
-const atMost = (milliseconds: number, work: Promise<void> | undefined) =>
+const atMost = (milliseconds: number, work: Promise<unknown> | undefined) =>
   Promise.race([work, delay(milliseconds, undefined, { ref: false })]);
 
 /**
@@ -18,23 +19,35 @@ const atMost = (milliseconds: number, work: Promise<void> | undefined) =>
  * replica receives only its own hints; after a reconnect it sends the queued hints and reports a gap to its subscribers.
  */
 export class ReplicatedEvents extends InProcessEvents {
-  readonly #connect: () => Channel;
+  readonly #connect: (deployment: string) => Channel;
   readonly #log: Logger;
   readonly #outbox = new Outbox();
   readonly #closing = new AbortController();
-  readonly #running: Promise<void>;
+  #running: Promise<void> | undefined;
   #channel: Channel | undefined;
   #sending: Promise<void> | undefined;
   /** Failed sessions since the last successful probe. */
   #failures = 0;
   /** Whether the loss of the connection has been logged. */
   #isLost = false;
+  #isConnected = false;
 
-  constructor(connect: () => Channel, log: Logger) {
+  constructor(connect: (deployment: string) => Channel, log: Logger) {
     super({ log });
     this.#connect = connect;
     this.#log = log;
-    this.#running = this.#stayConnected();
+  }
+
+  override get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  override async start(deployment: string): Promise<void> {
+    const { promise: attempted, resolve, reject } = Promise.withResolvers<void>();
+    this.#running = this.#stayConnected(deployment, (error) =>
+      error instanceof StartRefused ? reject(error) : resolve(),
+    );
+    await atMost(responseTimeout, attempted);
   }
 
   override publish(...hints: Hint[]): void {
@@ -51,12 +64,14 @@ export class ReplicatedEvents extends InProcessEvents {
     await super.close();
   }
 
-  async #stayConnected(): Promise<void> {
+  /** Calls `onAttempt` after each attempt to connect, with the reason if it failed. */
+  async #stayConnected(deployment: string, onAttempt: (error?: unknown) => void): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
-        await this.#session();
+        await this.#session(deployment, onAttempt);
       } catch (error) {
+        onAttempt(error);
         const retryIn = backOff(this.#failures++);
         this.#noteLoss(error);
         await delay(retryIn, undefined, { signal }).catch(() => {});
@@ -64,20 +79,23 @@ export class ReplicatedEvents extends InProcessEvents {
     }
   }
 
-  async #session(): Promise<void> {
-    const channel = (this.#channel = this.#connect());
+  async #session(deployment: string, onOpen: () => void): Promise<void> {
+    const channel = (this.#channel = this.#connect(deployment));
     try {
       await channel.open(
         (payload) => this.#receive(payload),
         () => this.publishGap("missed"),
       );
       if (this.#closing.signal.aborted) return;
+      this.#isConnected = true;
       // Hints of other replicas that were sent while disconnected are lost.
       this.publishGap("connected");
       this.#send();
       this.#noteReturn();
+      onOpen();
       await channel.watch(() => (this.#failures = 0));
     } finally {
+      this.#isConnected = false;
       await channel.close();
     }
   }
