@@ -18,7 +18,7 @@ import { natsServers } from "../src/infrastructure/events/nats-url.js";
 import { PostgresChannel } from "../src/infrastructure/events/postgres-channel.js";
 import { PostgresEvents } from "../src/infrastructure/events/postgres-events.js";
 import { Wakeups } from "../src/domain/kernel/watching.js";
-import { type App, startServer } from "./support/app.js";
+import { type App, logged, startServer } from "./support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { metric } from "./support/metrics.js";
 import { type Unpacked, unpackOrSkip } from "../tools/debian.js";
@@ -558,6 +558,27 @@ describe("a server", () => {
     } finally {
       await app.close();
       await wire.close();
+    }
+  });
+
+  it("warns if the last server that started has another carrier", async () => {
+    const apps: App[] = [];
+    /** Returns the carriers in the warnings of a start. */
+    const warned = async (settings: NodeJS.ProcessEnv) => {
+      const count = logged.length;
+      apps.push(await startServer(database.url, settings));
+      const lines = logged.slice(count).filter(({ msg }) => String(msg).includes("do not hear each other"));
+      return lines.map(({ former, carrier }) => [former, carrier]);
+    };
+    const onNats = { STEWARD_EVENTS_URL: nats.url };
+    try {
+      await warned({});
+      expect(await warned({})).to.deep.equal([]);
+      expect(await warned(onNats)).to.deep.equal([["postgres", "nats"]]);
+      expect(await warned({ STEWARD_EVENTS_URL: `${nats.url},${nats.url}` })).to.deep.equal([]);
+      expect(await warned({})).to.deep.equal([["nats", "postgres"]]);
+    } finally {
+      for (const app of apps) await app.close();
     }
   });
 

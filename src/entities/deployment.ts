@@ -16,6 +16,8 @@ export const DeploymentSchema = defineEntity({
     key: () => p.manyToOne(EncryptionKey).ref().nullable().deleteRule("set null").index(false),
     /** SHA-256 of the configuration of external authentication, without its secrets. */
     externalAuthHash: p.type("bytea").$type<Buffer>().nullable().lazy(),
+    /** The carrier of messages between replicas, by the server that started last. */
+    eventsCarrier: p.text().$type<"nats" | "postgres">().nullable().lazy(),
     createdAt: moment(),
   },
   checks: [{ name: "deployment_is_one", expression: "singleton" }],

@@ -42,6 +42,7 @@ async function boot(services: BootServices, signal?: AbortSignal): Promise<Admin
     await createDeployment(ctx);
     await ensurePageKey(ctx);
     await compareConfiguration(ctx);
+    await compareCarriers(ctx);
     await storeConfiguredLicense(ctx);
     return createFirstAdministrator(ctx);
   });
@@ -141,6 +142,22 @@ async function waitForDatabase(
       await delay(retryInterval, undefined, { signal });
     }
   }
+}
+
+/** Logs a warning if the last server that started has another carrier of hints: replicas on different ones do not hear each other. */
+async function compareCarriers(ctx: Context): Promise<void> {
+  const carrier = ctx.config.eventsUrl === undefined ? "postgres" : "nats";
+  const { eventsCarrier: former } = await ctx.db
+    .selectFrom("deployment")
+    .select("eventsCarrier")
+    .executeTakeFirstOrThrow();
+  if (former === carrier) return;
+  await ctx.db.updateTable("deployment").set({ eventsCarrier: carrier }).execute();
+  if (former)
+    ctx.log.warn(
+      { carrier, former },
+      "STEWARD_EVENTS_URL is not that of the last start: replicas on Postgres and those on NATS do not hear each other. All must agree.",
+    );
 }
 
 /** Users that act for the system and cannot sign in. Their addresses use a reserved domain (RFC 2606). */
