@@ -21,6 +21,8 @@ import { Wakeups } from "../src/domain/kernel/watching.js";
 import { type App, logged, startServer } from "./support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { metric } from "./support/metrics.js";
+import { certificate, certificateKey } from "./support/postgres-server.js";
+import { type ServerProcess, spawnServer } from "./support/process.js";
 import { type Unpacked, unpackOrSkip } from "../tools/debian.js";
 import { NatsServer, natsPackages } from "../tools/nats.js";
 import { eventually } from "./support/watchers.js";
@@ -515,7 +517,7 @@ describe("a server", () => {
   const deploymentOf = async (app: App) =>
     (await app.services.database.pool.query<{ id: string }>("select id from deployment")).rows[0]!.id;
 
-  const stateOf = async ({ url }: App) => {
+  const stateOf = async ({ url }: Pick<App, "url">) => {
     const response = await fetch(`${url}/readyz`);
     return {
       status: response.status,
@@ -558,6 +560,34 @@ describe("a server", () => {
     } finally {
       await app.close();
       await wire.close();
+    }
+  });
+
+  it("speaks TLS with a NATS whose certificate it trusts, and nothing else if the URL is one of TLS", async () => {
+    const guarded = await NatsServer.start(program, "--tls", "--tlscert", certificate, "--tlskey", certificateKey);
+    const settings = { STEWARD_DATABASE_URL: database.url, STEWARD_DATA_DIR: program.directory };
+    const tls = ({ url }: NatsServer) => url.replace("nats://127.0.0.1", "tls://localhost");
+    const spawned: ServerProcess[] = [];
+    const spawn = async (changes: NodeJS.ProcessEnv) => {
+      spawned.push(await spawnServer({ ...settings, ...changes }));
+      return spawned.at(-1)!;
+    };
+    try {
+      const trust = { NODE_EXTRA_CA_CERTS: certificate };
+      const [trusting, strange, open] = [
+        await spawn({ STEWARD_EVENTS_URL: tls(guarded), ...trust }),
+        await spawn({ STEWARD_EVENTS_URL: tls(guarded) }),
+        await spawn({ STEWARD_EVENTS_URL: tls(nats), ...trust }),
+      ];
+      expect(await stateOf(trusting)).to.deep.equal(connectedState);
+      for (const each of [strange, open]) expect(await stateOf(each)).to.deep.equal(lostState);
+      expect(strange.output()).to.match(/self-signed certificate/);
+    } finally {
+      for (const { child, ended } of spawned) {
+        child.kill();
+        await ended;
+      }
+      await guarded.kill();
     }
   });
 
