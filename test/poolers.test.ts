@@ -391,7 +391,9 @@ describe("a pooler", () => {
       expect(await reasonOf(url, missing)).to.match(/^The database rejects STEWARD_DATABASE_DIRECT_URL: .*"missing"/);
       const stranger = Object.assign(new URL(database.url), { password: "wrong" }).href;
       expect(await reasonOf(url, stranger)).to.match(/^The database rejects STEWARD_DATABASE_DIRECT_URL: .*password/);
-      expect(await reasonOf(url, url)).to.match(/^The pooler .* lends its connections/);
+      expect(await reasonOf(url, url)).to.match(
+        /^STEWARD_DATABASE_DIRECT_URL cannot be used\. The pooler .* lends its connections/,
+      );
       expect([await tables(database.url), await tables(other.url)]).to.deep.equal([0, 0]);
       expect(await reasonOf(url, "mysql://db")).to.match(/STEWARD_DATABASE_DIRECT_URL must be a URL/);
     } finally {

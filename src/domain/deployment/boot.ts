@@ -130,8 +130,9 @@ async function waitForDatabase(
         throw new StartRefused(`Steward needs Postgres ${oldestPostgres} or newer.`);
       return await readClock({ database, log });
     } catch (error) {
-      if (error instanceof StartRefused) throw error;
       const { message } = error as Error;
+      if (error instanceof StartRefused)
+        throw setting ? new StartRefused(`${setting} cannot be used. ${message}`) : error;
       if (setting && isRejected(error)) throw new StartRefused(`The database rejects ${setting}: ${message}`);
       if (message !== reason) log.info({ reason: message, setting }, "Waiting for the database.");
       reason = message;
