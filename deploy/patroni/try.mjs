@@ -80,7 +80,10 @@ const commands = {
   kill: async (word) => cluster.killNode(await nodeOf(word)),
   start: async (word) => cluster.startNode(await nodeOf(word)),
   switchover: () => cluster.switchOver(),
-  partition: async (word, from) => cluster.partition(await nodeOf(word), { fromSteward: from === "all" }),
+  partition: async (word, from) => {
+    if (from !== undefined && from !== "all") throw new Error(`"${from}" is neither "all" nor absent.`);
+    cluster.partition(await nodeOf(word), { fromSteward: from === "all" });
+  },
   heal: async () => cluster.heal(),
   healthy: () => cluster.healthy(),
   help: async () => print(usage.slice(usage.indexOf("Commands"))),
