@@ -32,7 +32,7 @@ export type GapReason = "connected" | "missed" | "unreadable" | "reported" | "sh
 export interface Events {
   /**
    * Connects to the other replicas of the deployment with this id. Resolves after the first attempt, whose failure is only
-   * logged; rejects with `StartRefused` if the carrier refuses this replica. Hints of the time before are sent then.
+   * logged; rejects with `StartRefused` if the carrier rejects this replica. Hints of the time before are sent then.
    */
   start(deployment: string): Promise<void>;
 

@@ -24,7 +24,7 @@ export abstract class Channel {
 
   /**
    * Connects, and from then on calls `onPayload` for each text that another replica sends, and `onGap` if it notices that
-   * some did not arrive. Rejects with `StartRefused` if the server refuses what the settings say.
+   * some did not arrive. Rejects with `StartRefused` if the server rejects what the settings say.
    */
   abstract open(onPayload: (payload: string) => void, onGap: () => void): Promise<void>;
 

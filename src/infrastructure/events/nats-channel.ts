@@ -35,7 +35,7 @@ export class NatsChannel extends Channel {
     const connection = await connect({ ...this.servers, ...options }).catch(throwRefusal);
     this.#connection = connection;
     void connection.closed().then((error) => this.end(error ?? new Error("The connection was closed.")));
-    // Whoever may not publish is told so by the status only.
+    // Only the status tells that the user may not publish.
     void this.#watchStatus(connection);
     connection.subscribe(this.subject, {
       callback: (error, message) => {
