@@ -33,6 +33,7 @@ import { createPasswords } from "./infrastructure/passwords/passwords.js";
 import { PostgresEvents } from "./infrastructure/events/postgres-events.js";
 import { Vault } from "./infrastructure/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
+import { ScimRequests } from "./domain/scim/scim-requests.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
@@ -66,6 +67,7 @@ import { actorOf } from "./http/credentials.js";
 import { browserPages, routePages } from "./pages/index.js";
 import { routeDaemons } from "./rest/provisioner-daemons.js";
 import { errorsByPath, routeRows } from "./rest/index.js";
+import { noteFailedRequests } from "./rest/scim/failed-requests.js";
 import { routeDocumentSchemas } from "./rest/document-schemas.js";
 import { routeInitScripts } from "./rest/init-scripts.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
@@ -173,6 +175,8 @@ export async function openServices(
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());
+  const scimRequests = new ScimRequests(database, log);
+  closers.push(() => scimRequests.close());
   const clients = new RecentClients({ database, events });
   closers.push(async () => clients.close());
   const passwords = createPasswords(config.hashConcurrency);
@@ -210,6 +214,7 @@ export async function openServices(
     signIns,
     deliveries,
     proxyHealth,
+    scimRequests,
     transports,
     ...outside,
     log,
@@ -266,6 +271,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   const timeLimit = new TimeLimit(services);
   lifetimes.rejectUnreceived = timeLimit.rejectUnreceived;
   koa.use(baseline(services, lifetimes, unread, observers));
+  koa.use(noteFailedRequests(services));
   koa.use(errorsByPath(services, browsers.errors));
   koa.use(timeLimit.middleware);
   koa.use(checkPath);

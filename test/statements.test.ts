@@ -44,6 +44,7 @@ const given: Record<string, string> = {
   provisionerKeyDaemons: ofOrganization,
   provisionerKeys: ofOrganization,
   scimGroups: "count: 100",
+  scimRequests: `key: "scim-key-1"`,
   scimResources: "count: 100",
   templateAcl: `templateId: ${quoted("template")}`,
   templateAclAvailable: `templateId: ${quoted("template")}`,

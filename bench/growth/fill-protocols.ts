@@ -30,4 +30,9 @@ export const protocols = ({ users: userCount, apiKeys: count }: Size) => `
   select 'scim' || lpad(n::text, 6, '0'), 'Key ' || n, 'directory-' || n, array[(select id from organizations where is_default)],
     decode(md5(n::text), 'hex'), now() - n * interval '1 day'
   from generate_series(0, 59) n;
+
+  insert into scim_requests (id, scim_key_id, time, method, path, status, detail, request_id)
+  select ${sqlId("f", "n")}, 'scim' || lpad((n % 10)::text, 6, '0'), now() - n * interval '1 second', 'GET', '/scim/v2/Users', 400,
+    'The filter is wrong.', 'request-' || n
+  from generate_series(0, ${Math.min(count, 10_000) - 1}) n;
 `;

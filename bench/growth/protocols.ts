@@ -60,6 +60,13 @@ const notifications = [
 const scim = [
   ...point("scimGroup", ["owner"], { "": `id: "${known.fiftyMembers}"` }),
   ...list({ field: "scimKeys", nodes: "id name source createdAt", roles: ["owner"], filters: {} }),
+  ...list({
+    field: "scimRequests",
+    arguments: `key: "scim000001"`,
+    nodes: "id time method path status scimType detail requestId",
+    roles: ["owner"],
+    filters: {},
+  }),
   ...point("scimResourceType", ["owner"], { "": `name: "User"` }),
   ...point("scimResourceTypes", ["owner"], { "": "" }),
   ...point("scimSchema", ["owner"], { "": `urn: "urn:ietf:params:scim:schemas:core:2.0:User"` }),

@@ -19,6 +19,7 @@ import { daemonPurge } from "./provisioners/daemons.js";
 import { jobReaper, unacceptedJobs } from "./provisioners/overdue-jobs.js";
 import { prebuildsJob } from "./prebuilds/reconciliation.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
+import { scimRequestPurge } from "./scim/scim-requests.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/login-failures.js";
 import { signInPurge } from "./sign-in/provider-sign-in.js";
@@ -70,6 +71,7 @@ const jobs: readonly Job[] = [
   rateCounterPurge,
   replicaPurge,
   revocationJob,
+  scimRequestPurge,
   shareExpiry,
   signInPurge,
   unacceptedJobs,

@@ -32,7 +32,7 @@ import { ProvisionerDaemon, ProvisionerJob, ProvisionerJobLog, ProvisionerKey } 
 import { QuietHours } from "./quiet-hours.js";
 import { LoginAddress, RateCounter } from "./rate-limits.js";
 import { LoginConversion, OneTimePasscode, SpentSignIn, UserLink } from "./sign-in.js";
-import { ScimGroupLink, ScimKey, ScimUserLink } from "./scim.js";
+import { ScimGroupLink, ScimKey, ScimRequest, ScimUserLink } from "./scim.js";
 import { SiteSetting } from "./site-settings.js";
 import {
   Task,
@@ -95,6 +95,7 @@ export const entities = [
   RateCounter,
   ScimGroupLink,
   ScimKey,
+  ScimRequest,
   ScimUserLink,
   SiteSetting,
   SpentAppConnect,

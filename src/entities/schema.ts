@@ -46,7 +46,7 @@ import type {
 } from "./provisioners.js";
 import type { QuietHoursSchema } from "./quiet-hours.js";
 import type { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
-import type { ScimGroupLinkSchema, ScimKeySchema, ScimUserLinkSchema } from "./scim.js";
+import type { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
 import type { LoginConversionSchema, OneTimePasscodeSchema, SpentSignInSchema, UserLinkSchema } from "./sign-in.js";
 import type { SiteSettingSchema } from "./site-settings.js";
 import type {
@@ -120,6 +120,7 @@ type Entities =
   | typeof RateCounterSchema
   | typeof ScimGroupLinkSchema
   | typeof ScimKeySchema
+  | typeof ScimRequestSchema
   | typeof ScimUserLinkSchema
   | typeof SiteSettingSchema
   | typeof SpentAppConnectSchema

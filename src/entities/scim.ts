@@ -29,6 +29,29 @@ export const ScimKeySchema = defineEntity({
 export class ScimKey extends ScimKeySchema.class {}
 ScimKeySchema.setClass(ScimKey);
 
+/** Requests of keys that failed: the newest 1,000 of each key, for 30 days. With at most 100 keys, purges need no index. */
+export const ScimRequestSchema = defineEntity({
+  name: "ScimRequest",
+  tableName: "scim_requests",
+  indexes: [{ name: "scim_requests_key_index", properties: ["scimKey", "time", "id"] }],
+  properties: {
+    id: p.uuid().primary(),
+    scimKey: () => p.manyToOne(ScimKey).ref().deleteRule("cascade").index(false),
+    time: moment(),
+    method: p.string().length(16),
+    /** With the query, without secrets; cut. */
+    path: p.string().length(512),
+    /** 400 or more. */
+    status: p.integer(),
+    scimType: p.string().length(32).nullable(),
+    /** The reason in the response; cut. */
+    detail: p.string().length(512).nullable(),
+    requestId: p.string().length(128),
+  },
+});
+export class ScimRequest extends ScimRequestSchema.class {}
+ScimRequestSchema.setClass(ScimRequest);
+
 /** The attributes of a user at a source. Triggers copy changes of the account to `attributes`. */
 export const ScimUserLinkSchema = defineEntity({
   name: "ScimUserLink",

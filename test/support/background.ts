@@ -14,6 +14,7 @@ import { codePurge, refreshTokenPurge } from "../../src/domain/oauth2/tokens.js"
 import { reconcilePrebuilds } from "../../src/domain/prebuilds/reconciliation.js";
 import { jobReaper, unacceptedJobs } from "../../src/domain/provisioners/overdue-jobs.js";
 import { rateCounterPurge } from "../../src/domain/rate-limits/shared.js";
+import { scimRequestPurge } from "../../src/domain/scim/scim-requests.js";
 import { conversionPurge } from "../../src/domain/sign-in/conversions.js";
 import { loginAddressPurge } from "../../src/domain/sign-in/login-failures.js";
 import { signInPurge } from "../../src/domain/sign-in/provider-sign-in.js";
@@ -46,6 +47,7 @@ const jobs = {
   refreshTokenPurge,
   replicaPurge,
   revocationJob,
+  scimRequestPurge,
   signInPurge,
   unacceptedJobs,
   unusedClientPurge,

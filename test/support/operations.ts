@@ -324,6 +324,7 @@ const rule = "seven-lamps-beside-the-old-canal";
 
   const keys = { kinds: ["session", "token"] };
   operation("scimKeys", "scim_key:read", "scim_key:read", "{ scimKeys { nodes { id source } } }");
+  operation("scimRequests", "scim_key:read", "scim_key:read", `{ scimRequests(key: "unknown") { nodes { id } } }`, undefined, { outcome: "NOT_FOUND" });
   operation("createScimKey", "scim_key:create", "scim_key:create", change("createScimKey", () => `name: "${name()}", source: "not valid"`), undefined, { ...keys, outcome: "BAD_USER_INPUT" });
   operation("updateScimKey", "scim_key:create", "scim_key:create", change("updateScimKey", () => `id: "unknown"`), undefined, { ...keys, outcome: "NOT_FOUND" });
   operation("revokeScimKey", "scim_key:delete", "scim_key:delete", change("revokeScimKey", () => `id: "unknown"`), undefined, { ...keys, outcome: "NOT_FOUND" });

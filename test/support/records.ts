@@ -104,6 +104,17 @@ function people({ n, own, first, owner }: Records) {
         created_by: user_id,
       },
     ],
+    scim_requests: [
+      {
+        id: own("scim request"),
+        scim_key_id: "scim-key-1",
+        time: "now",
+        method: "GET",
+        path: "/scim/v2/Users",
+        status: 400,
+        request_id: `request-${n}`,
+      },
+    ],
     scim_user_links: [
       { source: "default", user_id, external_id: `user-${n}`, attributes: {} },
       { source: `source-${n}`, user_id: first("user"), attributes: {} },

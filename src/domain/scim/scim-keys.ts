@@ -58,8 +58,11 @@ const mostKeys = 100;
 
 const mostOrganizations = 100;
 
+/** Whether a text has the form of the id of a key. */
+export const isScimKeyId = (text: string): boolean => /^[0-9A-Za-z]{10}$/.test(text);
+
 const scimKeyList = defineList(scimKeys, {
-  id: { column: "k.id", of: ({ id }) => id, isId: (text) => /^[0-9A-Za-z]{10}$/.test(text) },
+  id: { column: "k.id", of: ({ id }) => id, isId: isScimKeyId },
   orders: { createdAt: { createdAt: time("k.createdAt") } },
   filters: {},
 });

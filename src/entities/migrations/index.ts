@@ -6,6 +6,7 @@ import { MonthBounds } from "./0054-month-bounds.js";
 import { MonthBoundsChecked } from "./0055-month-bounds-checked.js";
 import { Months } from "./0056-months.js";
 import { TaskConversations } from "./0067-task-conversations.js";
+import { ScimRequests } from "./0068-scim-requests.js";
 import { EventsCarrier } from "./0069-events-carrier.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
@@ -97,5 +98,6 @@ export const migrations: MigrationObject[] = [
   { name: "0062-prebuild-schedules", class: PrebuildSchedules },
   { name: "0063-provisioner-key-rotation", class: ProvisionerKeyRotation },
   { name: "0067-task-conversations", class: TaskConversations },
+  { name: "0068-scim-requests", class: ScimRequests },
   { name: "0069-events-carrier", class: EventsCarrier },
 ];

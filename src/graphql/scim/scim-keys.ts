@@ -1,4 +1,17 @@
-import { Arg, Args, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
@@ -13,6 +26,7 @@ import {
   updateScimKey,
   type UpdateScimKey,
 } from "../../domain/scim/scim-keys.js";
+import { listScimRequests, type ScimRequestRow } from "../../domain/scim/scim-requests.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
@@ -84,12 +98,55 @@ const changed = (ctx: Context, id: string) => ({ scimKey: () => ctx.load(scimKey
 
 const ScimKeyConnection = connectionOf("ScimKey", () => ScimKeyType);
 
+@Access({ readWith: "scim_key:read" })
+@ObjectType("ScimRequest", {
+  simpleResolvers: true,
+  description:
+    "A request of an identity provider that failed. Successful ones are not kept: the audit log has what they changed.",
+})
+class ScimRequestType implements ScimRequestRow {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => DateTime, { description: "When the request failed." }) time!: string;
+  @Field({ description: "Method of HTTP." }) method!: string;
+  @Field({
+    description:
+      "Path with its query, decoded, cut to 512 characters. `…` stands for what may be a secret, such as tokens and parameters that SCIM does not have.",
+  })
+  path!: string;
+  @Field(() => Int, { description: "Status of the response: 400 or more." }) status!: number;
+  @Field(() => String, { nullable: true, description: "Kind of the error (RFC 7644 §3.12), if there is one." })
+  scimType!: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "Reason in the response, cut to 512 characters. Null if it may quote a secret.",
+  })
+  detail!: string | null;
+  @Field({ description: "ID of the request, as in its `X-Request-Id` and in the log of the server." })
+  requestId!: string;
+}
+
+const ScimRequestConnection = connectionOf("ScimRequest", () => ScimRequestType);
+
+@ArgsType()
+class ScimRequestsArgs extends PageArgs {
+  @Field({ description: "ID of the key." }) key!: string;
+}
+
 @Resolver(() => ScimKeyType)
 export class ScimKeysResolver {
   @Access({ needs: ["scim_key:read"] })
   @Query(() => ScimKeyConnection, { description: "Lists all SCIM keys, oldest first. Requires the owner role." })
   scimKeys(@Args() page: PageArgs, @Ctx() ctx: Context): Promise<Page<ScimKeyRow>> {
     return listScimKeys(ctx, page);
+  }
+
+  @Access({ needs: ["scim_key:read"] })
+  @Query(() => ScimRequestConnection, {
+    description:
+      "Lists the requests of a SCIM key that failed, newest first: at most the newest 1,000 of the last 30 days. A request appears seconds after its response. Requires the owner role.",
+  })
+  scimRequests(@Args() { key, ...page }: ScimRequestsArgs, @Ctx() ctx: Context): Promise<Page<ScimRequestRow>> {
+    return listScimRequests(ctx, key, page);
   }
 
   @Access({ countsAs: 2 })
