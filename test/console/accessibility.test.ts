@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Result } from "axe-core";
 import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+import { ScimClient } from "../support/scim.js";
 
 const axe = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
@@ -33,7 +34,13 @@ describe("every view of the console", () => {
       { name: "Shown", callbackUrl: "https://a.example.com" },
       "oauth2App { id }",
     );
-    await run("createScimKey", "CreateScimKeyInput", { name: "shown" }, "scimKey { id }");
+    const { createScimKey } = await run(
+      "createScimKey",
+      "CreateScimKeyInput",
+      { name: "shown" },
+      "secret scimKey { id }",
+    );
+    await new ScimClient(w.nobody, createScimKey.secret).get("/Users/missing");
     await run("createUserSecret", "CreateUserSecretInput", { name: "shown", value: "x" }, "userSecret { id }");
     await run("createWorkspaceProxy", "CreateWorkspaceProxyInput", { name: "shown" }, "workspaceProxy { id }");
     await run(
@@ -58,6 +65,7 @@ describe("every view of the console", () => {
       `/workspaces/${workspace.id}/${build.id}`,
       `/jobs/${build.job.id}`,
       `/applications/${app.createOAuth2App.oauth2App.id}`,
+      `/scim-keys?key=${createScimKey.scimKey.id}`,
     ];
   }
 

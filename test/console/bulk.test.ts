@@ -148,7 +148,7 @@ describe("the console handles several objects together", () => {
         emails: [{ value: `${userName}@example.com`, primary: true }],
       });
     await c.asOwner("/scim-keys");
-    await c.button("Changes by First").click();
+    await c.button("Activity of First").click();
     await c
       .row(/scim-kim/, "Changes by First")
       .first()

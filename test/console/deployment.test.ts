@@ -5,6 +5,8 @@ import { expect } from "chai";
 import type { Locator } from "playwright-core";
 import { consoleTests } from "../support/console.js";
 import { newId } from "../support/ids.js";
+import { makeScimKey, ScimClient } from "../support/scim.js";
+import { eventually } from "../support/watchers.js";
 
 describe("the console shows the deployment", () => {
   const console = consoleTests();
@@ -105,13 +107,40 @@ describe("the console shows the deployment", () => {
     });
     expect(response.status).to.equal(201);
     await world.user("unrelated");
-    await console().button("Changes by directory").click();
+    await console().button("Activity of directory").click();
     await row("provisioned", "Changes by directory").waitFor();
     expect(await row("unrelated", "Changes by directory").count()).to.equal(0);
     await fill("Edit directory", { Name: "renamed" }, "Save");
     await row("renamed", "SCIM keys").waitFor();
     await fill("Revoke renamed", {}, "Revoke");
     await gone("renamed", "SCIM keys");
+  });
+
+  it("failed requests of SCIM keys, with the reason", async () => {
+    const { world, page, asOwner, fill, row, text } = console();
+    const { id, secret } = await makeScimKey(world, { name: "entra" });
+    const scim = new ScimClient(world.nobody, secret);
+    await asOwner("/scim-keys");
+    await console().button("Activity of entra").click();
+    await text(/^No request has failed in 30 days/);
+    await scim.find("/Users", "userName what 7");
+    for (let nr = 0; nr < 25; nr++) await scim.get(`/Users/missing-${nr}`);
+    const count = async () =>
+      (await world.as(world.owner).graphql(`{ scimRequests(key: "${id}") { totalCount } }`)).scimRequests.totalCount;
+    await eventually(async () => (await count()) === 26, "26 failed requests");
+    await page.reload();
+    const list = "Failed requests of entra";
+    const newest = row(/GET .*Users\/missing-24 /, list);
+    await newest.getByText("404", { exact: true }).waitFor();
+    await newest.getByText("Resource not found or you do not have access to it.").waitFor();
+    const pages = page.getByRole("navigation", { name: `Pages of ${list}` });
+    await pages.getByText("25 of 26").waitFor();
+    await pages.getByRole("button", { name: "Next" }).click();
+    await row(/GET .*filter=userName what 7 400 Unexpected "what"/, list).waitFor();
+    await pages.getByRole("button", { name: "Previous" }).click();
+    await newest.waitFor();
+    await fill("Revoke entra", {}, "Revoke");
+    await page.getByRole("region", { name: list }).waitFor({ state: "detached" });
   });
 
   it("the appearance, with banners that all users see", async () => {

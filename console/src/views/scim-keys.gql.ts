@@ -33,7 +33,13 @@ export type UpdateScimKeyInput = {
   name?: string | null | undefined;
 };
 
-export type ScimKeysQueryVariables = Exact<{
+export type ScimKeysQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ScimKeysQuery = { scimKeys: { nodes: Array<{ id: string, name: string, source: string, createdAt: string, expiresAt: string | null, lastUsedAt: string | null, lastUsedIp: string | null, organizations: Array<{ id: string, name: string, displayName: string }> }> } };
+
+export type ScimRequestsQueryVariables = Exact<{
+  key: string;
   first?: number | null | undefined;
   after?: string | null | undefined;
   last?: number | null | undefined;
@@ -41,7 +47,7 @@ export type ScimKeysQueryVariables = Exact<{
 }>;
 
 
-export type ScimKeysQuery = { scimKeys: { totalCount: number, nodes: Array<{ id: string, name: string, source: string, createdAt: string, expiresAt: string | null, lastUsedAt: string | null, lastUsedIp: string | null, organizations: Array<{ id: string, name: string, displayName: string }> }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+export type ScimRequestsQuery = { scimRequests: { totalCount: number, nodes: Array<{ id: string, time: string, method: string, path: string, status: number, detail: string | null, requestId: string }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
 
 export type ScimChangesQueryVariables = Exact<{
   key: string;
@@ -75,7 +81,8 @@ export type RevokeScimKeyMutationVariables = Exact<{
 
 export type RevokeScimKeyMutation = { revokeScimKey: { scimKey: { id: string } } };
 
-export const ScimKeys = operation<ScimKeysQuery, ScimKeysQueryVariables>("query ScimKeys($first: Int, $after: String, $last: Int, $before: String) { scimKeys(first: $first, after: $after, last: $last, before: $before) { totalCount nodes { id name source createdAt expiresAt lastUsedAt lastUsedIp organizations { id name displayName } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
+export const ScimKeys = operation<ScimKeysQuery, ScimKeysQueryVariables>("query ScimKeys { scimKeys { nodes { id name source createdAt expiresAt lastUsedAt lastUsedIp organizations { id name displayName } } } }");
+export const ScimRequests = operation<ScimRequestsQuery, ScimRequestsQueryVariables>("query ScimRequests($key: String!, $first: Int, $after: String, $last: Int, $before: String) { scimRequests( key: $key first: $first after: $after last: $last before: $before ) { totalCount nodes { id time method path status detail requestId } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const ScimChanges = operation<ScimChangesQuery, ScimChangesQueryVariables>("query ScimChanges($key: String!, $first: Int, $after: String, $last: Int, $before: String) { auditEvents( filter: {scimKey: $key} first: $first after: $after last: $last before: $before ) { totalCount nodes { id time action resourceType resourceLabel ip requestId } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const CreateScimKey = operation<CreateScimKeyMutation, CreateScimKeyMutationVariables>("mutation CreateScimKey($input: CreateScimKeyInput!) { createScimKey(input: $input) { secret scimKey { id name } } }", {"expiresAt":{"type":"DateTime","hint":"When the key expires. Default: never."},"name":{"type":"String","hint":"Name, 1 to 64 characters.","isRequired":true},"organizationIds":{"type":"UUID","hint":"IDs of the organizations whose groups the key manages, at most 100. New users join all of them, new groups are in the first. Default: the default organization.","isList":true},"source":{"type":"String","hint":"Label of the identity provider, 1 to 64 letters, digits, dots, hyphens and underscores. Default: `default`."}});
 export const UpdateScimKey = operation<UpdateScimKeyMutation, UpdateScimKeyMutationVariables>("mutation UpdateScimKey($input: UpdateScimKeyInput!) { updateScimKey(input: $input) { scimKey { id } } }", {"expiresAt":{"type":"DateTime","hint":"New expiry, in the future."},"id":{"type":"String","hint":"ID of the key.","isRequired":true},"name":{"type":"String","hint":"New name, 1 to 64 characters."}});

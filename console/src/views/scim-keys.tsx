@@ -2,15 +2,15 @@ import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { List } from "../ui/list";
-import { Heading, Label, Panel, Time } from "../ui/parts";
+import { Heading, Label, Panel, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { titleOf, wordsOf } from "../ui/text";
 import { useOrganizationOptions } from "./organization-choice";
-import { CreateScimKey, RevokeScimKey, ScimChanges, ScimKeys, UpdateScimKey } from "./scim-keys.gql";
+import { CreateScimKey, RevokeScimKey, ScimChanges, ScimKeys, ScimRequests, UpdateScimKey } from "./scim-keys.gql";
 
 export function ScimKeysView() {
   const place = usePlace();
-  const keys = useData(ScimKeys, place.cursors);
+  const keys = useData(ScimKeys, {});
   const organizations = useOrganizationOptions();
   const may = useAllowed({
     create: { may: "scim_key:create" },
@@ -19,7 +19,15 @@ export function ScimKeysView() {
   });
   const shown = place.get("key");
   const changes = useData(ScimChanges, shown && may("audit") ? { key: shown, first: 25 } : undefined);
-  const nameOf = (id: string) => keys.data?.scimKeys.nodes.find((key) => key.id === id)?.name ?? id;
+  // Those of a revoked key are gone. Its changes stay.
+  const key = keys.data?.scimKeys.nodes.find(({ id }) => id === shown);
+  const requests = useData(ScimRequests, key && { key: key.id, ...place.cursors });
+  const name = key?.name ?? shown;
+  const close = (
+    <button type="button" onClick={() => place.set({ key: "" })}>
+      Close
+    </button>
+  );
   return (
     <>
       <Heading title="SCIM keys" note="With them, identity providers create and suspend users.">
@@ -54,7 +62,6 @@ export function ScimKeysView() {
         rows={keys.data?.scimKeys}
         from={keys}
         empty="No key. Create one for your identity provider."
-        place={place}
         columns={[
           { title: "Name", show: ({ name }) => <b>{name}</b> },
           { title: "Source", show: ({ source }) => source },
@@ -70,15 +77,9 @@ export function ScimKeysView() {
             isAction: true,
             show: (key) => (
               <>
-                {may("audit") && (
-                  <button
-                    type="button"
-                    aria-label={`Changes by ${key.name}`}
-                    onClick={() => place.set({ key: key.id })}
-                  >
-                    Changes
-                  </button>
-                )}
+                <button type="button" aria-label={`Activity of ${key.name}`} onClick={() => place.set({ key: key.id })}>
+                  Activity
+                </button>
                 {may("create") && (
                   <Action
                     label="Edit"
@@ -107,18 +108,16 @@ export function ScimKeysView() {
       />
       {shown && may("audit") && (
         <Panel
-          title={`Changes by ${nameOf(shown)}`}
+          title={`Changes by ${name}`}
           actions={
             <>
               <a href={`/audit?key=${shown}`}>All in the audit log</a>
-              <button type="button" onClick={() => place.set({ key: "" })}>
-                Close
-              </button>
+              {close}
             </>
           }
         >
           <List
-            name={`Changes by ${nameOf(shown)}`}
+            name={`Changes by ${name}`}
             rows={changes.data?.auditEvents}
             from={changes}
             empty="It has changed nothing yet."
@@ -131,6 +130,25 @@ export function ScimKeysView() {
                 show: ({ resourceType, resourceLabel }) => <Label type={resourceType} text={resourceLabel} />,
               },
               { title: "From", show: ({ ip }) => ip },
+              { title: "Request ID", show: ({ requestId }) => <code>{requestId}</code> },
+            ]}
+          />
+        </Panel>
+      )}
+      {key && (
+        <Panel title={`Failed requests of ${name}`} actions={close}>
+          <List
+            name={`Failed requests of ${name}`}
+            rows={requests.data?.scimRequests}
+            from={requests}
+            empty="No request has failed in 30 days. When the identity provider reports an error, its request is here, with the reason."
+            place={place}
+            columns={[
+              { title: "Time", show: ({ time }) => <Time at={time} /> },
+              { title: "Method", show: ({ method }) => method },
+              { title: "Path", show: ({ path }) => <code>{path}</code> },
+              { title: "Status", show: ({ status }) => <Status name="FAILED" label={String(status)} /> },
+              { title: "Reason", show: ({ detail }) => detail },
               { title: "Request ID", show: ({ requestId }) => <code>{requestId}</code> },
             ]}
           />
