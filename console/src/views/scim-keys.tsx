@@ -20,9 +20,9 @@ export function ScimKeysView() {
   const shown = place.get("key");
   const changes = useData(ScimChanges, shown && may("audit") ? { key: shown, first: 25 } : undefined);
   // Those of a revoked key are gone. Its changes stay.
-  const key = keys.data?.scimKeys.nodes.find(({ id }) => id === shown);
-  const requests = useData(ScimRequests, key && { key: key.id, ...place.cursors });
-  const name = key?.name ?? shown;
+  const opened = keys.data?.scimKeys.nodes.find(({ id }) => id === shown);
+  const requests = useData(ScimRequests, opened && { key: opened.id, ...place.cursors });
+  const title = opened?.name ?? shown;
   const close = (
     <button type="button" onClick={() => place.set({ key: "" })}>
       Close
@@ -108,7 +108,7 @@ export function ScimKeysView() {
       />
       {shown && may("audit") && (
         <Panel
-          title={`Changes by ${name}`}
+          title={`Changes by ${title}`}
           actions={
             <>
               <a href={`/audit?key=${shown}`}>All in the audit log</a>
@@ -117,7 +117,7 @@ export function ScimKeysView() {
           }
         >
           <List
-            name={`Changes by ${name}`}
+            name={`Changes by ${title}`}
             rows={changes.data?.auditEvents}
             from={changes}
             empty="It has changed nothing yet."
@@ -135,10 +135,10 @@ export function ScimKeysView() {
           />
         </Panel>
       )}
-      {key && (
-        <Panel title={`Failed requests of ${name}`} actions={close}>
+      {opened && (
+        <Panel title={`Failed requests of ${title}`} actions={close}>
           <List
-            name={`Failed requests of ${name}`}
+            name={`Failed requests of ${title}`}
             rows={requests.data?.scimRequests}
             from={requests}
             empty="No request has failed in 30 days. When the identity provider reports an error, its request is here, with the reason."
