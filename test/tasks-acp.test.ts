@@ -161,19 +161,39 @@ describe("tasks with programs that speak ACP", () => {
       const task = await start(`kept-${version}`, "Hello", version);
       await task.says("0 before");
       await task.is("IDLE");
+      await task.send("ask");
+      await task.decide((await task.request()).requestId, "yes");
+      await task.says("You chose yes.");
+      await task.is("IDLE");
+      await task.send("wait");
+      await task.is("WORKING");
+      await task.interrupt();
+      await task.is("IDLE");
       const { conversation } = await read(task.id);
       const { logs } = (await as.get(`${task.path}/logs`)).body;
-      await as.post(`${task.path}/pause`);
-      await task.becomes("paused");
-      expect((await as.get(`${task.path}/logs`)).body.logs).to.deep.equal(logs);
-      expect((await read(task.id)).conversation.messages).to.deep.equal(conversation.messages);
-      await as.post(`${task.path}/resume`);
-      await task.becomes("active");
-      expect((await as.get(`${task.path}/logs`)).body.logs).to.deep.equal(logs);
-      expect((await read(task.id)).conversation.messages).to.deep.equal(conversation.messages);
+      expect(logs.map(({ content }: Anything) => content)).to.deep.equal([
+        "Hello",
+        "You said: Hello (0 before, 1 now)",
+        "ask",
+        "[Delete everything]\n\n[Permission: Delete everything]\n\nYou chose yes.",
+        "wait",
+        "[The turn was interrupted.]",
+      ]);
+      const isKept = async () => {
+        expect((await as.get(`${task.path}/logs`)).body.logs).to.deep.equal(logs);
+        expect((await read(task.id)).conversation.messages).to.deep.equal(conversation.messages);
+      };
+      for (const _ of ["once", "twice"]) {
+        await as.post(`${task.path}/pause`);
+        await task.becomes("paused");
+        await isKept();
+        await as.post(`${task.path}/resume`);
+        await task.becomes("active");
+        await isKept();
+      }
       await task.send("Again");
-      // A loaded session has the first prompt; a new one gets the history beside the input.
-      await task.says(version === "acp" ? "You said: Again (1 before, 1 now)" : "You said: Again (0 before, 2 now)");
+      // A loaded session has the earlier inputs; a new one gets the history beside the input.
+      await task.says(version === "acp" ? "You said: Again (3 before, 1 now)" : "You said: Again (0 before, 2 now)");
       await task.end();
     });
 

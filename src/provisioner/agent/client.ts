@@ -56,7 +56,7 @@ export type TaskProtocol = "AGENTAPI" | "ACP";
 /** A message of the structured conversation, as far as a program gets it back. */
 export interface ConversationMessage {
   role: "USER" | "AGENT";
-  parts: Array<{ text?: string }>;
+  parts: Array<Pick<ReportedPart, "kind" | "text" | "title">>;
   isCut: boolean;
   writtenAt: string;
   buildNumber: number;
@@ -219,6 +219,15 @@ interface Result<Data> {
   errors?: Array<{ message: string; extensions?: { code?: string } }>;
 }
 
+/** The kinds of parts by their types. */
+const partKinds: Record<string, ReportedPart["kind"]> = {
+  TextPart: "TEXT",
+  ToolCallPart: "TOOL_CALL",
+  ToolResultPart: "TOOL_RESULT",
+  PermissionPart: "PERMISSION",
+  InterruptPart: "INTERRUPT",
+};
+
 /** A mutation with its input; the payload's `__typename` stands for a selection. */
 const mutation = (name: string, selection = "__typename") => {
   const type = `${name[0]!.toUpperCase()}${name.slice(1)}Input`;
@@ -277,10 +286,20 @@ export class AgentClient {
 
   /** Begins or continues the conversation of a task. Returns what was said before. */
   async beginConversation(taskId: string, protocol: TaskProtocol): Promise<BegunConversation> {
-    const selection = `sessionId omittedCount messages { role isCut writtenAt buildNumber parts { ... on TextPart { text } } }`;
+    const parts = `type: __typename ... on TextPart { text } ... on ToolCallPart { title } ... on PermissionPart { title }
+      ... on InterruptPart { text }`;
+    const selection = `sessionId omittedCount messages { role isCut writtenAt buildNumber parts { ${parts} } }`;
     const operation = mutation("beginTaskConversation", selection);
-    type Data = { beginTaskConversation: BegunConversation };
-    return (await this.#execute<Data>(operation, { taskId, protocol })).beginTaskConversation;
+    type Message = Omit<ConversationMessage, "parts"> & {
+      parts: Array<{ type: string; text?: string; title?: string }>;
+    };
+    type Data = { beginTaskConversation: Omit<BegunConversation, "messages"> & { messages: Message[] } };
+    const { messages, ...begun } = (await this.#execute<Data>(operation, { taskId, protocol })).beginTaskConversation;
+    const partOf = ({ type, ...part }: Message["parts"][number]) => ({
+      ...part,
+      kind: partKinds[type] ?? "TOOL_RESULT",
+    });
+    return { ...begun, messages: messages.map((each) => ({ ...each, parts: each.parts.map(partOf) })) };
   }
 
   async reportConversation(report: ConversationReport): Promise<void> {

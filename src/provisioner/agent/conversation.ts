@@ -38,15 +38,25 @@ export function reachedTask({ task, apps }: Manifest): Reached | undefined {
   return task && url ? { task, base: url.replace(/\/+$/, "") } : undefined;
 }
 
-/** Messages of the structured conversation as AgentAPI has them: those with text, numbered from 0. */
+/** The text of a message as AgentAPI has it: texts, and titles in brackets. Results of tools have none. */
+export const plainText = (parts: ConversationMessage["parts"]): string =>
+  parts.map(plainPart).filter(Boolean).join("\n\n");
+
+function plainPart({ kind, text = "", title = "" }: ConversationMessage["parts"][number]): string {
+  if (kind === "TEXT") return text;
+  if (kind === "TOOL_CALL") return `[${title}]`;
+  if (kind === "PERMISSION") return `[Permission: ${title}]`;
+  return kind === "INTERRUPT" ? `[${text}]` : "";
+}
+
+/** Messages of the structured conversation as AgentAPI has them, numbered from 0. */
 export const asMessages = (messages: readonly ConversationMessage[]): Message[] =>
-  messages
-    .map(({ role, parts, writtenAt: time }) => {
-      const texts = parts.map(({ text }) => text).filter((text) => text !== undefined && text !== "");
-      return { role: role === "USER" ? "user" : "agent", content: texts.join("\n\n"), time };
-    })
-    .filter(({ content }) => content !== "")
-    .map((message, id) => ({ id, ...message }));
+  messages.map(({ role, parts, writtenAt: time }, id) => ({
+    id,
+    role: role === "USER" ? "user" : "agent",
+    content: plainText(parts),
+    time,
+  }));
 
 export class Conversation {
   /** The messages of earlier starts. */

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { ReportedMessage, ReportedPart } from "../client.js";
+import { plainText } from "../conversation.js";
 import { largest, type Transcript } from "../transcript.js";
 import { clipped } from "../../text.js";
 
@@ -170,7 +171,7 @@ export class Turns {
 
   #report(message: ReportedMessage, plain: PlainMessage, isGrowing: boolean): void {
     this.transcript.set(structuredClone(message), isGrowing);
-    const content = this.transcript.masked(message.parts.map(plainText).filter(Boolean).join("\n\n"));
+    const content = this.transcript.masked(plainText(message.parts));
     this.#characters += content.length - plain.content.length;
     plain.content = content;
     this.#trim();
@@ -216,10 +217,3 @@ function resultOf(content: ToolCallContent): string {
 }
 
 const jsonOf = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
-
-function plainText({ kind, text = "", title = "" }: ReportedPart): string {
-  if (kind === "TEXT") return text;
-  if (kind === "TOOL_CALL") return `[${title}]`;
-  if (kind === "PERMISSION") return `[Permission: ${title}]`;
-  return kind === "INTERRUPT" ? `[${text}]` : "";
-}
