@@ -381,6 +381,79 @@ describe("the reason of a failure", () => {
   }
 });
 
+describe("the failure of a prebuilt workspace is told", () => {
+  const the = world();
+  const as = (person: Pick<Person, "token">) => the().as(person);
+
+  /** Makes a template, and has the prebuilding of a workspace of it fail. Returns its id and the title of the notification. */
+  async function failing(by: Pick<Person, "token"> = the().owner, share?: (id: string) => Promise<unknown>) {
+    const document = boxOf(0, { presets: [{ name: "big", prebuilds: { instances: 1 } }] });
+    const { id, name } = await makeTemplate(the(), { document }, { by });
+    await share?.(id);
+    await prebuild(the().app);
+    const { rows } = await the().app.services.database.pool.query(
+      "select latest_build_id as build from workspaces where template_id = $1 and latest_status = 'pending'",
+      [id],
+    );
+    expect(rows).to.have.length(1);
+    await endBuild(the(), rows[0].build, "failed", {}, "No machine is free.");
+    await setTemplate(the(), id, { active_version_id: null });
+    return `Prebuilding big of ${name} failed`;
+  }
+  const heard = async (title: string, ...people: Array<Pick<Person, "token">>): Promise<boolean[]> =>
+    Promise.all(
+      people.map(async (person) => {
+        const { body } = await as(person).get("/api/v2/notifications/inbox");
+        return body.notifications.some((each: Anything) => each.title === title);
+      }),
+    );
+
+  it("to the owners of the deployment, if nobody else looks after the template", async () => {
+    const [creator, other, ada] = await the().users("creator", "other", "ada");
+    await the().grant(other!, "owner");
+    await the().grant(creator!, "template-admin");
+    const title = await failing(creator, () => the().grant(creator!));
+    expect(await heard(title, the().owner, other!, creator!, ada!)).to.deep.equal([true, true, false, false]);
+    await the().grant(other!);
+  });
+
+  it("to its creator, and not to other owners", async () => {
+    const [other] = await the().users("other");
+    await the().grant(other!, "owner");
+    expect(await heard(await failing(), the().owner, other!)).to.deep.equal([true, false]);
+    await the().grant(other!);
+  });
+
+  it("to users who administer it by its access list, alone or in a group, and to administrators of templates", async () => {
+    const [alone, member, user, stranger, tina] = await the().users("alone", "member", "user", "stranger", "tina");
+    await the().grant(tina!, "template-admin");
+    const title = await failing(tina, async (templateId) => {
+      const { createGroup } = await as(the().owner).graphql(
+        `mutation { createGroup(input: { organization: "default", name: "keepers" }) { group { id } } }`,
+      );
+      const group = createGroup.group.id;
+      const added = await as(the().owner).patch(`/api/v2/groups/${group}`, { add_users: [member!.id] });
+      expect(added.status).to.equal(200);
+      const userPerms = [
+        { id: alone!.id, role: "admin" },
+        { id: user!.id, role: "use" },
+      ];
+      await as(the().owner).graphql(
+        `mutation($input: UpdateTemplateAclInput!) { updateTemplateAcl(input: $input) { __typename } }`,
+        { input: { templateId, userPerms, groupPerms: [{ id: group, role: "admin" }] } },
+      );
+    });
+    expect(await heard(title, alone!, member!, tina!, user!, stranger!, the().owner)).to.deep.equal([
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
 /** Resources of a task that cost credits. */
 const costing = (url: string, cost: number) => ({
   resources: [

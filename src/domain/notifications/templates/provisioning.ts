@@ -61,7 +61,7 @@ Resources are kept if none of their values depends on the name or the owner of t
     id: "14cfc59b-4716-490c-8970-8103ad636147",
     name: "Prebuild Failed",
     recipients:
-      "Template administrators of the deployment, and administrators of the organization. Once an hour for each version.",
+      "Template administrators, administrators of the organization, and users who administer the template because it is shared with them or they created it; otherwise, the owners of the deployment. Once an hour for each version.",
     labels: ["template", "version", "preset", "reason"],
     title: "Prebuilding {{ labels.preset }} of {{ labels.template }} failed",
     body: `A workspace could not be prebuilt for the preset **{{ labels.preset }}** of the template **{{ labels.template }}**, version **{{ labels.version }}**:
