@@ -204,9 +204,13 @@ describe("the process provisioner", () => {
 
   it("fails a build whose command fails immediately, and ends everything that it started", async () => {
     const other = { ...main, name: "other", command: server("0") };
-    const job = build("START", template(other, { ...main, command: ["sh", "-c", "exit 3"] }));
+    steward.secrets.env = [{ name: "API_KEY", value: "hidden-key" }];
+    const script = 'printf "Out of tokens\\n\\033[31mKey $API_KEY\\033[0m has none\\n\\n" >&2; exit 3';
+    const job = build("START", template(other, { ...main, command: ["sh", "-c", script] }));
     await job.reaches("FAILED");
-    expect(job.outcome!.error).to.contain("Agent main failed to start. The command ended with status 3.");
+    expect(job.outcome!.error).to.equal(
+      "Agent main failed to start. The command ended with status 3. Its log has the output. Its last line is: Key *** has none",
+    );
     const state = JSON.parse(readFileSync(join(directory, workspace.id, "state.json"), "utf8")) as object;
     expect(state).to.deep.include({ agents: [] }).and.not.have.property("job");
     if (existsSync(join(home(), "child.json"))) expect(isRunning(readReport(home()).pid)).to.equal(false);

@@ -186,6 +186,68 @@ describe("the reason of a failure", () => {
     });
   });
 
+  describe("of a task whose program fails", () => {
+    const errors = async ({ name }: Anything) =>
+      (await inbox(ada!))
+        .filter(({ title }) => title === `Task ${name} is in error`)
+        .map(({ content }) => content.split("\n\n")[1]);
+
+    it("is what the agent reports of it, and is told once for each start", async () => {
+      const { task, token } = await stage.active(ada!);
+      await stage.status(token, "FAILURE", "The command ended with status 3: Out of tokens");
+      expect(await errors(task), "the task is active").to.deep.equal([]);
+      await stage.health(token, "UNHEALTHY");
+      const message = "The command ended with status 3: Out of tokens";
+      await expectReason(task.id, message);
+      expect(await errors(task)).to.deep.equal([message]);
+      await stage.health(token, "HEALTHY");
+      await stage.health(token, "UNHEALTHY");
+      await stage.status(token, "FAILURE", message);
+      expect(await errors(task)).to.deep.equal([message]);
+      expect(await inbox(eve!)).to.deep.equal([]);
+
+      await as(ada!).post(`${tasks}/me/${task.id}/pause`);
+      await stage.carryOut();
+      await as(ada!).post(`${tasks}/me/${task.id}/resume`);
+      const next = (await stage.carryOut())!;
+      await stage.ready(next);
+      await stage.status(next, "FAILURE", "Again");
+      await stage.health(next, "UNHEALTHY");
+      expect(await errors(task)).to.deep.equal(["Again", message]);
+    });
+
+    it("is told also if it comes after the app was found unhealthy, of which its owner is told once", async () => {
+      const { task, token } = await stage.active(ada!);
+      await stage.health(token, "UNHEALTHY");
+      await stage.health(token, "HEALTHY");
+      await stage.health(token, "UNHEALTHY");
+      expect(await errors(task)).to.deep.equal(["The app of the task is unhealthy."]);
+      await stage.status(token, "FAILURE", "Out of tokens");
+      expect(await errors(task)).to.deep.equal(["Out of tokens", "The app of the task is unhealthy."]);
+      await expectReason(task.id, "Out of tokens");
+    });
+
+    it("is told once the agent is ready", async () => {
+      const task = await stage.create(ada!);
+      const token = (await stage.carryOut())!;
+      await stage.lifecycle(token, "STARTING");
+      await stage.status(token, "FAILURE", "Out of tokens");
+      await stage.health(token, "UNHEALTHY");
+      expect(await errors(task)).to.deep.equal([]);
+      await stage.lifecycle(token, "READY");
+      expect(await errors(task)).to.deep.equal(["Out of tokens"]);
+    });
+
+    it("is not told while the workspace is being stopped", async () => {
+      const { task, token } = await stage.active(ada!);
+      await as(ada!).post(`${tasks}/me/${task.id}/pause`);
+      await stage.health(token, "UNHEALTHY");
+      await stage.status(token, "FAILURE", "Ended");
+      await stage.carryOut();
+      expect(await errors(task)).to.deep.equal([]);
+    });
+  });
+
   describe("of a task whose machine is gone", () => {
     /** An active task whose agent is connected, and the agent's id. */
     async function connected() {
@@ -238,6 +300,16 @@ describe("the reason of a failure", () => {
       expect((await as(ada!).post(`${tasks}/me/${task.id}/pause`)).status, "it can be paused").to.equal(202);
       await stage.carryOut();
       expect(await read(task.id)).to.include({ status: "paused" });
+    });
+
+    it("is not said of an agent that has ended its connection itself", async () => {
+      const { task, token, agent } = await connected();
+      await stage.agent(token).graphql("mutation { disconnectAgent { __typename } }");
+      await silentFor(agent, 31);
+      await notice();
+      await expectReason(task.id, "The agent of the workspace has ended.");
+      await beat(token);
+      expect(await read(task.id)).to.include({ status: "active" });
     });
 
     it("is found by a job every 10 seconds, but not by a server that has just started", async () => {
@@ -408,7 +480,7 @@ describe("the failure of a prebuilt workspace is told", () => {
       }),
     );
 
-  it("to the owners of the deployment, if nobody else looks after the template", async () => {
+  it("to the owners of the deployment, if no other user looks after the template", async () => {
     const [creator, other, ada] = await the().users("creator", "other", "ada");
     await the().grant(other!, "owner");
     await the().grant(creator!, "template-admin");

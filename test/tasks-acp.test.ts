@@ -1,15 +1,19 @@
 // Tasks whose programs speak the Agent Client Protocol: real processes by the agent side of the SDK, started by the daemon.
+// Looks inside: that an agent has fallen silent is noticed after half a minute, for which no test waits.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { noticeLostMachines } from "../src/domain/tasks/lost-machines.js";
 import { rolldown } from "rolldown";
 import { type App, startServer } from "./support/app.js";
+import { node } from "./support/children.js";
 import { freePort } from "./support/ports.js";
 import { type Program, spawnProgram, spawnServer } from "./support/process.js";
 import { newKey } from "./support/provisioners.js";
+import { setColumns } from "./support/tables.js";
 import { TaskStage, taskDocument } from "./support/tasks.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { eventually } from "./support/watchers.js";
@@ -67,8 +71,7 @@ describe("tasks with programs that speak ACP", () => {
       STEWARD_PROVISIONER_DIR: directory,
     });
     const owner = the().as(the().owner);
-    for (const [name, args] of Object.entries({ acp: [], forgetful: ["--no-load"] })) {
-      const document = documentOf("http://${host.address}:${port.chat}", args);
+    const create = async (name: string, document: object) => {
       const { createTemplate } = await owner.graphql(
         "mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { templateVersion { id } } }",
         { input: { organization: "default", name, document } },
@@ -79,7 +82,21 @@ describe("tasks with programs that speak ACP", () => {
         (await owner.graphql("query($id: UUID!) { templateVersion(id: $id) { job { status } } }", { id }))
           .templateVersion.job.status === "SUCCEEDED";
       await eventually(isImported, "the import of the template", timeout);
-    }
+    };
+    for (const [name, args] of Object.entries({ acp: [], forgetful: ["--no-load"] }))
+      await create(name, documentOf("http://${host.address}:${port.chat}", args));
+    const plain = documentOf("http://${host.address}:${port.chat}");
+    delete plain.ai_task.protocol;
+    plain.resources[0].agents[0].command = node(
+      `require("node:http").createServer((request, response) => {
+        if (request.method !== "POST") return response.end('{"status": "stable", "messages": []}');
+        response.end('{"ok": true}', () => {
+          process.stderr.write("Out of tokens for " + process.env.MODEL_TOKEN + "\\n", () => process.exit(3));
+        });
+      }).listen(Number(process.argv.at(-1)), "127.0.0.1");`,
+      "${port.chat}",
+    );
+    await create("plain", plain);
     other = await startServer(the().database.url);
   });
   after(async () => {
@@ -98,6 +115,14 @@ describe("tasks with programs that speak ACP", () => {
     (await read(id)).conversation?.messages.nodes.flatMap(({ parts }: Anything) => parts) ?? [];
   const textsOf = async (id: string): Promise<string[]> =>
     (await partsOf(id)).map(({ text }) => text).filter((text) => text !== undefined);
+
+  /** The reasons in the notifications that a task is in error. */
+  const errorsOf = async ({ id }: { id: string }): Promise<string[]> => {
+    const { body } = await as.get(`/api/v2/notifications/inbox?targets=${id}`);
+    return body.notifications
+      .filter(({ title }: Anything) => title.endsWith("is in error"))
+      .map(({ content }: Anything) => content.split("\n\n")[1].replace(/\\(.)/g, "$1"));
+  };
 
   /** Creates a task, and waits until its program has responded to the prompt. */
   async function start(name: string, input = "Hello", version = "acp") {
@@ -280,6 +305,19 @@ describe("tasks with programs that speak ACP", () => {
     await task.end();
   });
 
+  it("are in error with the last line of their standard error, and their owners are told once", async () => {
+    const task = await start("complains");
+    await task.is("IDLE");
+    await task.send("complain");
+    await task.becomes("error");
+    const message = "The program ended with status 3: Out of tokens";
+    const { body } = await as.get(task.path);
+    expect(body.current_state).to.include({ state: "failed", message });
+    expect((await read(task.id)).conversation).to.include({ state: "ERROR", stateMessage: message });
+    expect(await errorsOf(task)).to.deep.equal([message]);
+    await task.end();
+  });
+
   it("never show secrets of the workspace, whole or in pieces", async () => {
     const secret = { name: "key", value: "hunter2-hunter2", env_name: "API_KEY" };
     expect((await as.post("/api/v2/users/me/secrets", secret)).status).to.equal(201);
@@ -310,6 +348,31 @@ describe("tasks with programs that speak ACP", () => {
     await task.send("Hello again");
     await task.says("You said: Hello again");
     await task.end();
+  });
+
+  describe("with programs that speak AgentAPI instead", () => {
+    it("are in error with the status and the last line of the output when they die, and their owners are told", async () => {
+      const secret = { name: "token", value: "hunter2-hunter2", env_name: "MODEL_TOKEN" };
+      expect((await as.post("/api/v2/users/me/secrets", secret)).status).to.equal(201);
+      const task = await start("ends", "", "plain");
+      await task.send("End");
+      await task.becomes("error");
+      const message = "The command ended with status 3: Out of tokens for ***";
+      const { body } = await as.get(task.path);
+      expect(body.current_state).to.include({ state: "failed", message });
+      expect((await as.post(`${task.path}/send`, { input: "More" })).body.detail).to.equal(message);
+      expect(await errorsOf(task)).to.deep.equal([message]);
+      const agent = `{ workspace(id: "${body.workspace_id.uuid}") { latestBuild { resources { agents { status } } } } }`;
+      const isGone = async () =>
+        (await as.graphql(agent)).workspace.latestBuild.resources[0].agents[0].status === "DISCONNECTED";
+      await eventually(isGone, "the end of the agent", timeout);
+      const longAgo = { last_connected_at: new Date(Date.now() - 60_000) };
+      await setColumns(the(), "workspace_agents", { id: body.workspace_agent_id.uuid }, longAgo);
+      expect((await as.get(task.path)).body.current_state).to.include({ state: "failed", message });
+      await noticeLostMachines(the().app.services);
+      expect(await errorsOf(task)).to.deep.equal([message]);
+      await task.end();
+    });
   });
 
   describe("that misbehave are ended, with a reason:", () => {

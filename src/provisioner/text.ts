@@ -1,5 +1,17 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** The end of a text that was cut. */
 const mark = " … [cut]";
+
+/** A sentence about an end, with the last line of the output; the sentence alone if there is none. */
+export const withLastLine = (sentence: string, line: string): string =>
+  line === "" ? sentence : `${sentence.replace(/\.$/, "")}: ${line}`;
+
+/** The text of a line of output, without what only a terminal understands. */
+export const textOfLine = (line: string): string =>
+  stripVTControlCharacters(line)
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .trim();
 
 /** Cuts a text to a number of bytes, between characters and with a mark, and replaces what the server rejects. */
 export function clipped(text: string, bytes: number): string {

@@ -56,6 +56,7 @@ const acts = {
   /** Ignores that it is interrupted. */
   stubborn: () => new Promise(() => {}),
   die: () => process.exit(3),
+  complain: () => process.stderr.write("Out of tokens\n", () => process.exit(3)),
   env: ({ update }) => update(text(JSON.stringify(process.env))),
   async secret({ update }) {
     // In pieces, as models write.

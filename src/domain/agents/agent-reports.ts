@@ -7,6 +7,7 @@ import { conflict, Problems } from "../kernel/errors.js";
 import { proseProblem, wholeNumber } from "../kernel/text.js";
 import { now } from "../kernel/queries.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
+import { announceTaskError } from "../tasks/task-errors.js";
 import { updateTaskStatus } from "../tasks/task-status.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import { AgentLifecycle, AgentStatus, agentStatus } from "./agents.js";
@@ -111,8 +112,9 @@ export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle):
     throw conflict(`The agent is ${lifecycle} already. It can only go back to starting.`);
   const readyAt = started.has(state) ? now : state === AgentLifecycle.STARTING ? null : undefined;
   await updateCaller(ctx, agent).set({ lifecycle: state, updatedAt: now, readyAt }).execute();
-  await updateTaskStatus(ctx, taskId);
+  const status = await updateTaskStatus(ctx, taskId);
   publishChange(ctx, agent, taskId);
+  if (status === "error") await announceTaskError(ctx, taskId!);
   return agent.id;
 }
 

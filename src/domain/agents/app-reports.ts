@@ -5,6 +5,7 @@ import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { isStorable } from "../kernel/text.js";
 import { now } from "../kernel/queries.js";
+import { announceTaskError } from "../tasks/task-errors.js";
 import { updateTaskStatus } from "../tasks/task-status.js";
 import { appStatusReported } from "../tasks/workspace-events.js";
 import { noteActivity } from "../workspaces/workspace-schedule.js";
@@ -46,8 +47,9 @@ export async function reportAppHealth(ctx: Context, apps: ReportedHealth): Promi
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return agent.id;
   const { taskId } = own[0]!;
-  await updateTaskStatus(ctx, taskId);
+  const status = await updateTaskStatus(ctx, taskId);
   publishChange(ctx, agent, taskId);
+  if (status === "error") await announceTaskError(ctx, taskId!);
   return agent.id;
 }
 
@@ -116,7 +118,10 @@ export async function reportAppStatus(ctx: Context, report: AppStatusReport): Pr
   await ctx.db.insertInto("workspaceAppStatuses").values(status).execute();
   if (state === "working" || before === "working") await noteActivity(ctx, [agent.workspaceId]);
   ctx.publish(workspaceHint(agent.workspaceId));
-  if (taskId !== null) await appStatusReported(ctx, { taskId, appId, lifecycle, before, state });
+  if (taskId === null) return agent.id;
+  await appStatusReported(ctx, { taskId, appId, lifecycle, before, state });
+  // A program that is known to be unhealthy may say why only now.
+  if (state === "failed") await announceTaskError(ctx, taskId);
   return agent.id;
 }
 

@@ -9,7 +9,7 @@ const mostByGroup = 1000;
 
 /**
  * The recipients of failures: administrators of templates, users who administer this one by its access list, and its creator
- * if that is an owner of the deployment; if there is nobody, all owners.
+ * if that is an owner of the deployment; if none is left, all owners.
  */
 async function caretakers(
   ctx: Context,

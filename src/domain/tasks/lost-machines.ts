@@ -1,10 +1,9 @@
 import { sql } from "kysely";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
-import { notify } from "../notifications/notify.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
-import { derivedStatus, isLost, lostMachine, taskHint, tasksWithState, updateTaskStatus } from "./task-status.js";
+import { announceTaskError } from "./task-errors.js";
+import { derivedStatus, isLost, taskHint, tasksWithState, updateTaskStatus } from "./task-status.js";
 import { tasksById } from "./tasks.js";
-import { taskInError } from "./workspace-events.js";
 
 /** Maximum number of tasks that are found at a time. */
 const batchSize = 100;
@@ -48,8 +47,7 @@ async function notice(ctx: Context, id: string): Promise<void> {
   // The agent may have come back, or the task may have been paused, before the lock was taken.
   if (task?.status !== "error" || !task.isLost) return;
   ctx.publish(taskHint(id), workspaceHint(task.workspaceId));
-  const notification = await taskInError(ctx, task.workspaceId, lostMachine);
-  if (notification) await notify(ctx, { ...notification, dedupeKey: `lost ${task.agentId}` });
+  await announceTaskError(ctx, id);
 }
 
 /** Seconds after its start in which a server finds none lost: agents that lost the server itself come back meanwhile. */

@@ -28,6 +28,9 @@ export const buildError = (reason: string): string => `The build of the workspac
 /** Says why a task whose agent sends no heartbeats is in error. */
 export const lostMachine = "The agent of the workspace does not respond. Its machine may be gone.";
 
+/** Says why a task whose agent has ended its connection itself is in error. */
+export const endedAgent = "The agent of the workspace has ended.";
+
 /**
  * The tables of which the state of a task is derived: the task `t`, its workspace `w` with the latest build `b`, the
  * most recent start `s`, and the agent `a` and the app `p` of that start.
@@ -77,31 +80,32 @@ export const derivedStatus = sql<TaskStatus>`case
 /**
  * Derives the status of a task again and stores it, in the transaction that has changed the latest build, the agent or
  * the app. It is stored because lists select by it. The lock comes first, so that the last of concurrent changes sees
- * all others.
+ * all others. Returns the status if it is another one.
  */
-export async function updateTaskStatus(ctx: Context, taskId: string | null): Promise<void> {
-  if (taskId !== null) await storeStatus(ctx, await lockTask(ctx).where("id", "=", taskId).executeTakeFirst());
-}
+export const updateTaskStatus = async (ctx: Context, taskId: string | null): Promise<TaskStatus | undefined> =>
+  taskId === null ? undefined : storeStatus(ctx, await lockTask(ctx).where("id", "=", taskId).executeTakeFirst());
 
 /** `updateTaskStatus` for the task of a workspace, if it has one. */
-export const updateTaskStatusOf = async (ctx: Context, workspaceId: string): Promise<void> =>
+export const updateTaskStatusOf = async (ctx: Context, workspaceId: string): Promise<TaskStatus | undefined> =>
   storeStatus(ctx, await lockTask(ctx).where("workspaceId", "=", workspaceId).executeTakeFirst());
 
 const lockTask = ({ db }: Context) =>
   db.selectFrom("tasks").select("id").where("deletedAt", "is", null).forNoKeyUpdate();
 
-async function storeStatus({ db }: Context, task: { id: string } | undefined): Promise<void> {
-  if (!task) return;
+async function storeStatus({ db }: Context, task: { id: string } | undefined): Promise<TaskStatus | undefined> {
+  if (!task) return undefined;
   const derived = tasksWithState(db)
     .select(["t.id", derivedStatus.as("status")])
     .where("t.id", "=", task.id);
-  await db
+  const changed = await db
     .updateTable("tasks")
     .from(derived.as("derived"))
     .set((eb) => ({ status: eb.ref("derived.status") }))
     .whereRef("tasks.id", "=", "derived.id")
     .whereRef("tasks.status", "<>", "derived.status")
-    .execute();
+    .returning("tasks.status")
+    .executeTakeFirst();
+  return changed?.status;
 }
 
 /** The hint that a task or its state changed. */

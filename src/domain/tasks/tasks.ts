@@ -9,7 +9,7 @@ import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
-import { buildError, isLost, lostMachine, statusSentence, tasksWithState } from "./task-status.js";
+import { buildError, endedAgent, isLost, lostMachine, statusSentence, tasksWithState } from "./task-status.js";
 
 /** The report of the program of a task; without one, the step that an initializing task waits for, or why one is in error. */
 export interface TaskState {
@@ -63,6 +63,8 @@ export const liveTasks = (ctx: Context) =>
       agentHealthReason.as("agentHealthReason"),
       isLost.as("isLost"),
       "a.lastConnectedAt as agentSeenAt",
+      // Null unless the agent has ended its connection itself.
+      "a.disconnectedAt as agentEndedAt",
       "p.id as appId",
       "p.updatedAt as appUpdatedAt",
       "p.url as appUrl",
@@ -137,26 +139,44 @@ export async function tasksById(ctx: Context, ids: readonly string[]): Promise<A
  */
 export function currentState(task: TaskRow): TaskState | null {
   const { status, buildCreatedAt } = task;
-  const reported = task.reported && { ...task.reported, timestamp: rfc3339(task.reported.timestamp) };
-  const error = errorOf(task);
-  if (error && reported && task.workspaceStatus === "running" && isReasonFor(error, reported)) return reported;
-  if (error && (!reported || error.timestamp > reported.timestamp)) return { ...error, state: "failed", uri: "" };
+  const reported = reportOf(task);
+  const reason = reasonOf(task);
+  if (reason && (!reported || reason.timestamp > reported.timestamp)) return { ...reason, state: "failed", uri: "" };
   if (reported) return reported;
   if (status !== "initializing" || buildCreatedAt === null) return null;
   return { state: "working", message: `Waiting for the ${awaitedBy(task)}.`, timestamp: buildCreatedAt, uri: "" };
 }
 
+const reportOf = ({ reported }: TaskRow): TaskState | null =>
+  reported && { ...reported, timestamp: rfc3339(reported.timestamp) };
+
+/** Why a task is in error: the failure of its program that was reported with it, or what was found; else `undefined`. */
+export function reasonOf(task: TaskRow): Pick<TaskState, "message" | "timestamp"> | undefined {
+  const [error, reported] = [errorOf(task), reportOf(task)];
+  if (!error) return undefined;
+  const { message, timestamp } = reported && isReasonFor(error, reported) ? reported : error;
+  return { message, timestamp };
+}
+
 /** Milliseconds within which the machine or the app of a program that has failed is found to be unhealthy. */
 const failureSpan = 60_000;
 
-/** Whether a failure that the program reported itself explains an error that was found soon after it. */
-const isReasonFor = (error: Pick<TaskState, "timestamp">, { state, timestamp }: TaskState): boolean =>
-  state === "failed" && Math.abs(Date.parse(error.timestamp) - Date.parse(timestamp)) < failureSpan;
+/** Whether a failure of the program that was reported explains an error that was found soon after it. */
+const isReasonFor = (error: TaskError, { state, timestamp }: TaskState): boolean =>
+  !error.isOfBuild && state === "failed" && Math.abs(Date.parse(error.timestamp) - Date.parse(timestamp)) < failureSpan;
 
-/** Says why a task is in error, and since when; `undefined` for all others. */
-function errorOf(task: TaskRow): Pick<TaskState, "message" | "timestamp"> | undefined {
+/** The finding that a task is in error, and its time. */
+interface TaskError {
+  message: string;
+  timestamp: string;
+  isOfBuild: boolean;
+}
+
+/** Says what was found of a task in error, and when; `undefined` for all others. */
+function errorOf(task: TaskRow): TaskError | undefined {
   if (task.status !== "error") return undefined;
-  const ofBuild = (message: string) => ({ message, timestamp: task.buildUpdatedAt ?? task.createdAt });
+  const at = (message: string, timestamp: string | null) => ({ message, timestamp: timestamp ?? task.createdAt });
+  const ofBuild = (message: string) => ({ ...at(message, task.buildUpdatedAt), isOfBuild: true });
   switch (task.workspaceStatus) {
     case "failed":
       return ofBuild(buildError(task.buildFailure || "The log of the build has the reason."));
@@ -165,15 +185,17 @@ function errorOf(task: TaskRow): Pick<TaskState, "message" | "timestamp"> | unde
     case "canceling":
       return ofBuild("The build of the workspace is being canceled.");
     default:
-      return task.isLost
-        ? { message: lostMachine, timestamp: task.agentSeenAt ?? task.createdAt }
-        : { message: "The app of the task is unhealthy.", timestamp: task.appUpdatedAt ?? task.createdAt };
+      if (!task.isLost) return { ...at("The app of the task is unhealthy.", task.appUpdatedAt), isOfBuild: false };
+      return {
+        ...(task.agentEndedAt === null ? at(lostMachine, task.agentSeenAt) : at(endedAgent, task.agentEndedAt)),
+        isOfBuild: false,
+      };
   }
 }
 
 /** The CONFLICT for what a task cannot do in its state. `rule` says when it could. The detail says why it is in error. */
 export const notInStatus = (task: TaskRow, rule: string): DomainError =>
-  new DomainError("CONFLICT", `${statusSentence(task.status)} ${rule}`, { detail: errorOf(task)?.message });
+  new DomainError("CONFLICT", `${statusSentence(task.status)} ${rule}`, { detail: reasonOf(task)?.message });
 
 function awaitedBy({ agentId, workspaceAgentLifecycle: lifecycle }: TaskRow): string {
   if (agentId === null) return "build of the workspace";

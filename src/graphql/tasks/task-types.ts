@@ -101,6 +101,7 @@ type OtherFields =
   | "buildFailure"
   | "isLost"
   | "agentSeenAt"
+  | "agentEndedAt"
   | "agentHealthReason"
   | "appUrl"
   | "appUpdatedAt"

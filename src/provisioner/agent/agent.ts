@@ -6,7 +6,7 @@ import { delay, pace as usual, type Pace } from "../pace.js";
 import { AppChecks } from "./app-health.js";
 import { AgentClient, type Lifecycle, type Manifest, type ManifestScript, TokenEnded } from "./client.js";
 import { commandOf } from "./acp/command.js";
-import { Command } from "./command.js";
+import { Command, ending } from "./command.js";
 import { Conversation, reachedTask } from "./conversation.js";
 import { environmentOf, type Place } from "./environment.js";
 import { Groups } from "./groups.js";
@@ -16,6 +16,8 @@ import { OutputFile } from "./output.js";
 import { type Account, type EnforcedLimits, type Leader, markOf } from "./processes.js";
 import { Reports } from "./reports.js";
 import { schedule } from "./schedules.js";
+import { clipped, textOfLine, withLastLine } from "../text.js";
+import { masking } from "./transcript.js";
 import { runScripts, type ScriptHost, type ScriptStatus } from "./scripts.js";
 
 /** The details by which a later process of this program takes over the processes of an agent. */
@@ -59,6 +61,8 @@ export interface AgentOptions {
 
 /** Milliseconds for the last reports of an agent. */
 const shutdownTimeout = 5_000;
+/** Bytes of a report of a failure, and of the last line of the output in the error of a build. */
+const most = { failure: 160, line: 500 } as const;
 
 export class Agent {
   readonly #client: AgentClient;
@@ -80,6 +84,8 @@ export class Agent {
   #isGone: boolean;
   /** Processes whose end by the limit of memory was noted, or happened before this process of this program. */
   #oomKills: number;
+  /** The last line of the output that has a text. */
+  #lastLine = "";
   #stopped?: Promise<void>;
 
   /** `adopted` has the processes that an earlier process of this program started. */
@@ -99,7 +105,12 @@ export class Agent {
     this.#logs = new AgentLog(this.#client);
     this.#reports = new Reports((fault) => log(`Agent ${agentName}: a report failed: ${fault}`));
     this.#checks = new AppChecks(manifest.apps, this.#client);
-    this.#output = new OutputFile(output, (line) => this.#logs.add(logSourceId, line), adopted?.offset);
+    const masked = masking([...manifest.secretEnv.map(({ value }) => value), token]);
+    const onLine = (line: string) => {
+      this.#logs.add(logSourceId, line);
+      this.#lastLine = textOfLine(masked(line)) || this.#lastLine;
+    };
+    this.#output = new OutputFile(output, onLine, adopted?.offset);
     this.#isStarted = adopted?.isStarted ?? false;
     this.#isGone = adopted?.isGone ?? false;
     this.#oomKills = adopted ? (limits?.oomKills() ?? 0) : 0;
@@ -113,6 +124,7 @@ export class Agent {
       output,
       pace,
       ending: this.#ending.signal,
+      onEnd: (status) => this.#reportEnd(status),
       onDown: () => this.#checks.down(),
       onUp: () => {
         this.#checks.up();
@@ -145,7 +157,10 @@ export class Agent {
   /** Waits whether the command fails early. Returns what ended it, or undefined if it has not failed. */
   async earlyFailure(signal: AbortSignal): Promise<string | undefined> {
     const failure = await this.#command?.earlyFailure(signal);
-    return failure && [failure, this.#oomNotice()].filter(Boolean).join(" ");
+    if (failure === undefined) return undefined;
+    await this.#output.finish();
+    const last = this.#lastLine && `Its last line is: ${clipped(this.#lastLine, most.line)}`;
+    return [failure, this.#oomNotice(), "Its log has the output.", last].filter(Boolean).join(" ");
   }
 
   /** Speaks for the agent and supervises its command, which was launched. Does not wait. */
@@ -295,6 +310,25 @@ export class Agent {
     this.#isStarted = true;
     this.#report(state);
     this.#changed();
+  }
+
+  /** Tells the task that its program has ended for good, before the app becomes unhealthy. */
+  async #reportEnd(status: number | null | undefined): Promise<void> {
+    this.#checks.pause();
+    await this.#output.finish();
+    const { task } = this.#manifest;
+    const notice = this.#oomNotice();
+    if (notice !== undefined) this.#note(notice);
+    // The process that speaks ACP reports failures of its program itself, and ends with this status.
+    const isReported = task?.protocol === "ACP" && (status === 1 || status === undefined);
+    if (task?.app == null || !this.#conversation || isReported) return;
+    const sentence = ending(status);
+    const message = clipped(notice ? `${sentence} ${notice}` : withLastLine(sentence, this.#lastLine), most.failure);
+    const { app } = task;
+    this.#reports.add(() => this.#client.appFailure(app, message));
+    const told = Promise.withResolvers<void>();
+    this.#reports.add(async () => told.resolve());
+    await Promise.race([told.promise, delay(shutdownTimeout, this.#ending.signal)]);
   }
 
   /** When the command has ended for good, the agent is gone until the workspace starts again. */

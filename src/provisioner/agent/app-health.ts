@@ -43,9 +43,14 @@ export class AppChecks {
     await Promise.all(this.#apps.map((app) => this.#watch(app, signal)));
   }
 
+  /** Lets no check count until `up` is called. */
+  pause(): void {
+    this.#isCommandRunning = false;
+  }
+
   /** Makes all apps unhealthy until `up` is called. */
   async down(): Promise<void> {
-    this.#isCommandRunning = false;
+    this.pause();
     for (const app of this.#apps) app.health = "UNHEALTHY";
     await this.#report();
   }

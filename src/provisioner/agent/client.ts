@@ -264,6 +264,11 @@ export class AgentClient {
     await this.#execute(mutation("reportAppHealth"), { apps });
   }
 
+  /** Reports that the program of an app has failed, with a message of at most 160 bytes. */
+  async appFailure(appSlug: string, message: string): Promise<void> {
+    await this.#execute(mutation("reportAppStatus"), { appSlug, state: "FAILURE", message });
+  }
+
   async scriptResult(result: ScriptResult): Promise<void> {
     await this.#execute(mutation("reportScriptResult"), result);
   }

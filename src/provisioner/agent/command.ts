@@ -13,6 +13,8 @@ export interface CommandOptions {
   pace: Pace;
   /** Aborted when the agent ends: the command is not restarted. */
   ending: AbortSignal;
+  /** Called first when the command has ended and is not restarted. */
+  onEnd: (status: number | null | undefined) => Promise<void>;
   /** Called when the command has ended, or could not be started again. */
   onDown: () => Promise<void>;
   /** Called when the command was started again. */
@@ -65,8 +67,10 @@ export class Command {
       this.#running = undefined;
       // Processes that the command has left behind hold its ports.
       if (running) await groups.end(running).catch((error: Error) => note(error.message));
+      const isLast = !this.options.isRestarted || status === 0;
+      if (isLast) await this.options.onEnd(status);
       await this.options.onDown();
-      if (!this.options.isRestarted || status === 0) return note(ending(status));
+      if (isLast) return note(ending(status));
       if (Date.now() - began > pace.restartMost) pause = pace.restart;
       note(`${ending(status)} It is started again in ${Math.round(pause / 1000)} s.`);
       await delay(pause, signal);
@@ -76,7 +80,7 @@ export class Command {
   }
 }
 
-function ending(status: number | null | undefined): string {
+export function ending(status: number | null | undefined): string {
   if (status === undefined) return "The command is not running.";
   return status === null ? "The command was ended by a signal." : `The command ended with status ${status}.`;
 }

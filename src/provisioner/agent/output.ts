@@ -65,6 +65,7 @@ export class Lines {
 /** Reads the lines that a command appends to its file. */
 export class OutputFile {
   #offset: number;
+  #last: Promise<unknown> = Promise.resolve();
   readonly #lines: Lines;
 
   constructor(
@@ -81,8 +82,14 @@ export class OutputFile {
     return this.#offset;
   }
 
-  /** Reads what was appended, up to a bound. Returns whether there was anything. */
-  async step(most = mostUnread): Promise<boolean> {
+  /** Reads what was appended, up to a bound, after earlier calls. Returns whether there was anything. */
+  step(most = mostUnread): Promise<boolean> {
+    const step = this.#last.then(() => this.#step(most));
+    this.#last = step.catch(() => {});
+    return step;
+  }
+
+  async #step(most: number): Promise<boolean> {
     const file = await open(this.path, "r+").catch(() => undefined);
     if (!file) return false;
     try {

@@ -160,8 +160,8 @@ export interface Conditions {
 
 /** A process that leads a group. */
 export interface Running extends Leader {
-  /** Resolves to the exit status, which is null if a signal ended the process or the status cannot be known. */
-  ended: Promise<number | null>;
+  /** Resolves to the exit status, which is null if a signal ended the process, and undefined if it cannot be known. */
+  ended: Promise<number | null | undefined>;
   /** Whether `ended` resolves as soon as the process ends. */
   isWatched: boolean;
   /** Calls back with what the process writes, if its output is a pipe. Resolves when all have closed the pipe. */
@@ -207,11 +207,11 @@ export async function start(command: readonly string[], conditions: Conditions):
   return { ...leaderOf(child.pid!), ended, isWatched: true, read };
 }
 
-/** Watches a process that this program did not start. */
+/** Watches a process that this program did not start, and whose status it does not get. */
 export function adopt(leader: Leader, poll: number, signal: AbortSignal): Running {
   const watch = async () => {
     while (!signal.aborted && isAlive(leader)) await delay(poll, signal);
-    return null;
+    return undefined;
   };
   return { ...leader, ended: watch(), isWatched: false, read: () => Promise.resolve() };
 }

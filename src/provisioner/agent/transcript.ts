@@ -20,6 +20,16 @@ export const largest = { text: 24 * 1024, input: 8 * 1024, message: 56 * 1024, p
 /** Shorter values are not masked: they are in texts by chance. */
 const shortestSecret = 6;
 
+/** Secrets that are masked, the longest first. */
+const maskable = (secrets: readonly string[]): string[] =>
+  secrets.filter(({ length }) => length >= shortestSecret).toSorted((one, other) => other.length - one.length);
+
+/** Returns a function that replaces secrets in a text. */
+export function masking(secrets: readonly string[]): (text: string) => string {
+  const masked = maskable(secrets);
+  return (text) => masked.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+}
+
 export class Transcript {
   readonly #waiting = new Map<string, ReportedMessage>();
   #state: Pick<ConversationReport, "state" | "stateMessage" | "sessionId"> = {};
@@ -28,15 +38,16 @@ export class Transcript {
   #isClosed = false;
   readonly #running: Promise<void>;
   readonly #secrets: readonly string[];
+  /** Replaces the secrets in a text. */
+  readonly masked: (text: string) => string;
 
   constructor(
     private readonly report: (report: Omit<ConversationReport, "taskId">) => Promise<void>,
     secrets: readonly string[],
     private readonly note: (fault: string) => void,
   ) {
-    this.#secrets = secrets
-      .filter(({ length }) => length >= shortestSecret)
-      .toSorted((one, other) => other.length - one.length);
+    this.#secrets = maskable(secrets);
+    this.masked = masking(secrets);
     this.#running = this.#run();
   }
 
@@ -62,13 +73,6 @@ export class Transcript {
   finish(actionId: string): void {
     this.#finished.push(actionId);
     this.#wake?.();
-  }
-
-  /** Replaces the secrets in a text. */
-  masked(text: string): string {
-    let masked = text;
-    for (const secret of this.#secrets) masked = masked.replaceAll(secret, "***");
-    return masked;
   }
 
   /** Reports what is left, for at most some milliseconds. */

@@ -169,7 +169,7 @@ export class Workspace {
     const failures = await Promise.all(
       [...this.#agents.values()].map(async (agent) => {
         const failure = await agent.earlyFailure(job.signal);
-        return failure && `Agent ${agent.name} failed to start. ${failure} Its log has the output.`;
+        return failure && `Agent ${agent.name} failed to start. ${failure}`;
       }),
     );
     job.signal.throwIfAborted();

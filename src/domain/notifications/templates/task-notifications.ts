@@ -52,7 +52,7 @@ export const taskNotifications = {
     ...taskEvent,
     id: "41c78066-6c9e-4d78-bc3b-3b2e9e357216",
     name: "Task In Error",
-    recipients: "The owner of the task, when a build fails or its machine is gone.",
+    recipients: "The owner of the task, when a build or its program fails, or its machine is gone.",
     labels: ["task", "workspace", "reason"],
     title: "Task {{ labels.task }} is in error",
     body: `The task **{{ labels.task }}**${workspace} is in error:

@@ -1,6 +1,7 @@
 // A program that speaks the Agent Client Protocol: starts it, and leads its session turn by turn.
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { Readable, Transform, Writable } from "node:stream";
 import {
   client,
@@ -15,8 +16,9 @@ import {
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
 import { delay } from "../../pace.js";
-import { clipped } from "../../text.js";
+import { clipped, textOfLine, withLastLine } from "../../text.js";
 import { version } from "../../version.js";
+import { Lines } from "../output.js";
 import type { Transcript } from "../transcript.js";
 import type { Spoken } from "./agent-api.js";
 import { type PlainMessage, Turns } from "./turns.js";
@@ -116,13 +118,24 @@ export class AcpProgram implements Spoken {
 
   #connect(): ClientConnection {
     const [file = "", ...args] = this.options.command;
-    // Standard error is part of the log of the agent.
-    const child = spawn(file, args, { env: this.options.env, stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(file, args, { env: this.options.env, stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;
+    // Standard error is part of the log of the agent.
+    let lastLine = "";
+    const lines = new Lines((line) => (lastLine = textOfLine(line) || lastLine));
+    child.stderr.on("data", (chunk: Buffer) => {
+      process.stderr.write(chunk);
+      lines.add(chunk);
+    });
     child.once("error", (error) => this.#fail(`The program could not be started: ${error.message}`));
-    child.once("exit", (code, signal) =>
-      this.#fail(code === null ? `The program was ended by ${signal}.` : `The program ended with status ${code}.`),
-    );
+    child.once("exit", (code, signal) => {
+      const sentence = code === null ? `The program was ended by ${signal}.` : `The program ended with status ${code}.`;
+      // Processes that it has left behind may hold its output open.
+      void Promise.race([once(child.stderr, "close"), delay(500)]).then(() => {
+        lines.end();
+        this.#fail(withLastLine(sentence, clipped(lastLine, 300)));
+      });
+    });
     child.stdin.on("error", () => {});
     const metered = new Transform({
       transform: (chunk: Buffer, _, done) => {
