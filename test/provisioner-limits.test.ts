@@ -143,6 +143,18 @@ describe("limits of resources", () => {
     expect(cgroups()).to.deep.equal([]);
   });
 
+  it("are the totals of the usage that is reported, which is that of the processes under them", async () => {
+    provisioner();
+    const { agent } = await start({}, { memory: "1GiB", cpus: 0.5 });
+    await agent.until(() => agent.inputsOf("reportAgentResources").length);
+    const { cpuTotalMillicores, memoryUsedBytes, memoryTotalBytes } = agent.inputsOf("reportAgentResources")[0]!;
+    expect({ cpuTotalMillicores, memoryUsedBytes, memoryTotalBytes }).to.deep.equal({
+      cpuTotalMillicores: 500,
+      memoryUsedBytes: 200 * 1024 ** 2,
+      memoryTotalBytes: 1024 ** 3,
+    });
+  });
+
   it("go on after kill -9 of the daemon, and leftovers of its workspaces are removed, but no others", async () => {
     const first = provisioner();
     const scripts = [{ display_name: "Bye", script: "echo bye $$", run_on_stop: true }];

@@ -28,7 +28,12 @@ fs.mkdirSync = (path, options) => {
   record("mkdir", basename(path));
   const files = { "cgroup.procs": "", "cgroup.kill": "", "memory.max": "max\n", "memory.swap.max": "max\n" };
   const others = { "memory.events": `oom 0\noom_kill ${oomKills}\n`, "cpu.max": "max 100000\n", "pids.max": "max\n" };
-  for (const [name, text] of Object.entries({ ...files, ...others })) writeFileSync(join(path, name), text);
+  const usage = {
+    "memory.current": `${300 * 1024 ** 2}\n`,
+    "memory.stat": `anon 1\ninactive_file ${100 * 1024 ** 2}\n`,
+    "cpu.stat": "usage_usec 5000000\n",
+  };
+  for (const [name, text] of Object.entries({ ...files, ...others, ...usage })) writeFileSync(join(path, name), text);
   return made;
 };
 fs.writeFileSync = (path, text, options) => (isInside(path) ? write(path, text) : writeFileSync(path, text, options));

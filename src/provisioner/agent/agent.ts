@@ -233,10 +233,10 @@ export class Agent {
   /** Starts the loops that speak for the agent. */
   #speak(): void {
     const { home } = this.#options.place;
-    const processors = processorMeter();
+    const measure = meter(home, this.#options.limits);
     this.#reports.add(() => this.#client.startup(directoryOf(this.#manifest, home)));
     void this.#repeat(this.#pace.heartbeat, () => this.#beat());
-    void this.#repeat(this.#pace.resources, async () => this.#client.resources(await resourcesOf(home, processors)));
+    void this.#repeat(this.#pace.resources, async () => this.#client.resources(await measure()));
     void this.#repeat(this.#pace.output, async () => {
       if (await this.#output.step()) this.#changed();
     });
@@ -360,27 +360,44 @@ function processorTimes() {
   return { total, idle: times.reduce((sum, { idle }) => sum + idle, 0), count: times.length };
 }
 
-/** Returns a function that measures the use of the processors since its last call, in thousandths of one. */
-function processorMeter(): () => number | undefined {
-  let last: ReturnType<typeof processorTimes> | undefined;
-  return () => {
-    const [before, now] = [last, processorTimes()];
-    last = now;
-    const total = now.total - (before?.total ?? now.total);
-    if (!before || total <= 0) return undefined;
-    const used = Math.max(0, total - (now.idle - before.idle));
-    return Math.round((used / total) * now.count * 1000);
+/**
+ * Returns a function that measures the use of processors, memory, and disk: that of the processes under the limits, as far
+ * as it is known, otherwise that of the machine. Processors are measured since the last call, in thousandths of one.
+ */
+function meter(home: string, limits: EnforcedLimits | undefined) {
+  let last: Measured | undefined;
+  return async () => {
+    const { cpuMicroseconds: own, ...usage } = limits?.usage() ?? {};
+    const [before, current] = [last, { machine: processorTimes(), own, at: performance.now() }];
+    last = current;
+    const { bsize, blocks, bavail } = await statfs(home);
+    return {
+      cpuUsedMillicores: before && (own === undefined ? millicoresOf(before, current) : ownMillicores(before, current)),
+      cpuTotalMillicores: usage.cpuTotalMillicores ?? cpus().length * 1000,
+      memoryUsedBytes: usage.memoryUsedBytes ?? totalmem() - freemem(),
+      memoryTotalBytes: Math.min(usage.memoryTotalBytes ?? totalmem(), totalmem()),
+      diskUsedBytes: (blocks - bavail) * bsize,
+      diskTotalBytes: blocks * bsize,
+    };
   };
 }
 
-async function resourcesOf(home: string, processors: () => number | undefined) {
-  const { bsize, blocks, bavail } = await statfs(home);
-  return {
-    cpuUsedMillicores: processors(),
-    cpuTotalMillicores: cpus().length * 1000,
-    memoryUsedBytes: totalmem() - freemem(),
-    memoryTotalBytes: totalmem(),
-    diskUsedBytes: (blocks - bavail) * bsize,
-    diskTotalBytes: blocks * bsize,
-  };
+interface Measured {
+  machine: ReturnType<typeof processorTimes>;
+  /** Microseconds of the processes under the limits. */
+  own?: number;
+  /** Milliseconds. */
+  at: number;
+}
+
+function millicoresOf({ machine: before }: Measured, { machine: now }: Measured): number | undefined {
+  const total = now.total - before.total;
+  if (total <= 0) return undefined;
+  const used = Math.max(0, total - (now.idle - before.idle));
+  return Math.round((used / total) * now.count * 1000);
+}
+
+function ownMillicores(before: Measured, now: Measured): number | undefined {
+  if (before.own === undefined || now.own === undefined || now.at <= before.at) return undefined;
+  return Math.round(Math.max(0, now.own - before.own) / (now.at - before.at));
 }

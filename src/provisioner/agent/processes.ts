@@ -145,6 +145,16 @@ export interface EnforcedLimits {
   enter(pid: number): void;
   /** Number of processes that were ended because the limit of memory was reached. */
   oomKills(): number;
+  /** The use of processors and memory by the processes; absent are those that are not known, or not limited. */
+  usage(): GroupUsage;
+}
+
+export interface GroupUsage {
+  /** Since the limits began. */
+  cpuMicroseconds?: number;
+  cpuTotalMillicores?: number;
+  memoryUsedBytes?: number;
+  memoryTotalBytes?: number;
 }
 
 /** How a process is started. */

@@ -213,14 +213,29 @@ function bytesOf(amount: string): number {
 }
 
 function limitsOf(path: string): EnforcedLimits {
+  /** A number in a file; undefined if there is none, as without the controller, or once the cgroup has been removed. */
+  const numberIn = (file: string, pattern = /^(\d+)$/m): number | undefined => {
+    try {
+      const [, digits] = pattern.exec(readFileSync(join(path, file), "utf8")) ?? [];
+      return digits === undefined ? undefined : Number(digits);
+    } catch {
+      return undefined;
+    }
+  };
   return {
     enter: (pid) => writeFileSync(join(path, "cgroup.procs"), String(pid)),
-    oomKills() {
-      try {
-        return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(path, "memory.events"), "utf8"))?.[1] ?? 0);
-      } catch {
-        return 0; // Memory is not limited, or the cgroup has been removed.
-      }
+    oomKills: () => numberIn("memory.events", /^oom_kill (\d+)$/m) ?? 0,
+    usage() {
+      const quota = numberIn("cpu.max", /^(\d+) /);
+      const memory = numberIn("memory.current");
+      // Files that are kept in memory only while there is room are not in use.
+      const files = numberIn("memory.stat", /^inactive_file (\d+)$/m) ?? 0;
+      return {
+        cpuMicroseconds: numberIn("cpu.stat", /^usage_usec (\d+)$/m),
+        cpuTotalMillicores: quota && Math.round((quota / (numberIn("cpu.max", / (\d+)$/m) ?? period)) * 1000),
+        memoryUsedBytes: memory && Math.max(0, memory - files),
+        memoryTotalBytes: numberIn("memory.max"),
+      };
     },
   };
 }
