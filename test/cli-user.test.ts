@@ -225,6 +225,18 @@ describe("the commands of users", () => {
         "--all",
       );
       expect(asOwner.stdout).to.include(`${ada.username}/one`);
+
+      const { id } = await cli.json("workspaces", "show", "one");
+      await w
+        .as(ada)
+        .graphql("mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }", {
+          input: { workspace: id, userPerms: [{ id: bob.id, role: "use" }] },
+        });
+      const [row] = cells((await asBob("workspaces", "list", "--all")).stdout);
+      expect(row![0]).to.equal(`${ada.username}/one`);
+      const shared = await asBob("workspaces", "show", row![0]!, "--json");
+      expect(JSON.parse(shared.stdout), shared.stderr).to.include({ id });
+      expect(await asBob("workspaces", "stop", row![0]!)).to.include({ status: 1, stderr: "Forbidden.\n" });
     });
 
     it("are not waited for after Ctrl-C, which leaves the build alone", async () => {

@@ -4,8 +4,9 @@ import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { runSchedule } from "./support/background.js";
-import { boxOf, readBox, remove, runningBox, stop, templateOf } from "./support/builds.js";
+import { boxOf, readBox, remove, runningBox, start, stop, templateOf } from "./support/builds.js";
 import { setColumns } from "./support/tables.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
@@ -67,6 +68,71 @@ describe("access to workspaces", () => {
       .as(ada!)
       .graphql(share, { input: { workspace: workspace.id, userPerms: [{ id: bob!.id, role: "" }] } });
     expect((await w().as(bob!).failure(stop, { workspace: workspace.id })).code).to.equal("NOT_FOUND");
+  });
+
+  it("is given by name, too, although the owner may not be read; nobody else learns which names there are", async () => {
+    const [ada, bob, eve] = await w().users("ada", "bob", "eve");
+    const template = await templateOf(w(), boxOf());
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    const userPerms = [{ id: bob!.id, role: "admin" }];
+    await w()
+      .as(ada!)
+      .graphql(share, { input: { workspace: workspace.id, userPerms } });
+    const byName = "query($owner: String!, $name: String!) { workspaceByName(owner: $owner, name: $name) { id } }";
+    for (const owner of [ada!.username, ada!.username.toUpperCase(), ada!.id]) {
+      const found = await w().as(bob!).graphql(byName, { owner, name: workspace.name.toUpperCase() });
+      expect(found.workspaceByName, owner).to.deep.equal({ id: workspace.id });
+    }
+    const ref = `${ada!.username}/${workspace.name}`;
+    expect((await w().as(bob!).graphql(stop, { workspace: ref })).stopWorkspace.workspace.id).to.equal(workspace.id);
+    expect(
+      (await w().as(bob!).failure("query($user: String!) { user(user: $user) { id } }", { user: ada!.username })).code,
+    ).to.equal("NOT_FOUND");
+
+    const failures = [];
+    for (const [owner, name] of [
+      [ada!.username, workspace.name],
+      [ada!.username, "none"],
+      [ada!.id, workspace.name],
+      ["nobody", workspace.name],
+    ]) {
+      failures.push(await w().as(eve!).failure(byName, { owner, name }));
+      failures.push(
+        await w()
+          .as(eve!)
+          .failure(start, { input: { workspace: `${owner}/${name}` } }),
+      );
+    }
+    expect(new Set(failures.map(({ code, message }) => `${code} ${message}`)).size).to.equal(1);
+    expect(failures[0]!.code).to.equal("NOT_FOUND");
+  });
+
+  describe("and their tasks", () => {
+    let stage: TaskStage;
+    withTasks(w, (opened) => ({ stage } = opened));
+
+    it("is given by the names of tasks, too", async () => {
+      const [ada, bob, eve] = await w().users("ada", "bob", "eve");
+      const { task } = await stage.active(ada!, { name: "shared" });
+      const userPerms = [{ id: bob!.id, role: "admin" }];
+      await w()
+        .as(ada!)
+        .graphql(share, { input: { workspace: task.workspace_id.uuid, userPerms } });
+      const byName = "query($user: String!, $task: String!) { task(user: $user, task: $task) { id } }";
+      for (const user of [ada!.username.toUpperCase(), ada!.id])
+        expect((await w().as(bob!).graphql(byName, { user, task: "Shared" })).task).to.deep.equal({ id: task.id });
+      const pause = 'mutation($user: String!) { pauseTask(input: { user: $user, task: "shared" }) { task { id } } }';
+      const failures = [];
+      for (const user of [ada!.username, ada!.id, "nobody"]) {
+        failures.push(await w().as(eve!).failure(byName, { user, task: "shared" }));
+        failures.push(await w().as(eve!).failure(byName, { user, task: "none" }));
+        failures.push(await w().as(eve!).failure(pause, { user }));
+      }
+      expect(new Set(failures.map(({ code, message }) => `${code} ${message}`)).size).to.equal(1);
+      expect(failures[0]!.code).to.equal("NOT_FOUND");
+      const paused = await w().as(bob!).graphql(pause, { user: ada!.username });
+      expect(paused.pauseTask.task.id).to.equal(task.id);
+    });
   });
 
   it("ends by itself when a share was given until a time, in open streams too", async () => {

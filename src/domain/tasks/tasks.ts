@@ -7,7 +7,7 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
-import { findUser } from "../users/users.js";
+import { findUser, idOfUserNamed } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
 import { buildError, endedAgent, isLost, lostMachine, statusSentence, tasksWithState } from "./task-status.js";
 
@@ -97,15 +97,15 @@ export interface TaskReference {
 
 /**
  * Finds a task by id, of any owner, or by the name among the tasks of the user. Throws NOT_FOUND if the caller may
- * not read it, or if the user is unknown.
+ * not read it. With an id, the user must be one that the caller may read; a name needs no more than the task, since whom
+ * its workspace is shared with may not read the owner.
  */
 export async function findTask(ctx: Context, { task: ref, user: userRef }: TaskReference): Promise<TaskRow> {
-  const user = await findUser(ctx, userRef ?? "me");
+  const user = userRef ?? "me";
+  if (isUuid(ref)) await findUser(ctx, user);
   const found = isUuid(ref)
     ? liveTasks(ctx).where("t.id", "=", ref)
-    : liveTasks(ctx)
-        .where("t.ownerId", "=", user.id)
-        .where(sql<boolean>`lower(t.name) = lower(${ref})`);
+    : liveTasks(ctx).where(sql<boolean>`t.owner_id = ${idOfUserNamed(ctx, user)} and lower(t.name) = lower(${ref})`);
   const task = await found.executeTakeFirst();
   if (!task || !isVisible(ctx, task)) throw notFound();
   return task;

@@ -87,6 +87,13 @@ export function isUserNamed({ actor }: Context, ref: string) {
     : sql<SqlBool>`u.deleted_at is null and ${foldedUsername} = ${folded(idOrName)}`;
 }
 
+/**
+ * Selects the id of the user that `isUserNamed` describes, for statements that find an object of the user. Checks no
+ * permission: whether the caller may read the object decides.
+ */
+export const idOfUserNamed = (ctx: Context, ref: string) =>
+  sql<string>`(select u.id from users u where ${isUserNamed(ctx, ref)})`;
+
 /** Finds a user by id, by username in any letter case, or by `me`. Throws NOT_FOUND if the caller may not read it. */
 export async function findUser(ctx: Context, ref: string): Promise<FoundUser> {
   const named = allUsers(ctx.db).where(isUserNamed(ctx, ref));

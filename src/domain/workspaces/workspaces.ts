@@ -10,7 +10,7 @@ import { conflictOn, notFound, onViolation } from "../kernel/errors.js";
 import type { Hint } from "../kernel/events.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
-import { findUser } from "../users/users.js";
+import { idOfUserNamed } from "../users/users.js";
 
 export { WorkspaceStatus, WorkspaceTransition } from "./build-status.js";
 
@@ -86,11 +86,12 @@ export async function findWorkspace(ctx: Context, ref: string): Promise<FoundWor
   return findWorkspaceByName(ctx, owner, name);
 }
 
-/** Finds a workspace by the id, username or `me` of its owner, and its name in any letter case. */
-export async function findWorkspaceByName(ctx: Context, owner: string, name: string): Promise<FoundWorkspace> {
-  const ownerId = owner === "me" ? userIdOf(ctx.actor) : isUuid(owner) ? owner : (await findUser(ctx, owner)).id;
-  if (ownerId === undefined) throw notFound();
-  return findOne(ctx, sql`w.owner_id = ${ownerId} and lower(w.name) = lower(${name})`);
+/**
+ * Finds a workspace by the id, username or `me` of its owner, and its name in any letter case. Only the permission to read
+ * the workspace counts: whom it is shared with may not read the owner.
+ */
+export function findWorkspaceByName(ctx: Context, owner: string, name: string): Promise<FoundWorkspace> {
+  return findOne(ctx, sql`w.owner_id = ${idOfUserNamed(ctx, owner)} and lower(w.name) = lower(${name})`);
 }
 
 async function findOne(ctx: Context, isIt: Expression<SqlBool>): Promise<FoundWorkspace> {
