@@ -152,6 +152,65 @@ describe("the commands of users", () => {
       expect(updated.latestBuild).to.deep.include({ buildNumber: 7, templateVersionName: "v2" });
     });
 
+    it("are not stopped for a start that would fail", async () => {
+      const id = await createTemplate("grows", { ...document, presets: [] });
+      await cli.output("workspaces", "create", "grown", "--template", "grows");
+      const asOwner = w.as(w.owner);
+      const { createTemplateVersion } = await asOwner.graphql(
+        "mutation($input: CreateTemplateVersionInput!) { createTemplateVersion(input: $input) { templateVersion { id } } }",
+        {
+          input: {
+            templateId: id,
+            document: { ...document, presets: [], parameters: [document.parameters[0], { name: "region" }] },
+            activate: true,
+          },
+        },
+      );
+      await imported(createTemplateVersion.templateVersion.id);
+      const refuses = async (words: string[], version: string, ...faults: string[]) => {
+        const { status, stdout, stderr } = await cli.run("workspaces", ...words);
+        const says = `The workspace was not stopped, since version ${version} could not be started:`;
+        expect({ status, stdout, stderr }).to.deep.equal({
+          status: 1,
+          stdout: "",
+          stderr: [says, ...faults.map((fault) => `  parameters.${fault}`), "See --parameter.", ""].join("\n"),
+        });
+        expect(await statusOf("grown")).to.equal("RUNNING");
+      };
+      const odd = ["--parameter", "size=huge", "--parameter", "odd=1"];
+      const oddFaults = ['odd: There is no parameter "odd".', 'size: "huge" is not one of the options.'];
+      await refuses(["update", "grown"], "v2", "region: Is required.");
+      await refuses(["update", "grown", ...odd], "v2", ...oddFaults, "region: Is required.");
+      await refuses(["restart", "grown", ...odd], "v1", ...oddFaults);
+      // A start moves to the active version where the template, or the owner, wants it, and where it must.
+      const settings: Array<[settings: object, versionOfStart: string]> = [
+        [{ automaticUpdates: "ALWAYS" }, "v2"],
+        [{ automaticUpdates: "OWNERS_CHOICE" }, "v1"],
+        [{ requireActiveVersion: true }, "v2"],
+        [{ requireActiveVersion: false }, "v1"],
+      ];
+      for (const [changes, version] of settings) {
+        await asOwner.graphql(
+          "mutation($input: UpdateTemplateInput!) { updateTemplate(input: $input) { __typename } }",
+          {
+            input: { templateId: id, ...changes },
+          },
+        );
+        if (version === "v2") await refuses(["restart", "grown"], "v2", "region: Is required.");
+        else await refuses(["restart", "grown", ...odd], "v1", ...oddFaults);
+      }
+      await cli.output("workspaces", "restart", "grown");
+      await cli.output("workspaces", "update", "grown", "--parameter", "region=eu");
+      const { latestBuild, isOutdated } = await cli.json("workspaces", "show", "grown");
+      expect({ isOutdated, parameters: latestBuild.parameters }).to.deep.equal({
+        isOutdated: false,
+        parameters: [
+          { name: "size", value: "small" },
+          { name: "region", value: "eu" },
+        ],
+      });
+    });
+
     it("have logs, and an address that a browser opens", async () => {
       const log = await cli.output("workspaces", "logs", "one");
       expect(log).to.not.equal("");

@@ -25,6 +25,11 @@ export type AppHealth =
   | 'INITIALIZING'
   | 'UNHEALTHY';
 
+export type AutomaticUpdates =
+  | 'ALWAYS'
+  | 'NEVER'
+  | 'OWNERS_CHOICE';
+
 export type CreateWorkspaceInput = {
   automaticUpdates?: boolean | null | undefined;
   autostartSchedule?: string | null | undefined;
@@ -61,6 +66,12 @@ export type StartWorkspaceInput = {
 export type StopWorkspaceInput = {
   workspace: string;
 };
+
+export type TemplateParameterKind =
+  | 'BOOL'
+  | 'LIST'
+  | 'NUMBER'
+  | 'STRING';
 
 export type WorkspaceFilter = {
   dormant?: boolean | null | undefined;
@@ -158,6 +169,21 @@ export type DeleteWorkspaceMutationVariables = Exact<{
 
 export type DeleteWorkspaceMutation = { done: { workspaceBuild: { id: string, buildNumber: number, transition: WorkspaceTransition, status: WorkspaceStatus, job: { id: string }, workspace: { id: string, name: string, owner: { id: string, username: string } } } } };
 
+export type NextStartQueryVariables = Exact<{
+  id: string;
+  template: string;
+}>;
+
+
+export type NextStartQuery = { workspace: { id: string, isOutdated: boolean, automaticUpdates: boolean, template: { id: string, automaticUpdates: AutomaticUpdates, requireActiveVersion: boolean, activeVersion: { id: string } | null }, latestBuild: { id: string, templateVersionId: string, parameters: Array<{ name: string, value: string }> } | null } | null, authCheck: Array<{ key: string, allowed: boolean }> };
+
+export type VersionParametersQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type VersionParametersQuery = { templateVersion: { id: string, name: string, parameters: Array<{ name: string, type: TemplateParameterKind, defaultValue: string | null, isMutable: boolean, isEphemeral: boolean, options: Array<{ value: string }> }> } | null };
+
 export const Workspaces = operation<WorkspacesQuery, WorkspacesQueryVariables>("fragment WorkspaceRow on Workspace { id name status isOutdated dormantAt deadline lastUsedAt createdAt owner { id username } organization { id name } template { id name activeVersion { id name } } } query Workspaces($filter: WorkspaceFilter, $first: Int) { workspaces(filter: $filter, first: $first) { totalCount nodes { ...WorkspaceRow } } }");
 export const Workspace = operation<WorkspaceQuery, WorkspaceQueryVariables>("fragment WorkspaceRow on Workspace { id name status isOutdated dormantAt deadline lastUsedAt createdAt owner { id username } organization { id name } template { id name activeVersion { id name } } } fragment WorkspaceParts on Workspace { ...WorkspaceRow latestBuild { id buildNumber transition status templateVersionName parameters { name value } job { id status error } resources { name agents { id name status lifecycleState apps { slug displayName health url } } } } } query Workspace($id: UUID!) { workspace(id: $id) { ...WorkspaceParts } }");
 export const WorkspaceByName = operation<WorkspaceByNameQuery, WorkspaceByNameQueryVariables>("fragment WorkspaceRow on Workspace { id name status isOutdated dormantAt deadline lastUsedAt createdAt owner { id username } organization { id name } template { id name activeVersion { id name } } } fragment WorkspaceParts on Workspace { ...WorkspaceRow latestBuild { id buildNumber transition status templateVersionName parameters { name value } job { id status error } resources { name agents { id name status lifecycleState apps { slug displayName health url } } } } } query WorkspaceByName($owner: String!, $name: String!) { workspace: workspaceByName(owner: $owner, name: $name) { ...WorkspaceParts } }");
@@ -165,3 +191,5 @@ export const CreateWorkspace = operation<CreateWorkspaceMutation, CreateWorkspac
 export const StartWorkspace = operation<StartWorkspaceMutation, StartWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation StartWorkspace($input: StartWorkspaceInput!) { done: startWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
 export const StopWorkspace = operation<StopWorkspaceMutation, StopWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation StopWorkspace($input: StopWorkspaceInput!) { done: stopWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
 export const DeleteWorkspace = operation<DeleteWorkspaceMutation, DeleteWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation DeleteWorkspace($input: DeleteWorkspaceInput!) { done: deleteWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
+export const NextStart = operation<NextStartQuery, NextStartQueryVariables>("query NextStart($id: UUID!, $template: String!) { workspace(id: $id) { id isOutdated automaticUpdates template { id automaticUpdates requireActiveVersion activeVersion { id } } latestBuild { id templateVersionId parameters { name value } } } authCheck( checks: [{key: \"update\", action: \"update\", object: {resourceType: \"template\", resourceId: $template}}] ) { key allowed } }");
+export const VersionParameters = operation<VersionParametersQuery, VersionParametersQueryVariables>("query VersionParameters($id: UUID!) { templateVersion(id: $id) { id name parameters { name type defaultValue isMutable isEphemeral options { value } } } }");

@@ -4,6 +4,7 @@ import { finished, showLogs, type Work } from "./builds.js";
 import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, UsageError } from "./command.js";
 import { confirmed } from "./confirm.js";
 import { Failed } from "./failures.js";
+import { checkNextStart } from "./next-start.js";
 import { moment, words as wordsOf } from "./output.js";
 import { findTemplate, presetOf } from "./templates.js";
 import {
@@ -194,9 +195,14 @@ const stop = command({
   },
 });
 
-/** Stops a workspace that runs. A build that failed may have left something running. */
-async function stopped(work: Work, { id, latestBuild }: Found): Promise<void> {
+/**
+ * Stops a workspace that runs, unless the start that follows would fail. A build that failed may have left something
+ * running.
+ */
+async function stopped(work: Work, workspace: Found, next: Parameters<typeof checkNextStart>[2]): Promise<void> {
+  const { id, latestBuild } = workspace;
   if (!latestBuild || (latestBuild.transition === "STOP" && latestBuild.status === "STOPPED")) return;
+  await checkNextStart(work.api, workspace, next);
   const { done } = await work.api.run(StopWorkspace, { input: { workspace: id } });
   await finished(work, done.workspaceBuild.job.id, `The stop of ${nameOf(done.workspaceBuild.workspace)}`);
 }
@@ -210,7 +216,7 @@ const restart = command({
     const parameters = parametersOf(options.parameter);
     const work = { api: await open(), output, signal };
     const workspace = await find(work.api, reference);
-    await stopped(work, workspace);
+    await stopped(work, workspace, { parameters });
     const { done } = await work.api.run(StartWorkspace, { input: { workspace: workspace.id, parameters } });
     await conclude(work, done.workspaceBuild, !options["no-wait"]);
   },
@@ -231,7 +237,7 @@ const update = command({
       const value = { id: workspace.id, name: nameOf(workspace), isFinished: true };
       return output.done(value, `Workspace ${nameOf(workspace)} has the active version ${activeVersion.name} already.`);
     }
-    await stopped(work, workspace);
+    await stopped(work, workspace, { versionId: activeVersion.id, parameters });
     const input = { workspace: workspace.id, templateVersionId: activeVersion.id, parameters };
     const { done } = await work.api.run(StartWorkspace, { input });
     await conclude(work, done.workspaceBuild, !options["no-wait"]);
