@@ -1,4 +1,5 @@
 // The commands of users, each a process of its own, with a login, against a server whose daemon builds workspaces.
+// Looks inside: a daemon counts as offline after 90 seconds.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { prints, UserCli } from "./support/cli.js";
 import { newKey, serve } from "./support/provisioners.js";
+import { setColumns } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Anything, type Person, startWorld, type World } from "./support/world.js";
 
@@ -314,6 +316,7 @@ describe("the commands of users", () => {
 
       const starting = cli.start(["workspaces", "create", "held", "--template", "held"]);
       const job = await carryOut(1);
+      expect(starting.stderr()).to.not.include("daemon");
       const line = { level: "INFO", source: "PROVISIONER", createdAt: new Date().toISOString(), sequence: 1 };
       const output = "Almost \u001b[2Jthere";
       await daemon.call("updateProvisionerJob", job, { logs: [{ ...line, stage: "apply", output }] });
@@ -331,6 +334,54 @@ describe("the commands of users", () => {
       daemon.close();
       follower.child.kill("SIGINT");
       expect(await follower.ended).to.equal(0);
+    });
+  });
+
+  describe("that wait for a daemon", () => {
+    const none = "Waiting for a provisioner daemon that offers absent: there is none yet.\n";
+    const online = "A provisioner daemon is online now.\n";
+    const offline = "Waiting for a provisioner daemon that offers absent: the only one is offline.\n";
+    const awaited = { schema: "steward.template/1", provisioner: "absent", resources: [{ name: "box" }] };
+    let key: string;
+    const daemon = async () => serve(w.app, { key, query: "provisioner=absent&name=absent" });
+    const goOffline = () =>
+      setColumns(w, "provisioner_daemons", { name: "absent" }, { last_seen_at: new Date(Date.now() - 100_000) });
+    /** Carries out the next job of a daemon. */
+    async function carryOut(worker: Awaited<ReturnType<typeof daemon>>) {
+      const job = await worker.work().job();
+      await worker.call("acceptProvisionerJob", job);
+      await worker.call("reportProvisionerResources", job, { resources: awaited.resources });
+      await worker.call("completeProvisionerJob", job);
+    }
+    before(async () => {
+      key = await newKey(w);
+    });
+
+    it("say why, and again when that changes", async () => {
+      await mkdir(join(cli.directory, "absent"));
+      await writeFile(join(cli.directory, "absent", "template.json"), JSON.stringify(awaited));
+      const env = { STEWARD_URL: url, STEWARD_TOKEN: w.owner.token };
+      const push = cli.start(["templates", "push", join(cli.directory, "absent")], { env });
+      await prints(push, none);
+      const first = await daemon();
+      await prints(push, `${none}${online}`);
+      await carryOut(first);
+      expect(await push.ended, push.output()).to.equal(0);
+      await first.leave();
+      await goOffline();
+
+      const create = cli.start(["workspaces", "create", "absent", "--template", "absent"]);
+      await prints(create, offline);
+      const second = await daemon();
+      await prints(create, `${offline}${online}`);
+      await second.leave();
+      await goOffline();
+      await prints(create, `${offline}${online}${offline}`);
+      const third = await daemon();
+      await carryOut(third);
+      expect(await create.ended, create.output()).to.equal(0);
+      expect(create.stderr().split(offline)).to.have.length(3);
+      await third.leave();
     });
   });
 

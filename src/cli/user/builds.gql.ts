@@ -29,7 +29,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { provisionerJob: { id: string, status: ProvisionerJobStatus, error: string | null, provisioner: string, matchedProvisioners: { count: number } } | null };
+export type JobQuery = { provisionerJob: { id: string, status: ProvisionerJobStatus, error: string | null, provisioner: string, matchedProvisioners: { count: number, available: number } } | null };
 
 export type JobLogQueryVariables = Exact<{
   id: string;
@@ -63,7 +63,7 @@ export type AgentLogAppendedSubscriptionVariables = Exact<{
 
 export type AgentLogAppendedSubscription = { line: { id: string, createdAt: string, level: AgentLogLevel, output: string } };
 
-export const Job = operation<JobQuery, JobQueryVariables>("query Job($id: UUID!) { provisionerJob(id: $id) { id status error provisioner matchedProvisioners { count } } }");
+export const Job = operation<JobQuery, JobQueryVariables>("query Job($id: UUID!) { provisionerJob(id: $id) { id status error provisioner matchedProvisioners { count available } } }");
 export const JobLog = operation<JobLogQuery, JobLogQueryVariables>("query JobLog($id: UUID!, $after: String) { provisionerJob(id: $id) { id logs(first: 1000, after: $after) { nodes { id createdAt level stage output } pageInfo { endCursor hasNextPage } } } }");
 export const JobLogAppended = operation<JobLogAppendedSubscription, JobLogAppendedSubscriptionVariables>("subscription JobLogAppended($jobId: UUID!, $after: UUID) { line: provisionerJobLogAppended(jobId: $jobId, after: $after) { id createdAt level stage output } }");
 export const AgentLog = operation<AgentLogQuery, AgentLogQueryVariables>("query AgentLog($id: UUID!, $after: String) { workspaceAgent(id: $id) { id logs(first: 1000, after: $after) { nodes { id createdAt level output } pageInfo { endCursor hasNextPage } } } }");

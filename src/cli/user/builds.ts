@@ -5,6 +5,7 @@ import {
   AgentLogAppended,
   AgentLog,
   Job,
+  type JobQuery,
   JobLog,
   JobLogAppended,
   type JobLogAppendedSubscription,
@@ -23,12 +24,46 @@ export interface Work {
 
 const textOf = ({ stage, output }: Line) => (stage ? `${stage}: ${output}` : output);
 
+type Waiting = Pick<NonNullable<JobQuery["provisionerJob"]>, "status" | "provisioner" | "matchedProvisioners">;
+
+/** Returns a function that says why a job waits for a daemon, whenever that has changed. */
+export function waitReporter(output: Output): (job: Waiting) => void {
+  let said = "";
+  return ({ status, provisioner, matchedProvisioners: { count, available } }) => {
+    if (status !== "PENDING") return;
+    const none =
+      count === 0 ? "there is none yet" : count === 1 ? "the only one is offline" : `all ${count} are offline`;
+    const reason = available > 0 ? "" : `Waiting for a provisioner daemon that offers ${provisioner}: ${none}.`;
+    if (reason === said) return;
+    said = reason;
+    output.note(reason || "A provisioner daemon is online now.");
+  };
+}
+
+/** Milliseconds from one question for the daemons of a job that waits to the next. */
+const interval = 2_000;
+
+/** Says why a job waits, until it does not wait any more. The server may be away meanwhile. */
+async function reportWait(api: Api, jobId: string, output: Output, signal: AbortSignal): Promise<void> {
+  const report = waitReporter(output);
+  while (!signal.aborted) {
+    const { provisionerJob } = await api.run(Job, { id: jobId }).catch(() => ({ provisionerJob: undefined }));
+    if (provisionerJob && provisionerJob.status !== "PENDING") return;
+    if (provisionerJob && !signal.aborted) report(provisionerJob);
+    await sleep(interval, undefined, { signal }).catch(() => {});
+  }
+}
+
 /** Waits for the end of a build, and shows its log meanwhile. Throws `Failed` with the reason if it fails. */
 export async function finished({ api, output, signal }: Work, jobId: string, what: string): Promise<void> {
-  const { provisionerJob: before } = await api.run(Job, { id: jobId });
-  if (before?.status === "PENDING" && before.matchedProvisioners.count === 0)
-    output.note(`Waiting for a provisioner daemon that offers ${before.provisioner}: there is none yet.`);
-  await followJob(api, jobId, (line) => output.note(textOf(line)));
+  const ended = new AbortController();
+  const wait = reportWait(api, jobId, output, AbortSignal.any([signal, ended.signal]));
+  try {
+    await followJob(api, jobId, (line) => output.note(textOf(line)));
+  } finally {
+    ended.abort();
+    await wait;
+  }
   for (;;) {
     if (signal.aborted) throw new Interrupted(`Interrupted. ${what} goes on.`);
     const { provisionerJob } = await api.run(Job, { id: jobId });

@@ -87,9 +87,9 @@ export type ImportedVersionQueryVariables = Exact<{
 }>;
 
 
-export type ImportedVersionQuery = { templateVersion: { id: string, name: string, isImported: boolean, template: { id: string, activeVersion: { id: string } | null }, job: { status: ProvisionerJobStatus, error: string | null, provisioner: string, matchedProvisioners: { count: number }, logs: { nodes: Array<{ stage: string, output: string }>, pageInfo: { endCursor: string | null } } } | null } | null };
+export type ImportedVersionQuery = { templateVersion: { id: string, name: string, isImported: boolean, template: { id: string, activeVersion: { id: string } | null }, job: { status: ProvisionerJobStatus, error: string | null, provisioner: string, matchedProvisioners: { count: number, available: number }, logs: { nodes: Array<{ stage: string, output: string }>, pageInfo: { endCursor: string | null } } } | null } | null };
 
 export const TemplateId = operation<TemplateIdQuery, TemplateIdQueryVariables>("query TemplateId($organization: String!, $name: String!) { templateByName(organization: $organization, name: $name) { id } }");
 export const CreateTemplate = operation<CreateTemplateMutation, CreateTemplateMutationVariables>("mutation CreateTemplate($input: CreateTemplateInput!) { created: createTemplate(input: $input) { templateVersion { id } } }");
 export const CreateTemplateVersion = operation<CreateTemplateVersionMutation, CreateTemplateVersionMutationVariables>("mutation CreateTemplateVersion($input: CreateTemplateVersionInput!) { created: createTemplateVersion(input: $input) { templateVersion { id } } }");
-export const ImportedVersion = operation<ImportedVersionQuery, ImportedVersionQueryVariables>("query ImportedVersion($id: UUID!, $after: String) { templateVersion(id: $id) { id name isImported template { id activeVersion { id } } job { status error matchedProvisioners { count } provisioner logs(first: 1000, after: $after) { nodes { stage output } pageInfo { endCursor } } } } }");
+export const ImportedVersion = operation<ImportedVersionQuery, ImportedVersionQueryVariables>("query ImportedVersion($id: UUID!, $after: String) { templateVersion(id: $id) { id name isImported template { id activeVersion { id } } job { status error matchedProvisioners { count available } provisioner logs(first: 1000, after: $after) { nodes { stage output } pageInfo { endCursor } } } } }");

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CheckFailed } from "../command.js";
 import type { Api } from "./api.js";
+import { waitReporter } from "./builds.js";
 import { command, flag, text } from "./command.js";
 import { DocumentFile, type FaultText } from "./document-file.js";
 import { ApiFailure, Failed } from "./failures.js";
@@ -110,6 +111,7 @@ const interval = 500;
 /** Waits until a version is imported; the server ends imports that last too long. Throws a `CheckFailed` if that fails. */
 async function imported(api: Api, id: string, output: Output, signal: AbortSignal) {
   const log: string[] = [];
+  const reportWait = waitReporter(output);
   let after: string | null = null;
   for (let isFirst = true; ; isFirst = false) {
     if (!isFirst) await sleep(interval, undefined, { signal }).catch(() => {});
@@ -119,8 +121,7 @@ async function imported(api: Api, id: string, output: Output, signal: AbortSigna
     if (!job) throw new Failed(`Version ${name} was created, but this token may not see its import.`);
     log.push(...job.logs.nodes.map((line) => (line.stage ? `${line.stage}: ${line.output}` : line.output)));
     after = job.logs.pageInfo.endCursor ?? after;
-    if (isFirst && job.status === "PENDING" && job.matchedProvisioners.count === 0)
-      output.note(`Waiting for a provisioner daemon that offers ${job.provisioner}: there is none yet.`);
+    reportWait(job);
     if (job.status === "FAILED" || job.status === "CANCELED")
       throw new CheckFailed([...log, `The import of version ${name} failed: ${job.error ?? "canceled"}`].join("\n"));
   }
