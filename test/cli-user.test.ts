@@ -383,6 +383,51 @@ describe("the commands of users", () => {
       expect(create.stderr().split(offline)).to.have.length(3);
       await third.leave();
     });
+
+    it("are canceled after a confirmation, by those who may, and no others", async () => {
+      const cancel = (...words: string[]) => cli.run("workspaces", "cancel", "absent", ...words);
+      expect(await cancel("--yes")).to.deep.equal({
+        status: 1,
+        stdout: "",
+        stderr: `Workspace ${ada.username}/absent has no build to cancel.\n`,
+      });
+      await cli.output("workspaces", "stop", "absent", "--no-wait");
+      const unasked = await cancel();
+      expect(unasked.status).to.equal(2);
+      expect(unasked.stderr).to.match(/^There is no terminal to ask for confirmation: use --yes\.\n/);
+      const asOwner = w.as(w.owner);
+      const { template } = await cli.json("workspaces", "show", "absent");
+      const allow = (allowUserCancel: boolean) =>
+        asOwner.graphql("mutation($input: UpdateTemplateInput!) { updateTemplate(input: $input) { __typename } }", {
+          input: { templateId: template.id, allowUserCancel },
+        });
+      await allow(false);
+      expect(await cancel("--yes")).to.deep.equal({ status: 1, stdout: "", stderr: "Forbidden.\n" });
+      await allow(true);
+      const canceled = await cancel("--yes");
+      expect(canceled.stdout, canceled.stderr).to.equal(`The stop of ${ada.username}/absent is canceled.\n`);
+      expect(await statusOf("absent")).to.equal("CANCELED");
+
+      // A daemon that works on the build ends it when it has been told to.
+      const stopping = cli.start(["workspaces", "stop", "absent"]);
+      const worker = (await daemon()).work();
+      const job = await worker.job();
+      await worker.call("acceptProvisionerJob", job);
+      expect(await cli.json("workspaces", "cancel", "absent", "--yes", "--no-wait")).to.include({
+        name: `${ada.username}/absent`,
+        transition: "STOP",
+        isFinished: false,
+      });
+      expect((await cancel("--yes")).stderr).to.equal("The job is being canceled already.\n");
+      await eventually(
+        () => worker.events.some((event) => event.__typename === "ProvisionerJobCancelRequested"),
+        "the request",
+      );
+      await worker.call("failProvisionerJob", job, { error: "Canceled.", canceled: true });
+      expect(await stopping.ended).to.equal(1);
+      expect(stopping.stderr()).to.include(`The stop of ${ada.username}/absent was canceled.\n`);
+      await worker.leave();
+    });
   });
 
   describe("templates", () => {
@@ -564,7 +609,7 @@ describe("the commands of users", () => {
       ...help.matchAll(/^ {2}((?:workspaces|tasks|templates|inbox|secrets|servers|log\w+|whoami)[a-z ]*)/gm),
     ];
     const commands = names.map(([, name]) => name!.trim());
-    expect(commands).to.have.length(32);
+    expect(commands).to.have.length(33);
     for (const group of ["workspaces", "tasks", "templates", "inbox", "secrets"])
       expect(await cli.output(group, "--help")).to.include(`${group} list`);
     for (const name of ["login", "workspaces create", "tasks create", "inbox read", "secrets set", "templates push"]) {

@@ -55,22 +55,31 @@ async function reportWait(api: Api, jobId: string, output: Output, signal: Abort
 }
 
 /** Waits for the end of a build, and shows its log meanwhile. Throws `Failed` with the reason if it fails. */
-export async function finished({ api, output, signal }: Work, jobId: string, what: string): Promise<void> {
-  const ended = new AbortController();
-  const wait = reportWait(api, jobId, output, AbortSignal.any([signal, ended.signal]));
+export async function finished(work: Work, jobId: string, what: string): Promise<void> {
+  const { status, error } = await ended(work, jobId, what);
+  if (status === "FAILED") throw new Failed(`${what} failed: ${error ?? "no reason was given."}`);
+  if (status === "CANCELED") throw new Failed(`${what} was canceled.`);
+}
+
+/** Waits for the end of a build, and shows its log meanwhile. Returns how it ended. */
+export async function ended(
+  { api, output, signal }: Work,
+  jobId: string,
+  what: string,
+): Promise<{ status: "SUCCEEDED" | "FAILED" | "CANCELED"; error: string | null }> {
+  const over = new AbortController();
+  const wait = reportWait(api, jobId, output, AbortSignal.any([signal, over.signal]));
   try {
     await followJob(api, jobId, (line) => output.note(textOf(line)));
   } finally {
-    ended.abort();
+    over.abort();
     await wait;
   }
   for (;;) {
     if (signal.aborted) throw new Interrupted(`Interrupted. ${what} goes on.`);
     const { provisionerJob } = await api.run(Job, { id: jobId });
-    const { status = "CANCELED", error } = provisionerJob ?? {};
-    if (status === "SUCCEEDED") return;
-    if (status === "FAILED") throw new Failed(`${what} failed: ${error ?? "no reason was given."}`);
-    if (status === "CANCELED") throw new Failed(`${what} was canceled.`);
+    const { status, error } = provisionerJob ?? { status: "CANCELED", error: null };
+    if (status === "SUCCEEDED" || status === "FAILED" || status === "CANCELED") return { status, error };
     await sleep(500, undefined, { signal }).catch(() => {});
   }
 }

@@ -7,7 +7,8 @@ import type { Registration, Tokens } from "./logins.js";
 
 /** All that the commands do. */
 export const scopes =
-  "user:read organization:read template:* workspace:* task:* user_secret:* inbox_notification:* provisioner_job:read";
+  "user:read organization:read template:* workspace:* task:* user_secret:* inbox_notification:* " +
+  "provisioner_job:read provisioner_job:update";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 

@@ -30,6 +30,10 @@ export type AutomaticUpdates =
   | 'NEVER'
   | 'OWNERS_CHOICE';
 
+export type CancelProvisionerJobInput = {
+  job: string;
+};
+
 export type CreateWorkspaceInput = {
   automaticUpdates?: boolean | null | undefined;
   autostartSchedule?: string | null | undefined;
@@ -169,6 +173,13 @@ export type DeleteWorkspaceMutationVariables = Exact<{
 
 export type DeleteWorkspaceMutation = { done: { workspaceBuild: { id: string, buildNumber: number, transition: WorkspaceTransition, status: WorkspaceStatus, job: { id: string }, workspace: { id: string, name: string, owner: { id: string, username: string } } } } };
 
+export type CancelBuildMutationVariables = Exact<{
+  input: CancelProvisionerJobInput;
+}>;
+
+
+export type CancelBuildMutation = { cancelProvisionerJob: { provisionerJob: { id: string, status: ProvisionerJobStatus } } };
+
 export type NextStartQueryVariables = Exact<{
   id: string;
   template: string;
@@ -191,5 +202,6 @@ export const CreateWorkspace = operation<CreateWorkspaceMutation, CreateWorkspac
 export const StartWorkspace = operation<StartWorkspaceMutation, StartWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation StartWorkspace($input: StartWorkspaceInput!) { done: startWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
 export const StopWorkspace = operation<StopWorkspaceMutation, StopWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation StopWorkspace($input: StopWorkspaceInput!) { done: stopWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
 export const DeleteWorkspace = operation<DeleteWorkspaceMutation, DeleteWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation DeleteWorkspace($input: DeleteWorkspaceInput!) { done: deleteWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
+export const CancelBuild = operation<CancelBuildMutation, CancelBuildMutationVariables>("mutation CancelBuild($input: CancelProvisionerJobInput!) { cancelProvisionerJob(input: $input) { provisionerJob { id status } } }");
 export const NextStart = operation<NextStartQuery, NextStartQueryVariables>("query NextStart($id: UUID!, $template: String!) { workspace(id: $id) { id isOutdated automaticUpdates template { id automaticUpdates requireActiveVersion activeVersion { id } } latestBuild { id templateVersionId parameters { name value } } } authCheck( checks: [{key: \"update\", action: \"update\", object: {resourceType: \"template\", resourceId: $template}}] ) { key allowed } }");
 export const VersionParameters = operation<VersionParametersQuery, VersionParametersQueryVariables>("query VersionParameters($id: UUID!) { templateVersion(id: $id) { id name parameters { name type defaultValue isMutable isEphemeral options { value } } } }");

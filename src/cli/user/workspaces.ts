@@ -1,6 +1,6 @@
 import type { Api } from "./api.js";
 import { browse } from "./browse.js";
-import { finished, showLogs, type Work } from "./builds.js";
+import { ended, finished, showLogs, type Work } from "./builds.js";
 import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, UsageError } from "./command.js";
 import { confirmed } from "./confirm.js";
 import { Failed } from "./failures.js";
@@ -8,6 +8,7 @@ import { checkNextStart } from "./next-start.js";
 import { moment, words as wordsOf } from "./output.js";
 import { findTemplate, presetOf } from "./templates.js";
 import {
+  CancelBuild,
   CreateWorkspace,
   DeleteWorkspace,
   type StartedBuildFragment,
@@ -264,6 +265,37 @@ const remove = command({
   },
 });
 
+const cancel = command({
+  usage: "workspaces cancel NAME",
+  summary: "Cancel the build of a workspace, and wait for that. What it has done so far may remain.",
+  takes: [1, 1],
+  options: { yes: flag("Do not ask."), "no-wait": flag("Do not wait for the end of the build.") },
+  run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
+    const api = await open();
+    const workspace = await find(api, reference);
+    const { latestBuild } = workspace;
+    const name = nameOf(workspace);
+    if (!latestBuild || !openStatuses.has(latestBuild.job.status))
+      throw new Failed(`Workspace ${name} has no build to cancel.`);
+    const what = `the ${verbs[latestBuild.transition]} of ${name}`;
+    if (!options.yes) await confirmed(`Cancel ${what}? What it has done so far may remain.`, signal);
+    await api.run(CancelBuild, { input: { job: latestBuild.job.id } });
+    const { status } = options["no-wait"]
+      ? { status: "CANCELING" as const }
+      : await ended({ api, output, signal }, latestBuild.job.id, `The cancellation of ${what}`);
+    const sentence = capitalized(what);
+    if (status === "SUCCEEDED" || status === "FAILED")
+      throw new Failed(`${sentence} ${status.toLowerCase()} before it was canceled.`);
+    const { id: buildId, transition } = latestBuild;
+    const value = { id: workspace.id, name, buildId, transition, isFinished: status === "CANCELED" };
+    output.done(value, `${sentence} is ${status === "CANCELED" ? "" : "being "}canceled.`);
+  },
+});
+
+const openStatuses = new Set(["PENDING", "RUNNING", "CANCELING"]);
+
+const capitalized = (text: string) => text[0]!.toUpperCase() + text.slice(1);
+
 const agentsOf = ({ latestBuild }: Found) => latestBuild?.resources.flatMap(({ agents }) => agents) ?? [];
 
 const logs = command({
@@ -308,6 +340,7 @@ export const workspaceCommands = {
   "workspaces stop": stop,
   "workspaces restart": restart,
   "workspaces update": update,
+  "workspaces cancel": cancel,
   "workspaces delete": remove,
   "workspaces logs": logs,
   "workspaces open": open,
