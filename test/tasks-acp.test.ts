@@ -10,6 +10,7 @@ import { noticeLostMachines } from "../src/domain/tasks/lost-machines.js";
 import { rolldown } from "rolldown";
 import { type App, startServer } from "./support/app.js";
 import { node } from "./support/children.js";
+import { UserCli } from "./support/cli.js";
 import { freePort } from "./support/ports.js";
 import { type Program, spawnProgram, spawnServer } from "./support/process.js";
 import { newKey } from "./support/provisioners.js";
@@ -263,6 +264,62 @@ describe("tasks with programs that speak ACP", () => {
       await server.ended;
       await task.says("You chose no.");
       await task.end();
+    });
+
+    it("are decided on the command line, which shows them and can interrupt, too", async () => {
+      const cli = await UserCli.open({ STEWARD_URL: the().url, STEWARD_TOKEN: ada.token });
+      const asEve = { STEWARD_TOKEN: (await the().user("eve")).token };
+      try {
+        const task = await start("decided", "ask");
+        const { requestId } = await task.request();
+        const shown = await cli.output("tasks", "show", "decided");
+        expect(shown).to.include(
+          "Asks for\tDelete everything\nOption yes\tAllow (allow once)\nOption no\tReject (reject once)\n",
+        );
+        expect((await cli.json("tasks", "show", "decided")).requests[0]).to.include({ requestId });
+        const sent = await cli.run("tasks", "send", "decided", "Later");
+        expect(sent.stdout, sent.stderr).to.equal("The text waits for the program.\n");
+        expect(sent.stderr).to.equal("The program waits for a decision: Delete everything. See tasks decide.\n");
+        expect(await cli.run("tasks", "decide", "decided")).to.deep.equal({
+          status: 0,
+          stdout: "yes\tAllow\tallow once\nno\tReject\treject once\n",
+          stderr: "The program asks for: Delete everything\n",
+        });
+        expect(await cli.run("tasks", "decide", "decided", "maybe")).to.deep.equal({
+          status: 1,
+          stdout: "",
+          stderr: 'There is no option "maybe". The options: yes (Allow), no (Reject).\n',
+        });
+        for (const words of [
+          ["decide", task.id, "yes"],
+          ["interrupt", task.id],
+        ]) {
+          const foreign = await cli.runWith({ env: asEve }, "tasks", ...words);
+          expect(foreign).to.include({ status: 1, stdout: "" });
+          expect(foreign.stderr).to.match(/^Resource not found/);
+        }
+        expect(await cli.output("tasks", "decide", "decided", "reject")).to.equal("Decided: Reject.\n");
+        await task.says("You chose no.");
+        await task.says("You said: Later");
+        await task.is("IDLE");
+        expect(await cli.run("tasks", "decide", "decided", "yes")).to.deep.equal({
+          status: 1,
+          stdout: "",
+          stderr: `The program of task ${ada.username}/decided asks for nothing.\n`,
+        });
+        expect((await cli.run("tasks", "interrupt", "decided")).stderr).to.equal(
+          "The program of the task does not work.\n",
+        );
+        await task.send("ask");
+        await task.is("REQUIRES_ACTION");
+        expect(await cli.output("tasks", "interrupt", "decided")).to.equal(
+          `The program of task ${ada.username}/decided was told to stop.\n`,
+        );
+        await task.says("You did not choose.");
+        await task.end();
+      } finally {
+        await cli.close();
+      }
     });
 
     it("are closed by an interrupt", async () => {

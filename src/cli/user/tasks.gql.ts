@@ -2,6 +2,12 @@
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import { operation } from "./operation.js";
+export type ConversationState =
+  | 'ERROR'
+  | 'IDLE'
+  | 'REQUIRES_ACTION'
+  | 'WORKING';
+
 export type CreateTaskInput = {
   displayName?: string | null | undefined;
   input?: string | null | undefined;
@@ -11,8 +17,20 @@ export type CreateTaskInput = {
   user?: string | null | undefined;
 };
 
+export type DecideTaskPermissionInput = {
+  optionId: string;
+  requestId: string;
+  task: string;
+  user?: string | null | undefined;
+};
+
 export type DeleteTaskInput = {
   duringBuild?: boolean | null | undefined;
+  task: string;
+  user?: string | null | undefined;
+};
+
+export type InterruptTaskInput = {
   task: string;
   user?: string | null | undefined;
 };
@@ -21,6 +39,12 @@ export type PauseTaskInput = {
   task: string;
   user?: string | null | undefined;
 };
+
+export type PermissionOptionKind =
+  | 'ALLOW_ALWAYS'
+  | 'ALLOW_ONCE'
+  | 'REJECT_ALWAYS'
+  | 'REJECT_ONCE';
 
 export type ResumeTaskInput = {
   task: string;
@@ -156,6 +180,34 @@ export type DeleteTaskMutationVariables = Exact<{
 
 export type DeleteTaskMutation = { deleteTask: { task: { id: string, name: string } } };
 
+export type TaskRequestsQueryVariables = Exact<{
+  task: string;
+  user: string;
+}>;
+
+
+export type TaskRequestsQuery = { task: { id: string, name: string, ownerName: string, conversation: { state: ConversationState | null, messages: { nodes: Array<{ id: string, parts: Array<
+            | { __typename: 'InterruptPart' }
+            | { __typename: 'PermissionPart', requestId: string, title: string, optionId: string | null, isCanceled: boolean, options: Array<{ id: string, name: string, kind: PermissionOptionKind }> }
+            | { __typename: 'TextPart' }
+            | { __typename: 'ToolCallPart' }
+            | { __typename: 'ToolResultPart' }
+          > }> } } | null } | null };
+
+export type DecideTaskPermissionMutationVariables = Exact<{
+  input: DecideTaskPermissionInput;
+}>;
+
+
+export type DecideTaskPermissionMutation = { decideTaskPermission: { task: { id: string } } };
+
+export type InterruptTaskMutationVariables = Exact<{
+  input: InterruptTaskInput;
+}>;
+
+
+export type InterruptTaskMutation = { interruptTask: { task: { id: string, name: string, ownerName: string } } };
+
 export const Tasks = operation<TasksQuery, TasksQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Tasks($filter: TaskFilter, $first: Int) { tasks(filter: $filter, first: $first) { totalCount nodes { ...TaskRow } } }");
 export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Task($task: String!, $user: String!) { task(task: $task, user: $user) { ...TaskRow workspaceStatus inputs { id content state createdAt } } }");
 export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($task: String!, $user: String!) { task(task: $task, user: $user) { id status logs { snapshot snapshotAt entries { id time type content } } } }");
@@ -166,3 +218,6 @@ export const SendTaskInput = operation<SendTaskInputMutation, SendTaskInputMutat
 export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation PauseTask($input: PauseTaskInput!) { done: pauseTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
 export const ResumeTask = operation<ResumeTaskMutation, ResumeTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation ResumeTask($input: ResumeTaskInput!) { done: resumeTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
 export const DeleteTask = operation<DeleteTaskMutation, DeleteTaskMutationVariables>("mutation DeleteTask($input: DeleteTaskInput!) { deleteTask(input: $input) { task { id name } } }");
+export const TaskRequests = operation<TaskRequestsQuery, TaskRequestsQueryVariables>("query TaskRequests($task: String!, $user: String!) { task(task: $task, user: $user) { id name ownerName conversation { state messages(last: 20) { nodes { id parts { __typename ... on PermissionPart { requestId title optionId isCanceled options { id name kind } } } } } } } }");
+export const DecideTaskPermission = operation<DecideTaskPermissionMutation, DecideTaskPermissionMutationVariables>("mutation DecideTaskPermission($input: DecideTaskPermissionInput!) { decideTaskPermission(input: $input) { task { id } } }");
+export const InterruptTask = operation<InterruptTaskMutation, InterruptTaskMutationVariables>("mutation InterruptTask($input: InterruptTaskInput!) { interruptTask(input: $input) { task { id name ownerName } } }");

@@ -1,4 +1,5 @@
 import { text as everything } from "node:stream/consumers";
+import type { Api } from "./api.js";
 import { finished, type Work } from "./builds.js";
 import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, UsageError } from "./command.js";
 import { confirmed } from "./confirm.js";
@@ -7,12 +8,16 @@ import { Failed, Interrupted } from "./failures.js";
 import { moment, words as wordsOf } from "./output.js";
 import {
   CreateTask,
+  DecideTaskPermission,
   DeleteTask,
+  InterruptTask,
   PauseTask,
   ResumeTask,
   SendTaskInput,
   Task,
   TaskChanged,
+  TaskRequests,
+  type TaskRequestsQuery,
   type TaskRowFragment,
   Tasks,
   type TaskStatus,
@@ -32,6 +37,23 @@ const nameOf = ({ ownerName, name }: Pick<TaskRowFragment, "ownerName" | "name">
 
 const stateText = ({ currentState }: Pick<TaskRowFragment, "currentState">) =>
   currentState ? [wordsOf(currentState.state), currentState.message].filter(Boolean).join(": ") : "";
+
+type Part = NonNullable<
+  NonNullable<TaskRequestsQuery["task"]>["conversation"]
+>["messages"]["nodes"][number]["parts"][number];
+type Request = Extract<Part, { __typename: "PermissionPart" }>;
+
+/** Finds a task, with the requests of its program that wait for a decision, the oldest first. */
+async function withRequests(api: Api, reference: string) {
+  const { task } = await api.run(TaskRequests, named(reference));
+  const { conversation, ...found } = task!;
+  const parts =
+    conversation?.state === "REQUIRES_ACTION" ? conversation.messages.nodes.flatMap((each) => each.parts) : [];
+  const requests = parts.filter(
+    (part): part is Request => part.__typename === "PermissionPart" && part.optionId === null && !part.isCanceled,
+  );
+  return { ...found, requests };
+}
 
 const list = command({
   usage: "tasks list",
@@ -68,12 +90,17 @@ const show = command({
   run: async ({ api: open, words: [reference = ""], output }) => {
     const api = await open();
     const { task } = await api.run(Task, named(reference));
-    output.object(task!, [
+    const { requests } = await withRequests(api, task!.id);
+    output.object({ ...task!, requests }, [
       ["Name", nameOf(task!)],
       ["Title", task!.displayName],
       ["ID", task!.id],
       ["Status", wordsOf(task!.status)],
       ["State", stateText(task!)],
+      ...requests.flatMap(({ title, options }) => [
+        ["Asks for", title] as const,
+        ...options.map(({ id, name, kind }) => [`Option ${id}`, `${name} (${wordsOf(kind)})`] as const),
+      ]),
       ["Link", task!.currentState?.uri ?? ""],
       ["Template", task!.templateName],
       ["Workspace", `${task!.ownerName}/${task!.workspaceName}`],
@@ -155,10 +182,50 @@ const send = command({
     const api = await open();
     const input = await textOf(words, "a text");
     const { taskInput } = (await api.run(SendTaskInput, { input: { ...named(reference), input } })).sendTaskInput;
-    output.done(
-      taskInput,
-      taskInput.state === "DELIVERED" ? "The text was delivered." : "The text waits for the program.",
-    );
+    if (taskInput.state === "DELIVERED") return output.done(taskInput, "The text was delivered.");
+    output.done(taskInput, "The text waits for the program.");
+    const { requests } = await withRequests(api, reference);
+    if (requests[0]) output.note(`The program waits for a decision: ${requests[0].title}. See tasks decide.`);
+  },
+});
+
+const decide = command({
+  usage: "tasks decide NAME [OPTION]",
+  summary:
+    "Decide what the program of a task asks for: with the ID or the name of an option. Without one, list the options.",
+  takes: [1, 2],
+  run: async ({ api: open, words: [reference = "", wanted], output }) => {
+    const api = await open();
+    const { requests, ...task } = await withRequests(api, reference);
+    const [request] = requests;
+    if (!request) throw new Failed(`The program of task ${nameOf(task)} asks for nothing.`);
+    const { requestId, title, options } = request;
+    if (wanted === undefined) {
+      output.note(`The program asks for: ${title}`);
+      return output.list(options, {
+        OPTION: ({ id }) => id,
+        NAME: ({ name }) => name,
+        KIND: ({ kind }) => wordsOf(kind),
+      });
+    }
+    const isWanted = (text: string) => text.toLowerCase() === wanted.toLowerCase();
+    const option = options.find(({ id }) => id === wanted) ?? options.find(({ name }) => isWanted(name));
+    if (!option) {
+      const known = options.map(({ id, name }) => `${id} (${name})`).join(", ");
+      throw new Failed(`There is no option "${wanted}". The options: ${known}.`);
+    }
+    await api.run(DecideTaskPermission, { input: { task: task.id, requestId, optionId: option.id } });
+    output.done({ id: task.id, requestId, optionId: option.id }, `Decided: ${option.name}.`);
+  },
+});
+
+const interrupt = command({
+  usage: "tasks interrupt NAME",
+  summary: "Interrupt what the program of a task works on, or asks for. It then waits for the next text.",
+  takes: [1, 1],
+  run: async ({ api: open, words: [reference = ""], output }) => {
+    const { task } = (await (await open()).run(InterruptTask, { input: named(reference) })).interruptTask;
+    output.done({ id: task.id, name: nameOf(task) }, `The program of task ${nameOf(task)} was told to stop.`);
   },
 });
 
@@ -224,6 +291,8 @@ export const taskCommands = {
   "tasks show": show,
   "tasks create": create,
   "tasks send": send,
+  "tasks decide": decide,
+  "tasks interrupt": interrupt,
   "tasks logs": logs,
   "tasks pause": pause,
   "tasks resume": resume,
