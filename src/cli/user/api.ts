@@ -78,6 +78,7 @@ export class Api {
   ): AsyncGenerator<Data, void> {
     let pause = pauses.first;
     let isLost = false;
+    let isFailing = false;
     let refusals = 0;
     while (!this.signal.aborted) {
       const connection = this.#connect();
@@ -93,17 +94,21 @@ export class Api {
         for await (const { data, errors } of events) {
           if (errors) throw errors;
           pause = pauses.first;
+          isFailing = false;
           if (data) yield data;
         }
         return;
       } catch (error) {
         if (this.signal.aborted) return;
-        const { isRejected, failure, reason } = problemOf(error);
+        const { isRejected, isReported, failure, reason } = problemOf(error);
         if (failure) throw failure;
         // A credential that is new is not rejected because it has expired.
         if (isRejected && !isOpen && ++refusals > 2) throw new ApiFailure(reason || "The server ends the connection.");
         const isRenewed = isRejected && (await this.#renewed(connection.token()));
-        if (!isLost && !isRenewed) {
+        if (isReported) {
+          if (!isFailing) this.note(`${reason} Trying again…`);
+          isFailing = true;
+        } else if (!isLost && !isRenewed) {
           this.note(`The connection to ${this.url} is lost (${reason}). Connecting again…`);
           isLost = true;
         }
@@ -165,6 +170,8 @@ export class Api {
 interface Problem {
   /** The credential was not accepted, or its session has ended. */
   isRejected?: true;
+  /** The server is there, and reports a failure that passes, such as that of the program of a task. */
+  isReported?: true;
   /** A failure that stays. */
   failure?: Error;
   reason: string;
@@ -174,7 +181,9 @@ function problemOf(error: unknown): Problem {
   if (Array.isArray(error)) {
     const failure = failureOf(error as GraphqlError[]);
     if (failure.code === "UNAUTHENTICATED") return { isRejected: true, reason: failure.message };
-    return temporary.has(failure.code) ? { reason: failure.message } : { failure, reason: failure.message };
+    return temporary.has(failure.code)
+      ? { isReported: true, reason: failure.message }
+      : { failure, reason: failure.message };
   }
   const { code, reason } = error as { code?: unknown; reason?: string };
   if (typeof code === "number") {
