@@ -35,9 +35,9 @@ const messageBytes = 4 * 1024 ** 2 - 1024;
 /** Close codes after which a new connection would be closed again, with what to do. */
 const finalCodes: Record<number, string> = {
   4403:
-    "The server closed the connection: the key or this daemon was deleted, the session ended, or its user may not " +
-    "connect daemons any more. " +
-    "Create a key with createProvisionerKey and set STEWARD_PROVISIONER_KEY.",
+    "The server closed the connection: the secret of the key was rotated and the former one has ended, the key or this " +
+    "daemon was deleted, the session ended, or its user may not connect daemons any more. " +
+    "Set STEWARD_PROVISIONER_KEY to the new secret, or create a key with createProvisionerKey.",
   4410:
     "Another daemon with the same name and key has connected. " +
     "Stop one of them, or set STEWARD_PROVISIONER_NAME to another name.",
