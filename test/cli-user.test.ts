@@ -5,9 +5,11 @@ import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
+import type { AgentProgram } from "./support/agent-api.js";
 import { prints, UserCli } from "./support/cli.js";
 import { newKey, serve } from "./support/provisioners.js";
 import { setColumns } from "./support/tables.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { type Anything, type Person, startWorld, type World } from "./support/world.js";
 
@@ -26,7 +28,7 @@ const document = {
     },
     { name: "count", type: "number", default: 1 },
   ],
-  presets: [{ name: "Big", parameters: { size: "large" } }],
+  presets: [{ name: "Big", parameters: { size: "large" } }, { name: "Plain" }],
   resources: [{ name: "box", agents: [agent] }],
 };
 
@@ -254,7 +256,7 @@ describe("the commands of users", () => {
         ["create one --template box --parameter size", 2, /^--parameter must be NAME=VALUE, not "size"\./],
         ["create one --template box --ttl soon", 2, /^--ttl must be a number of hours\./],
         ["create one --template none", 1, /^Resource not found/],
-        ["create one --template box --preset none", 1, /has no preset "none"\. Its presets: Big\.\n$/],
+        ["create one --template box --preset none", 1, /has no preset "none"\. Its presets: Big, Plain\.\n$/],
         ["create bad_name --template box --parameter size=huge --parameter odd=1", 1, /^ {2}name: .*\n {2}parameters/m],
         ["list --status odd", 2, /^--status must be one of: pending, /],
         ["list --limit 0", 2, /^--limit must be a number from 1 to 1000\./],
@@ -440,6 +442,7 @@ describe("the commands of users", () => {
         ["Parameter size", 'string; default "small"; one of small, large'],
         ["Parameter count", 'number; default "1"'],
         ["Preset Big", "size=large"],
+        ["Preset Plain", "no values"],
       ]);
       const { activeVersion } = await cli.json("templates", "show", templateId);
       expect(activeVersion.parameters.map((each: Anything) => each.name)).to.deep.equal(["size", "count"]);
@@ -456,6 +459,42 @@ describe("the commands of users", () => {
         "Version v1 of the template pushed is imported, and new workspaces use it.\n",
       );
       await w.grant(ada);
+    });
+  });
+
+  describe("tasks", () => {
+    let program: AgentProgram;
+    let stage: TaskStage;
+    withTasks(
+      () => w,
+      (opened) => ({ program, stage } = opened),
+    );
+
+    it("show what their machine uses, and are told apart from a lost server if they cannot be reached", async () => {
+      const { token } = await stage.active(ada, { name: "unreached" });
+      expect(await cli.output("workspaces", "show", "unreached")).to.not.include("Usage");
+      await stage
+        .agent(token)
+        .graphql(
+          "mutation($input: ReportAgentResourcesInput!) { reportAgentResources(input: $input) { __typename } }",
+          {
+            input: { cpuUsedMillicores: 1260, cpuTotalMillicores: 4000, memoryUsedBytes: 3 * 1024 ** 3 },
+          },
+        );
+      expect(await cli.output("workspaces", "show", "unreached")).to.include(
+        "Usage\tprocessors 1.3 of 4, memory 3 GiB\n",
+      );
+      const follower = cli.start(["tasks", "logs", "unreached", "--follow"]);
+      program.say("agent", "Before");
+      await prints(follower, "program: Before");
+      program.kill();
+      await prints(follower, "Failed to reach the task app. Trying again…\n");
+      program.revive();
+      program.say("agent", "After");
+      await prints(follower, "program: After");
+      follower.child.kill("SIGINT");
+      expect(await follower.ended).to.equal(0);
+      expect(follower.stderr()).to.not.include("lost").and.not.include("Connected again");
     });
   });
 

@@ -85,7 +85,7 @@ function parameterText({ type, defaultValue, options, isMutable, description }: 
 
 function presetText({ parameters, isDefault, description }: Version["presets"][number]): string {
   const values = parameters.map(({ name, value }) => `${name}=${value}`).join(", ");
-  return [...(isDefault ? ["default"] : []), values, description].filter(Boolean).join("; ");
+  return [...(isDefault ? ["default"] : []), values, description].filter(Boolean).join("; ") || "no values";
 }
 
 export const templateCommands = { "templates list": list, "templates show": show, "templates push": push };

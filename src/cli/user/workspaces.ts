@@ -95,6 +95,7 @@ const show = command({
       ["Dormant since", moment(workspace.dormantAt)],
       ["Stops at", moment(workspace.deadline)],
       ["Last used", moment(workspace.lastUsedAt)],
+      ["Usage", usageText(workspace)],
       ...(latestBuild?.parameters ?? []).map(({ name, value }) => [`Parameter ${name}`, value] as const),
       ...agents.map(
         ({ name, status, lifecycleState }) =>
@@ -105,6 +106,24 @@ const show = command({
     ]);
   },
 });
+
+/** What its machine uses, as far as it is known. */
+function usageText({ usage }: Found): string {
+  if (!usage) return "";
+  const { cpuUsedMillicores, cpuTotalMillicores, memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBytes } =
+    usage;
+  const share = (name: string, used: number | null, total: number | null, unit: number, unitName: string) =>
+    used === null
+      ? []
+      : [`${name} ${rounded(used / unit)}${total === null ? "" : ` of ${rounded(total / unit)}`}${unitName}`];
+  return [
+    ...share("processors", cpuUsedMillicores, cpuTotalMillicores, 1000, ""),
+    ...share("memory", memoryUsedBytes, memoryTotalBytes, 1024 ** 3, " GiB"),
+    ...share("disk", diskUsedBytes, diskTotalBytes, 1024 ** 3, " GiB"),
+  ].join(", ");
+}
+
+const rounded = (value: number) => String(Math.round(value * 10) / 10);
 
 const addressOf = (api: Api, { id }: Pick<Found, "id">) => `${api.url}/workspaces/${id}`;
 
