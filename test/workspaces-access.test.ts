@@ -94,7 +94,7 @@ describe("access to workspaces", () => {
       [ada!.username, workspace.name],
       [ada!.username, "none"],
       [ada!.id, workspace.name],
-      ["nobody", workspace.name],
+      ["unknown", workspace.name],
     ]) {
       failures.push(await w().as(eve!).failure(byName, { owner, name }));
       failures.push(
@@ -123,7 +123,7 @@ describe("access to workspaces", () => {
         expect((await w().as(bob!).graphql(byName, { user, task: "Shared" })).task).to.deep.equal({ id: task.id });
       const pause = 'mutation($user: String!) { pauseTask(input: { user: $user, task: "shared" }) { task { id } } }';
       const failures = [];
-      for (const user of [ada!.username, ada!.id, "nobody"]) {
+      for (const user of [ada!.username, ada!.id, "unknown"]) {
         failures.push(await w().as(eve!).failure(byName, { user, task: "shared" }));
         failures.push(await w().as(eve!).failure(byName, { user, task: "none" }));
         failures.push(await w().as(eve!).failure(pause, { user }));

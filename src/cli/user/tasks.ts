@@ -208,7 +208,7 @@ const decide = command({
         KIND: ({ kind }) => wordsOf(kind),
       });
     }
-    const isWanted = (text: string) => text.toLowerCase() === wanted.toLowerCase();
+    const isWanted = (name: string) => name.toLowerCase() === wanted.toLowerCase();
     const option = options.find(({ id }) => id === wanted) ?? options.find(({ name }) => isWanted(name));
     if (!option) {
       const known = options.map(({ id, name }) => `${id} (${name})`).join(", ");

@@ -107,23 +107,24 @@ const show = command({
   },
 });
 
-/** What its machine uses, as far as it is known. */
+const rounded = (value: number) => String(Math.round(value * 10) / 10);
+
+const share = (name: string, used: number | null, total: number | null, unit: number, unitName: string): string[] => {
+  if (used === null) return [];
+  return [`${name} ${rounded(used / unit)}${total === null ? "" : ` of ${rounded(total / unit)}`}${unitName}`];
+};
+
+/** Says how much of its machine is in use, as far as it is known. */
 function usageText({ usage }: Found): string {
   if (!usage) return "";
   const { cpuUsedMillicores, cpuTotalMillicores, memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBytes } =
     usage;
-  const share = (name: string, used: number | null, total: number | null, unit: number, unitName: string) =>
-    used === null
-      ? []
-      : [`${name} ${rounded(used / unit)}${total === null ? "" : ` of ${rounded(total / unit)}`}${unitName}`];
   return [
     ...share("processors", cpuUsedMillicores, cpuTotalMillicores, 1000, ""),
     ...share("memory", memoryUsedBytes, memoryTotalBytes, 1024 ** 3, " GiB"),
     ...share("disk", diskUsedBytes, diskTotalBytes, 1024 ** 3, " GiB"),
   ].join(", ");
 }
-
-const rounded = (value: number) => String(Math.round(value * 10) / 10);
 
 const addressOf = (api: Api, { id }: Pick<Found, "id">) => `${api.url}/workspaces/${id}`;
 
@@ -313,7 +314,7 @@ const cancel = command({
 
 const openStatuses = new Set(["PENDING", "RUNNING", "CANCELING"]);
 
-const capitalized = (text: string) => text[0]!.toUpperCase() + text.slice(1);
+const capitalized = (words: string) => words[0]!.toUpperCase() + words.slice(1);
 
 const agentsOf = ({ latestBuild }: Found) => latestBuild?.resources.flatMap(({ agents }) => agents) ?? [];
 
