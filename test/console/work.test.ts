@@ -166,6 +166,30 @@ describe("the console shows work", () => {
       await row("renamed").waitFor({ state: "detached" });
     });
 
+    it("are created with a preset and the values that it does not set, whose faults are next to their fields", async () => {
+      const { world, asOwner, button, dialog, enter, submit, heading, main } = console();
+      const parameters = [
+        size,
+        { name: "repo", display_name: "Repository" },
+        { name: "shell", display_name: "Shell", default: "bash" },
+      ];
+      const presets = [{ name: "big", parameters: { size: "large" } }];
+      await importedTemplate(world, "with-preset", echoDocument([], { parameters, presets }));
+      await asOwner("/workspaces");
+      await button("Create a workspace").click();
+      await enter("Template", "with-preset");
+      await dialog().getByRole("button", { name: "Next" }).click();
+      await enter("Name", "from-preset");
+      await enter("Preset", "big");
+      await enter("Shell", "fish");
+      await dialog().getByRole("button", { name: "Create" }).click();
+      await dialog().locator(".field", { hasText: "Repository" }).getByText("Is required.").waitFor();
+      await enter("Repository", "acme/site");
+      await submit("Create");
+      await heading("from-preset");
+      for (const value of ["large", "acme/site", "fish"]) await main().getByText(value, { exact: true }).waitFor();
+    });
+
     it("are shared until a time, or until the share is removed", async () => {
       const { world, asOwner, dialog, enter, submit, heading, row, page } = console();
       const [ada, grace] = [await world.user("until"), await world.user("forever")];

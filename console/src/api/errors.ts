@@ -64,14 +64,15 @@ export interface Faults {
   whole?: string;
 }
 
-/** Assigns each validation to its field: the first part of the path after `input`. Others concern the whole form. */
+/** Assigns each validation to the field whose name begins the path after `input`. Others concern the whole form. */
 export function faultsOf(error: unknown, names: readonly string[]): Faults {
   const { message, detail, validations, retryAfter } = describe(error);
   const fields: Record<string, string> = {};
   const others: string[] = [];
   for (const { field, detail: rule } of validations) {
-    const [name = ""] = field.replace(/^input\./, "").split(/[.[]/);
-    if (names.includes(name)) fields[name] = [fields[name], rule].filter(Boolean).join(" ");
+    const path = field.replace(/^input\./, "");
+    const name = names.find((each) => path.startsWith(each) && /^($|[.[])/.test(path.slice(each.length)));
+    if (name !== undefined) fields[name] = [fields[name], rule].filter(Boolean).join(" ");
     else others.push(`${field}: ${rule}`);
   }
   // The message may say no more than the fields themselves.

@@ -20,8 +20,11 @@ function fieldOf({ name, displayName, description, type, defaultValue, options }
     kind: type === "LIST" && options.length > 0 ? "choices" : kinds[type],
     options: options.length > 0 ? options.map((each) => [each.value, each.name] as const) : undefined,
     isRequired: defaultValue === null,
-    // Parameters are texts, whatever their type.
-    ...(type !== "BOOL" && { read: (text: string) => (type === "LIST" ? text.split("\n").filter(Boolean) : text) }),
+    // Parameters are texts, whatever their type. An empty text is no value of a required one.
+    ...(type !== "BOOL" && {
+      read: (text: string) =>
+        type === "LIST" ? text.split("\n").filter(Boolean) : text || (defaultValue === null ? undefined : ""),
+    }),
   };
 }
 
@@ -31,10 +34,10 @@ function initialOf({ type, defaultValue }: Parameter): unknown {
   return type === "LIST" && defaultValue ? JSON.parse(defaultValue) : defaultValue;
 }
 
-/** The input that chooses the values: a preset, or each of them. */
+/** The input that chooses the values: a preset, and those that it does not set. */
 interface Chosen {
   presetId?: string;
-  parameters?: Array<{ name: string; value: string }>;
+  parameters: Array<{ name: string; value: string }>;
 }
 
 interface ParametersFormProps {
@@ -73,14 +76,17 @@ export function ParametersForm({ version, fields = none, input, submit, onSubmit
       submit={submit}
       onSubmit={async ({ presetId, ...filled }) => {
         const entries = Object.entries(filled);
+        const preset = presets.find(({ id }) => id === presetId);
+        const set = new Set(preset?.parameters.map(({ name }) => name));
         const given = entries
           .filter(([field]) => !own.has(field))
           .map(([field, value]) => ({
             name: field.slice(prefix.length),
             value: Array.isArray(value) ? JSON.stringify(value) : String(value),
-          }));
+          }))
+          .filter(({ name }) => !set.has(name));
         await onSubmit(
-          presetId ? { presetId: presetId as string } : { parameters: given },
+          { presetId: preset?.id, parameters: given },
           Object.fromEntries(entries.filter(([field]) => own.has(field))),
         );
       }}
