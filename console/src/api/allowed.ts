@@ -20,9 +20,9 @@ interface Allowance<Key> {
   isKnown: boolean;
 }
 
-/** Returns whether the action of a key is allowed: no action is, until the server has responded. */
-export function useAllowed<Key extends string>(checks: Record<Key, Check>): Allowance<Key> {
-  const entries = Object.entries<Check>(checks);
+/** Returns whether the action of a key is allowed: none is before the checks are known and the server has responded. */
+export function useAllowed<Key extends string>(checks: Record<Key, Check> | undefined): Allowance<Key> {
+  const entries = Object.entries<Check>(checks ?? {});
   const variables = {
     checks: entries.map(([key, { may, ...object }]) => {
       const [resourceType = "", action = ""] = may.split(":");

@@ -4,6 +4,8 @@ import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData, useLive } from "../api/hooks";
 import { inSentences } from "../api/errors";
+import { callerId } from "../api/session";
+import { useSignal } from "../api/signal";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Form } from "../ui/form";
@@ -117,28 +119,37 @@ export function TaskView({ id }: { id: string }) {
   const conversation = useData(TaskConversation, { id });
   const parts = useData(TaskParts, { id });
   const [streamed, setStreamed] = useState<ReadonlyMap<number, Entry>>(new Map());
-  const may = useAllowed({
-    update: { may: "task:update", resourceId: id },
-    delete: { may: "task:delete", resourceId: id },
-  });
   const task = data?.task;
+  const ofWorkspace = task?.workspaceId ? { resourceId: task.workspaceId } : undefined;
+  const may = useAllowed<"update" | "delete" | "pause" | "resume" | "talk">(
+    ofWorkspace && {
+      update: { may: "task:update", resourceId: id },
+      delete: { may: "task:delete", resourceId: id },
+      pause: { may: "workspace:stop", ...ofWorkspace },
+      resume: { may: "workspace:start", ...ofWorkspace },
+      talk: { may: "workspace:application_connect", ...ofWorkspace },
+    },
+  );
+  const caller = useSignal(callerId);
+  // Only an active task takes input, and has a conversation to follow.
+  const mayTalk = may("talk") && task?.status === "ACTIVE";
   const refreshAll = () => {
     refresh();
     conversation.refresh();
     parts.refresh();
   };
   useLive(TaskChanged, id, { variables: () => ({ id }), onEvent: refreshAll, onRestart: refreshAll });
-  const stream = `${id} ${task?.status}`;
+  const stream = `${id} ${task?.status} ${mayTalk}`;
   // A program that starts again numbers its messages from the beginning. Each stream sends all of them first.
   const forget = () => setStreamed(new Map());
   useEffect(forget, [stream]);
   useLive(TaskMessages, stream, {
-    variables: () => (task?.status === "ACTIVE" ? { id } : undefined),
+    variables: () => (mayTalk ? { id } : undefined),
     onRestart: forget,
     onEvent: ({ taskMessages: entry }) => setStreamed((before) => new Map(before).set(entry.id, entry)),
   });
-  useLive(TaskConversationChanged, `parts ${id} ${task?.status}`, {
-    variables: () => (task?.status === "ACTIVE" ? { id } : undefined),
+  useLive(TaskConversationChanged, `parts ${stream}`, {
+    variables: () => (mayTalk ? { id } : undefined),
     onEvent: parts.refresh,
   });
   if (!task) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
@@ -156,19 +167,15 @@ export function TaskView({ id }: { id: string }) {
   return (
     <>
       <Heading title={titleOf(task)} note={task.templateDisplayName || task.templateName} up={["/tasks", "Tasks"]}>
-        {may("update") &&
-          (isPaused ? (
-            <Action label="Resume" look="primary" run={ResumeTask} given={{ task: id }} />
-          ) : (
-            ["ACTIVE", "ERROR"].includes(task.status) && (
-              <Action
-                label="Pause"
-                run={PauseTask}
-                given={{ task: id }}
-                said="The task is being paused: its workspace stops."
-              />
-            )
-          ))}
+        {may("resume") && isPaused && <Action label="Resume" look="primary" run={ResumeTask} given={{ task: id }} />}
+        {may("pause") && ["ACTIVE", "ERROR"].includes(task.status) && (
+          <Action
+            label="Pause"
+            run={PauseTask}
+            given={{ task: id }}
+            said="The task is being paused: its workspace stops."
+          />
+        )}
         {may("update") && isPaused && (
           <Action
             label="Edit prompt"
@@ -219,7 +226,7 @@ export function TaskView({ id }: { id: string }) {
         <p class="prose">{task.initialPrompt || <span class="faint">None</span>}</p>
       </Panel>
       <Panel title="Conversation">
-        {may("update") && isBusy && <Action label="Interrupt" run={InterruptTask} given={{ task: id }} />}
+        {mayTalk && isBusy && <Action label="Interrupt" run={InterruptTask} given={{ task: id }} />}
         {entries.length === 0 && !structured?.messages.nodes.length && (
           <Empty>
             {conversation.error
@@ -231,7 +238,7 @@ export function TaskView({ id }: { id: string }) {
           <ConversationParts
             conversation={structured}
             taskId={id}
-            mayDecide={may("update") && structured.state === "REQUIRES_ACTION"}
+            mayDecide={mayTalk && structured.state === "REQUIRES_ACTION"}
           />
         ) : (
           <ol class="conversation" aria-live="polite">
@@ -271,21 +278,23 @@ export function TaskView({ id }: { id: string }) {
                 title: "Actions",
                 isAction: true,
                 show: (input) =>
-                  may("update") &&
+                  (may("update") || input.sender.id === caller) &&
                   input.state === "QUEUED" && (
                     <>
-                      <Action
-                        label="Edit"
-                        on={input.content}
-                        title="Edit what is queued"
-                        run={SendTaskInput}
-                        given={{ task: id }}
-                        fields={[{ name: "input", label: "Text", kind: "area" }]}
-                        defaults={{ input: input.content }}
-                        prepare={(values) => values as { input: string }}
-                        done={() => perform(CancelTaskInput, { input: { id: input.id } })}
-                        submit="Save"
-                      />
+                      {may("talk") && (
+                        <Action
+                          label="Edit"
+                          on={input.content}
+                          title="Edit what is queued"
+                          run={SendTaskInput}
+                          given={{ task: id }}
+                          fields={[{ name: "input", label: "Text", kind: "area" }]}
+                          defaults={{ input: input.content }}
+                          prepare={(values) => values as { input: string }}
+                          done={() => perform(CancelTaskInput, { input: { id: input.id } })}
+                          submit="Save"
+                        />
+                      )}
                       <Action label="Cancel" on={input.content} run={CancelTaskInput} given={{ id: input.id }} />
                     </>
                   ),
@@ -294,7 +303,7 @@ export function TaskView({ id }: { id: string }) {
           />
         </Panel>
       )}
-      {may("update") && task.status === "ACTIVE" && (
+      {mayTalk && (
         <Panel title="Send">
           <Form
             fields={[

@@ -36,15 +36,20 @@ import { perform } from "../api/client";
 export function WorkspaceView({ id }: { id: string }) {
   const { route } = useLocation();
   const { data, error, refresh } = useData(Workspace, { id });
-  const may = useAllowed({
-    update: { may: "workspace:update", resourceId: id },
-    start: { may: "workspace:start", resourceId: id },
-    stop: { may: "workspace:stop", resourceId: id },
-    delete: { may: "workspace:delete", resourceId: id },
-    share: { may: "workspace:share", resourceId: id },
-  });
+  const workspace = data?.workspace ?? undefined;
+  const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
+  const may = useAllowed<"update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets">(
+    ofOwner && {
+      update: { may: "workspace:update", resourceId: id },
+      start: { may: "workspace:start", resourceId: id },
+      stop: { may: "workspace:stop", resourceId: id },
+      delete: { may: "workspace:delete", resourceId: id },
+      share: { may: "workspace:share", resourceId: id },
+      run: { may: "workspace_agent:read_credentials", ...ofOwner },
+      giveSecrets: { may: "user_secret:update", ...ofOwner },
+    },
+  );
   useLive(BuildUpdated, id, { variables: () => ({ workspaceId: id }), onEvent: refresh, onRestart: refresh });
-  const workspace = data?.workspace;
   if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const build = workspace.latestBuild;
   const given = { workspace: id };
@@ -83,7 +88,7 @@ export function WorkspaceView({ id }: { id: string }) {
             submit="Save"
           />
         )}
-        {may("update") && (
+        {may("giveSecrets") && (
           <Action
             label={workspace.injectUserSecrets ? "Keep secrets out" : "Give it the secrets"}
             run={SetSecretInjection}
@@ -133,9 +138,7 @@ export function WorkspaceView({ id }: { id: string }) {
             <Empty>Agents run while the workspace does.</Empty>
           )}
           {build?.resources.map((resource) =>
-            resource.agents.map((agent) => (
-              <Agent key={agent.id} agent={agent} workspaceId={id} mayRead={may("update")} />
-            )),
+            resource.agents.map((agent) => <Agent key={agent.id} agent={agent} workspaceId={id} mayRun={may("run")} />),
           )}
         </Panel>
         {build && (
@@ -169,7 +172,7 @@ export function WorkspaceView({ id }: { id: string }) {
 
 type AgentData = BuildFragment["resources"][number]["agents"][number];
 
-function Agent({ agent, workspaceId, mayRead }: { agent: AgentData; workspaceId: string; mayRead: boolean }) {
+function Agent({ agent, workspaceId, mayRun }: { agent: AgentData; workspaceId: string; mayRun: boolean }) {
   const { data } = useData(AgentLog, { id: agent.id });
   const [added, setAdded] = useState<readonly Line[]>([]);
   const [command, setCommand] = useState<string>();
@@ -216,7 +219,7 @@ function Agent({ agent, workspaceId, mayRead }: { agent: AgentData; workspaceId:
           Disk <Share part={usage.diskUsedBytes} of={usage.diskTotalBytes} show={bytesOf} />
         </p>
       )}
-      {agent.external && mayRead && (
+      {agent.external && mayRun && (
         <button
           type="button"
           onClick={() =>

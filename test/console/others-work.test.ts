@@ -1,0 +1,90 @@
+// Workspaces and tasks of other users in the console, which offers no more than what the server lets one do.
+import { expect } from "chai";
+import { AgentProgram } from "../support/agent-api.js";
+import { consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+import { eventually } from "../support/watchers.js";
+import type { Person } from "../support/world.js";
+
+describe("the console shows work of others", () => {
+  const console = consoleTests();
+  let program: AgentProgram;
+  before(async () => {
+    program = await AgentProgram.open();
+  });
+  after(() => program.close());
+
+  /** Creates an active task, whose agent asks for a permission. Returns its ID, and that of its workspace. */
+  async function activeTaskOf(person: Person, name: string) {
+    const { world } = console();
+    const as = world.as(person);
+    const agents = [{ ...externalAgent, apps: [{ slug: "chat", url: program.url }] }];
+    const document = echoDocument(agents, { ai_task: { agent: "main", app: "chat" } });
+    const templateId = await importedTemplate(world, `of-${name}`, document);
+    const { template } = await as.graphql("query($id: UUID!) { template(id: $id) { activeVersion { id } } }", {
+      id: templateId,
+    });
+    const create =
+      "mutation($input: CreateTaskInput!) { createTask(input: $input) { task { id workspaceId workspaceName } } }";
+    const input = { templateVersionId: template.activeVersion.id, input: "Clean up", displayName: name };
+    const { id, workspaceId, workspaceName } = (await as.graphql(create, { input })).createTask.task;
+    const built = "query($id: UUID!) { workspace(id: $id) { latestBuild { status } } }";
+    const statusOf = async () => (await as.graphql(built, { id: workspaceId })).workspace.latestBuild.status;
+    await eventually(async () => (await statusOf()) === "RUNNING", "the first build", 20_000);
+    const query = `query($id: UUID!) { externalAgentCredentials(workspaceId: $id, agentName: "main") { agentToken } }`;
+    const { externalAgentCredentials } = await as.graphql(query, { id: workspaceId });
+    const agent = world.as({ token: externalAgentCredentials.agentToken });
+    for (const change of [
+      "reportAgentLifecycle(input: { state: STARTING })",
+      "reportAgentLifecycle(input: { state: READY })",
+      `beginTaskConversation(input: { taskId: "${id}", protocol: ACP })`,
+      `reportTaskConversation(input: { taskId: "${id}", state: REQUIRES_ACTION, messages: [
+         { key: "1", role: AGENT, writtenAt: "2026-01-02T03:04:05Z", parts: [
+           { kind: PERMISSION, requestId: "r", title: "Remove old files", options: [
+             { id: "y", name: "Allow it", kind: ALLOW_ONCE }] }] }] })`,
+    ])
+      await agent.graphql(`mutation { ${change} { __typename } }`);
+    return { id: id as string, workspaceId: workspaceId as string, workspaceName: workspaceName as string };
+  }
+
+  it("offers administrators who do not enter workspaces neither to talk to their agents nor their credentials", async () => {
+    const { world, openAs, asOwner, heading, text, offered, button } = console();
+    const ada = await world.user("ada");
+    const { id, workspaceId, workspaceName } = await activeTaskOf(ada, "Private");
+    await asOwner(`/tasks/${id}`);
+    await heading("Private");
+    await text("The agent asks for a permission: Remove old files");
+    await button("Pause").waitFor();
+    expect(await offered()).to.have.members(["Pause", "Delete"]);
+    await asOwner(`/workspaces/${workspaceId}`);
+    await heading(workspaceName);
+    await button("Stop").waitFor();
+    expect(await offered()).to.have.members(["Stop", "Edit", `Delete`]);
+    await openAs(ada, `/tasks/${id}`);
+    for (const name of ["Allow it", "Interrupt", "Send"]) await button(name).waitFor();
+    await openAs(ada, `/workspaces/${workspaceId}`);
+    for (const name of ["Show how to run it", "Keep secrets out"]) await button(name).waitFor();
+  });
+
+  it("lets people with whom a task is shared talk to its agent, and take back only what they sent", async () => {
+    const { world, page, openAs, heading, offered, button, row } = console();
+    const [ada, bob] = await world.users("ada", "bob");
+    const { id, workspaceId } = await activeTaskOf(ada!, "Lent");
+    const share = "mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }";
+    const userPerms = [{ id: bob!.id, role: "use" }];
+    await world.as(ada!).graphql(share, { input: { workspace: workspaceId, userPerms } });
+    program.status = "running";
+    const send = "mutation($input: SendTaskInputInput!) { sendTaskInput(input: $input) { __typename } }";
+    await world.as(ada!).graphql(send, { input: { task: id, input: "From Ada" } });
+    await openAs(bob!, `/tasks/${id}`);
+    await heading("Lent");
+    await page.getByLabel("Message").fill("From Bob");
+    await button("Send").click();
+    await row("From Bob").getByText("Queued").waitFor();
+    expect(await offered()).to.have.members(["Interrupt", "Allow it", "Edit", "Cancel", "Send"]);
+    await button("Cancel From Bob").click();
+    await row("From Bob").getByText("Canceled").waitFor();
+    await openAs(bob!, `/workspaces/${workspaceId}`);
+    await page.getByRole("heading", { name: "main" }).waitFor();
+    expect(await offered()).to.deep.equal([]);
+  });
+});
