@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import type { AgentProgram } from "./support/agent-api.js";
+import { watch } from "./support/agents.js";
 import { type App, startServer } from "./support/app.js";
 import { spawnServer } from "./support/process.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
@@ -258,6 +259,88 @@ describe("inputs of tasks", () => {
       gate.resolve();
       await becomes(task.id, ["one CANCELED", "two CANCELED", "three DELIVERED"]);
       expect(program.inputs).to.deep.equal(["three"]);
+    });
+
+    it("can be edited where they are by those who may send inputs, until they are sent", async () => {
+      const { task } = await stage.active(ada);
+      program.status = "running";
+      for (const input of ["one", "two", "three"]) await send(task.id, input);
+      const [one, two, three] = await inputsOf(task.id);
+      const edit = `mutation($id: UUID!, $input: String!) {
+        editTaskInput(input: { id: $id, input: $input }) { taskInput { content state sender { id } } } }`;
+      const eve = the().as(await the().user("eve"));
+      expect((await eve.failure(edit, { id: one!.id, input: "x" })).code).to.equal("NOT_FOUND");
+      // Updates all tasks, but does not enter workspaces.
+      expect((await the().as(the().owner).failure(edit, { id: one!.id, input: "x" })).code).to.equal("FORBIDDEN");
+      const [reader, admin] = await the().users("reader", "admin");
+      const share = `mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }`;
+      const userPerms = [
+        { id: reader!.id, role: "use" },
+        { id: admin!.id, role: "admin" },
+      ];
+      await as.graphql(share, { input: { workspace: task.workspace_id.uuid, userPerms } });
+      expect((await the().as(reader!).failure(edit, { id: one!.id, input: "x" })).code).to.equal("FORBIDDEN");
+      const narrow = async (scope: string) => the().as(await the().scoped(ada, scope));
+      const refused = await (await narrow("task:update")).failure(edit, { id: one!.id, input: "x" });
+      expect(refused.code).to.equal("FORBIDDEN");
+      for (const input of ["", "a\u0007b", "x".repeat(65_537)]) {
+        const { validations } = (await as.failure(edit, { id: one!.id, input })).errors[0]!.extensions;
+        expect(validations.map(({ field }: { field: string }) => field)).to.deep.equal(["input.input"]);
+      }
+      const watcher = watch<{ inputs: Input[] }>(
+        the(),
+        as,
+        `subscription { taskChanged(id: "${task.id}") { inputs { content } } }`,
+      );
+      const shown = () =>
+        watcher.events
+          .at(-1)
+          ?.inputs.map(({ content }) => content)
+          .join();
+      await eventually(() => shown() === "one,two,three", "the watcher sees the inputs");
+      const changed = await as.graphql(edit, { id: one!.id, input: "first" });
+      expect(changed.editTaskInput.taskInput).to.deep.equal({
+        content: "first",
+        state: "QUEUED",
+        sender: { id: ada.id },
+      });
+      await eventually(() => shown() === "first,two,three", "the watcher is told");
+      watcher.close();
+      const byAdmin = await the().as(admin!).graphql(edit, { id: two!.id, input: "second" });
+      expect(byAdmin.editTaskInput.taskInput.sender.id).to.equal(admin!.id);
+      const byToken = await (await narrow("workspace:application_connect")).failure(edit, { id: two!.id, input: "x" });
+      expect(byToken.code, "of another sender, without the scope to update tasks").to.equal("FORBIDDEN");
+      expect(await statesOf(task.id)).to.deep.equal(["first QUEUED", "second QUEUED", "three QUEUED"]);
+      const audited = `{ auditEvents(filter: { resourceType: "task_input", action: UPDATE }, first: 2) { nodes { resourceId } } }`;
+      const { nodes } = (await the().as(the().owner).graphql(audited)).auditEvents;
+      expect(nodes.map(({ resourceId }: { resourceId: string }) => resourceId)).to.deep.equal([two!.id, one!.id]);
+
+      // The text is read before the program says its state. What is edited until then is sent as edited.
+      const [asked, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      program.handlers["GET /status"] = async () => {
+        delete program.handlers["GET /status"];
+        asked.resolve();
+        await told.promise;
+        return false;
+      };
+      const [arrived, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      program.handlers["POST /message"] = async () => {
+        arrived.resolve();
+        await gate.promise;
+        return false;
+      };
+      program.status = "stable";
+      await passTime(the());
+      await asked.promise;
+      await as.graphql(edit, { id: one!.id, input: "very first" });
+      told.resolve();
+      await arrived.promise;
+      const { code, message } = await as.failure(edit, { id: one!.id, input: "late" });
+      expect([code, message], "while it is sent").to.deep.equal(["CONFLICT", "The input is not queued any more."]);
+      gate.resolve();
+      await becomes(task.id, ["very first DELIVERED", "second DELIVERED", "three DELIVERED"], 20_000);
+      expect((await as.failure(edit, { id: three!.id, input: "late" })).code).to.equal("CONFLICT");
+      expect(program.inputs).to.deep.equal(["very first", "second", "three"]);
     });
 
     it("are tried again if it cannot be reached, and go on after one that fails", async () => {

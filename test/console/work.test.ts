@@ -365,8 +365,13 @@ describe("the console shows work", () => {
       await button("Send").click();
       await row("And four").getByText("Queued").waitFor();
       expect(await page.getByLabel("Message").inputValue()).to.equal("");
+      await page.getByLabel("Message").fill("And ten");
+      await button("Send").click();
+      await row("And ten").getByText("Queued").waitFor();
       await fill("Edit And four", { Text: "And five" }, "Save");
-      await row("And five").waitFor();
+      await row("And five").getByText("Queued").waitFor();
+      const waiting = page.getByRole("table", { name: "Not yet delivered" }).locator("tbody tr td:first-child");
+      expect(await waiting.allInnerTexts(), "in their places").to.deep.equal(["And five", "And ten"]);
       await button("Cancel And five").click();
       await row("And five").getByText("Canceled").waitFor();
       await button("Pause").click();

@@ -225,6 +225,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("decideTaskPermission", "signed in", "workspace:application_connect", change("decideTaskPermission", () => `task: "${unknown}", requestId: "x", optionId: "x"`), undefined, noTask);
   operation("interruptTask", "signed in", "workspace:application_connect", change("interruptTask", () => `task: "${unknown}"`), undefined, noTask);
   operation("taskConversationChanged", "signed in", "task:read workspace:application_connect", `subscription { taskConversationChanged(id: "${unknown}") { messages { id } } }`, undefined, { outcome: "BAD_USER_INPUT" });
+  operation("editTaskInput", "signed in", "workspace:application_connect", change("editTaskInput", () => `id: "${unknown}", input: "x"`), undefined, noTask);
   operation("cancelTaskInput", "signed in", "task:update", change("cancelTaskInput", () => `id: "${unknown}"`), undefined, noTask);
   operation("taskChanged", "signed in", "task:read", `subscription { taskChanged(id: "${unknown}") { id } }`, undefined, { outcome: "BAD_USER_INPUT" });
   operation("taskMessages", "signed in", "task:read workspace:application_connect", `subscription { taskMessages(id: "${unknown}") { id } }`, undefined, { outcome: "BAD_USER_INPUT" });

@@ -38,6 +38,11 @@ export type DeleteTaskInput = {
   user?: string | null | undefined;
 };
 
+export type EditTaskInputInput = {
+  id: string;
+  input: string;
+};
+
 export type InterruptTaskInput = {
   task: string;
   user?: string | null | undefined;
@@ -230,6 +235,13 @@ export type SendTaskInputMutationVariables = Exact<{
 
 export type SendTaskInputMutation = { sendTaskInput: { taskInput: { id: string } } };
 
+export type EditTaskInputMutationVariables = Exact<{
+  input: EditTaskInputInput;
+}>;
+
+
+export type EditTaskInputMutation = { editTaskInput: { taskInput: { id: string } } };
+
 export type CancelTaskInputMutationVariables = Exact<{
   input: CancelTaskInputInput;
 }>;
@@ -276,6 +288,7 @@ export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscri
 export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { taskMessages(id: $id) { id content time type } }");
 export const CreateTask = operation<CreateTaskMutation, CreateTaskMutationVariables>("mutation CreateTask($input: CreateTaskInput!) { createTask(input: $input) { task { id } } }", {"displayName":{"type":"String","hint":"Name that people see. Default: first line of the prompt."},"input":{"type":"String","hint":"The prompt. Default: empty."},"name":{"type":"String","hint":"Name of the task and its workspace. Default: from the prompt."},"templateVersionId":{"type":"UUID","hint":"ID of a template version with an AI task.","isRequired":true},"templateVersionPresetId":{"type":"UUID","hint":"ID of a preset of the version. The zero UUID means none."},"user":{"type":"String","hint":"The owner: ID, username, or `me`. Default: `me`."}});
 export const SendTaskInput = operation<SendTaskInputMutation, SendTaskInputMutationVariables>("mutation SendTaskInput($input: SendTaskInputInput!) { sendTaskInput(input: $input) { taskInput { id } } }", {"input":{"type":"String","hint":"The text for the program. White space alone is sent, too.","isRequired":true},"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
+export const EditTaskInput = operation<EditTaskInputMutation, EditTaskInputMutationVariables>("mutation EditTaskInput($input: EditTaskInputInput!) { editTaskInput(input: $input) { taskInput { id } } }", {"id":{"type":"UUID","hint":"ID of a queued input.","isRequired":true},"input":{"type":"String","hint":"The text for the program. White space alone is sent, too.","isRequired":true}});
 export const CancelTaskInput = operation<CancelTaskInputMutation, CancelTaskInputMutationVariables>("mutation CancelTaskInput($input: CancelTaskInputInput!) { cancelTaskInput(input: $input) { taskInput { id } } }", {"id":{"type":"UUID","hint":"ID of a queued input.","isRequired":true}});
 export const UpdateTaskPrompt = operation<UpdateTaskPromptMutation, UpdateTaskPromptMutationVariables>("mutation UpdateTaskPrompt($input: UpdateTaskInputInput!) { updateTaskInput(input: $input) { task { id } } }", {"input":{"type":"String","hint":"The prompt of the next start.","isRequired":true},"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});
 export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("mutation PauseTask($input: PauseTaskInput!) { pauseTask(input: $input) { task { id } } }", {"task":{"type":"String","hint":"The task: ID, or name among the tasks of the user.","isRequired":true},"user":{"type":"String","hint":"The owner, for a task given by name: ID, username, or `me`. Default: `me`."}});

@@ -17,6 +17,7 @@ import {
   CancelTaskInput,
   CreateTask,
   DeleteTask,
+  EditTaskInput,
   InterruptTask,
   PauseTask,
   ResumeTask,
@@ -286,12 +287,11 @@ export function TaskView({ id }: { id: string }) {
                           label="Edit"
                           on={input.content}
                           title="Edit what is queued"
-                          run={SendTaskInput}
-                          given={{ task: id }}
+                          run={EditTaskInput}
+                          given={{ id: input.id }}
                           fields={[{ name: "input", label: "Text", kind: "area" }]}
-                          defaults={{ input: input.content }}
-                          prepare={(values) => values as { input: string }}
-                          done={() => perform(CancelTaskInput, { input: { id: input.id } })}
+                          values={{ input: input.content }}
+                          prepare={(values) => ({ input: (values.input as string | undefined) ?? input.content })}
                           submit="Save"
                         />
                       )}

@@ -173,13 +173,15 @@ export class InputQueue {
     try {
       if ((await agentApi.status(base)) === "running") return await this.#wait(head, "busy");
       const newest = await newestOf(agentApi, base);
-      const { numUpdatedRows } = await db
+      // Its text may have been edited meanwhile.
+      const begun = await db
         .updateTable("taskMessages")
         .where("id", "=", head.id)
         .where("state", "=", "queued")
         .set({ state: "delivering", newestBefore: newest, nextAttemptAt: after(holdTime(config)) })
+        .returning(["content", "state"])
         .executeTakeFirst();
-      return numUpdatedRows > 0n ? await this.#send({ ...head, state: "delivering" }, base, newest) : true;
+      return begun ? await this.#send({ ...head, ...begun }, base, newest) : true;
     } catch (error) {
       if (!(error instanceof AgentUnreachable)) throw error;
       return this.#wait(head, "unreachable", error.message);

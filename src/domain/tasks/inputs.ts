@@ -1,6 +1,7 @@
-import { sql } from "kysely";
+import { sql, type UpdateObject } from "kysely";
+import type { Schema } from "../../entities/schema.js";
 import { auditedAs } from "../kernel/audit.js";
-import { mayOn } from "../authorization/authorization.js";
+import { authorize, mayOn } from "../authorization/authorization.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, notFound } from "../kernel/errors.js";
@@ -48,9 +49,7 @@ export async function sendTaskInput(ctx: Context, { input, ...reference }: SendT
   const fresh = ctx.afresh();
   const task = await findTaskFor(fresh, reference, "workspace:application_connect");
   await requireBudget(fresh, task.ownerId, task.organizationId);
-  if (input === "") throw badInput([{ field: "input", detail: "Must not be empty." }]);
-  const problem = inputProblem(ctx, input);
-  if (problem) throw badInput([{ field: "input", detail: problem }]);
+  requireText(ctx, input);
   requireActive(task);
   const base = appBase(task.appUrl);
   if (base === undefined) throw unreachable("The app has no URL.");
@@ -59,6 +58,11 @@ export async function sendTaskInput(ctx: Context, { input, ...reference }: SendT
   const { id, isDue } = await store(fresh, task, input, newest);
   if (isDue) await sendNow(ctx, base, { id, input, newest: newest! });
   return id;
+}
+
+function requireText(ctx: Context, input: string): void {
+  const problem = input === "" ? "Must not be empty." : inputProblem(ctx, input);
+  if (problem) throw badInput([{ field: "input", detail: problem }]);
 }
 
 /** Throws CONFLICT unless the latest build is a finished start, and the task is active. */
@@ -159,26 +163,64 @@ async function sendNow({ services }: Context, base: string, { id, input, newest 
   throw unreachable();
 }
 
+export interface EditTaskInput {
+  /** The id of a queued input. */
+  id: string;
+  input: string;
+}
+
+/**
+ * Replaces the text of a queued input, which keeps its place; the caller becomes its sender. For callers who may send
+ * inputs, if they sent this one or may update the task. Returns its id. Throws CONFLICT if its delivery has begun, or it has
+ * ended.
+ */
+export async function editTaskInput(ctx: Context, { id, input }: EditTaskInput): Promise<string> {
+  const task = await taskOfChangeable(ctx, id);
+  authorize(ctx.actor, "workspace:application_connect", taskTarget(task));
+  requireText(ctx, input);
+  await changeQueued(ctx, id, task, { content: input, senderId: requireUser(ctx.actor).userId });
+  return id;
+}
+
 /**
  * Cancels a queued input, for its sender and for callers who may update the task. Returns its id. Throws CONFLICT if its
  * delivery has begun, or it has ended.
  */
 export async function cancelTaskInput(ctx: Context, id: string): Promise<string> {
+  const task = await taskOfChangeable(ctx, id);
+  await changeQueued(ctx, id, task, { state: "canceled", finishedAt: now });
+  return id;
+}
+
+/**
+ * Finds the task of an input that the caller sent, or whose task they may update. Throws NOT_FOUND for inputs of
+ * unreadable tasks, FORBIDDEN for other ones.
+ */
+async function taskOfChangeable(ctx: Context, id: string): Promise<TaskRow> {
   // The payload reads the input after the change.
   const [message] = await messageById(ctx, [id]);
   const task = message && (await ctx.load(tasksById, message.taskId));
   if (!task || !isVisible(ctx, task)) throw notFound();
   const isSender = message.senderId === userIdOf(ctx.actor);
   if (!isSender && !mayOn(ctx.actor, "task:update", taskTarget(task))) throw forbidden();
-  const canceled = await ctx.db
+  return task;
+}
+
+/** Changes an input and records it. Throws CONFLICT unless the input is queued. */
+async function changeQueued(
+  ctx: Context,
+  id: string,
+  task: TaskRow,
+  changes: UpdateObject<Schema, "taskMessages">,
+): Promise<void> {
+  const changed = await ctx.db
     .updateTable("taskMessages")
-    .set({ state: "canceled", finishedAt: now })
+    .set(changes)
     .where("id", "=", id)
     .where("state", "=", "queued")
     .returning("id")
     .executeTakeFirst();
-  if (!canceled) throw conflict("The input is not queued any more.");
+  if (!changed) throw conflict("The input is not queued any more.");
   ctx.audit({ action: "update", ...auditedAs("task_input", id, task.name, task.organizationId) });
   ctx.publish(queueHint(task.id));
-  return id;
 }

@@ -9,7 +9,7 @@ import {
   updateTaskInput,
 } from "../../domain/tasks/task-changes.js";
 import { createTask, type CreateTask } from "../../domain/tasks/create-task.js";
-import { cancelTaskInput, sendTaskInput } from "../../domain/tasks/inputs.js";
+import { cancelTaskInput, type EditTaskInput, editTaskInput, sendTaskInput } from "../../domain/tasks/inputs.js";
 import { largestSnapshot, uploadTaskLogSnapshot } from "../../domain/tasks/task-logs.js";
 import { messageById } from "../../domain/tasks/task-messages.js";
 import { type TaskReference, tasksById } from "../../domain/tasks/tasks.js";
@@ -74,6 +74,13 @@ export class UpdateTaskInputInput implements TaskReference {
 export class SendTaskInputInput implements TaskReference {
   @Field({ description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
+  @Field({ description: "The text for the program. White space alone is sent, too." })
+  input!: string;
+}
+
+@InputType({ description: "Input of `editTaskInput`." })
+export class EditTaskInputInput implements EditTaskInput {
+  @Field(() => UUID, { description: "ID of a queued input." }) id!: string;
   @Field({ description: "The text for the program. White space alone is sent, too." })
   input!: string;
 }
@@ -171,6 +178,19 @@ export class TaskChangesResolver {
   ) {
     const id = await sendTaskInput(ctx, input);
     return { taskInput: () => ctx.load(messageById, id) };
+  }
+
+  @Access({ needs: ["workspace:application_connect"] })
+  @Mutates(
+    "Replaces the text of a queued input, which keeps its place in the queue; the caller becomes its sender. For callers who may send inputs to the task, and who sent this one or may update the task. CONFLICT once its delivery has begun.",
+    changedInput,
+  )
+  async editTaskInput(
+    @Arg("input", { description: "The input and its text." }) input: EditTaskInputInput,
+    @Ctx() ctx: Context,
+  ) {
+    const edited = await editTaskInput(ctx, input);
+    return { taskInput: () => ctx.load(messageById, edited) };
   }
 
   @Access({ needs: ["task:update"] })
