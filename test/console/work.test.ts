@@ -190,6 +190,54 @@ describe("the console shows work", () => {
       for (const value of ["large", "acme/site", "fish"]) await main().getByText(value, { exact: true }).waitFor();
     });
 
+    it("are started with other parameters, and with the active version of their template", async () => {
+      const { world, page, asOwner, button, dialog, enter, submit, heading, main, row } = console();
+      const region = { name: "region", display_name: "Region", default: "eu", mutable: false };
+      const parameters = [size, region];
+      const templateId = await importedTemplate(world, "renewed", echoDocument([], { parameters }));
+      const as = world.as(world.owner);
+      const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
+      const { id } = (await as.graphql(create, { input: { name: "renewed", templateId } })).createWorkspace.workspace;
+      const valueOf = (name: string) => main().locator("dl > div", { hasText: name }).locator("dd");
+      await asOwner(`/workspaces/${id}`);
+      await heading("renewed");
+      await button("Stop").click();
+      await button("Change parameters").click();
+      await dialog().getByLabel("Size").waitFor();
+      expect(await dialog().getByLabel("Region").count(), "what cannot change").to.equal(0);
+      await enter("Size", "Large");
+      await submit("Start");
+      await row("Build 3", "Builds").waitFor();
+      await valueOf("Size").getByText("large").waitFor();
+      await button("Stop").waitFor();
+      expect(await button("Change parameters").count(), "while it runs").to.equal(0);
+
+      const presets = [{ name: "tiny", parameters: { size: "small" } }];
+      const shell = { name: "shell", display_name: "Shell" };
+      const version =
+        "mutation($input: CreateTemplateVersionInput!) { createTemplateVersion(input: $input) { __typename } }";
+      const document = echoDocument([], { parameters: [...parameters, shell], presets });
+      await as.graphql(version, { input: { templateId, document, name: "second", activate: true } });
+      await button("Stop").click();
+      await row("Build 4", "Builds").getByText("Stopped").waitFor();
+      await eventually(async () => {
+        const outdated = "query($id: UUID!) { workspace(id: $id) { isOutdated } }";
+        return (await as.graphql(outdated, { id })).workspace.isOutdated as boolean;
+      }, "the second version");
+      await page.reload();
+      await valueOf("Template version").getByText("v1, not the active one").waitFor();
+      await button("Update").click();
+      await enter("Preset", "tiny");
+      expect(await dialog().getByLabel("Size").inputValue(), "the value before").to.equal("large");
+      await dialog().getByRole("button", { name: "Start" }).click();
+      await dialog().locator(".field", { hasText: "Shell" }).getByText("Is required.").waitFor();
+      await enter("Shell", "fish");
+      await submit("Start");
+      await valueOf("Template version").getByText("second", { exact: true }).waitFor();
+      for (const [name, value] of Object.entries({ Size: "small", Region: "eu", Shell: "fish" }))
+        await valueOf(name).getByText(value, { exact: true }).waitFor();
+    });
+
     it("are shared until a time, or until the share is removed", async () => {
       const { world, asOwner, dialog, enter, submit, heading, row, page } = console();
       const [ada, grace] = [await world.user("until"), await world.user("forever")];

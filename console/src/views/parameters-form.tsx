@@ -28,22 +28,26 @@ function fieldOf({ name, displayName, description, type, defaultValue, options }
   };
 }
 
-/** The default of a parameter as its field has it. */
-function initialOf({ type, defaultValue }: Parameter): unknown {
-  if (type === "BOOL") return defaultValue === "true";
-  return type === "LIST" && defaultValue ? JSON.parse(defaultValue) : defaultValue;
+/** The value of a parameter as its field has it. */
+function initialOf(type: Parameter["type"], value: string | null): unknown {
+  if (type === "BOOL") return value === "true";
+  return type === "LIST" && value ? JSON.parse(value) : value;
 }
 
-/** The input that chooses the values: a preset, and those that it does not set. */
+type Values = ReadonlyArray<{ name: string; value: string }>;
+
+/** The input that chooses the values. */
 interface Chosen {
   presetId?: string;
-  parameters: Array<{ name: string; value: string }>;
+  parameters: Array<Values[number]>;
 }
 
 interface ParametersFormProps {
   version: Pick<Version, "parameters" | "presets"> | null | undefined;
   /** Fields before those of the parameters. */
   fields?: readonly FieldSpec[];
+  /** The values of the previous build, of which some cannot change. */
+  previous?: Values;
   input: Readonly<Record<string, InputField>>;
   submit: string;
   onSubmit: (chosen: Chosen, others: Record<string, unknown>) => Promise<unknown>;
@@ -52,10 +56,13 @@ interface ParametersFormProps {
 
 const none: readonly FieldSpec[] = [];
 
-export function ParametersForm({ version, fields = none, input, submit, onSubmit, onCancel }: ParametersFormProps) {
-  const parameters = version?.parameters ?? [];
+export function ParametersForm(props: ParametersFormProps) {
+  const { version, fields = none, previous, input, submit, onSubmit, onCancel } = props;
+  const before = new Map(previous?.map(({ name, value }) => [name, value]));
+  const parameters = (version?.parameters ?? []).filter(
+    ({ name, isMutable, isEphemeral }) => isMutable || isEphemeral || !before.has(name),
+  );
   const presets = version?.presets ?? [];
-  const own = new Set(fields.map(({ name }) => name));
   return (
     <Form
       fields={[
@@ -75,22 +82,25 @@ export function ParametersForm({ version, fields = none, input, submit, onSubmit
       input={input}
       submit={submit}
       onSubmit={async ({ presetId, ...filled }) => {
-        const entries = Object.entries(filled);
         const preset = presets.find(({ id }) => id === presetId);
-        const set = new Set(preset?.parameters.map(({ name }) => name));
-        const given = entries
-          .filter(([field]) => !own.has(field))
-          .map(([field, value]) => ({
-            name: field.slice(prefix.length),
-            value: Array.isArray(value) ? JSON.stringify(value) : String(value),
-          }))
-          .filter(({ name }) => !set.has(name));
+        // Given, since those of the previous build precede those of the preset.
+        const set = new Map(preset?.parameters.map(({ name, value }) => [name, value]));
+        const given = parameters.flatMap(({ name }) => {
+          const value = set.get(name) ?? filled[prefix + name];
+          if (value === undefined) return [];
+          return [{ name, value: Array.isArray(value) ? JSON.stringify(value) : String(value) }];
+        });
         await onSubmit(
           { presetId: preset?.id, parameters: given },
-          Object.fromEntries(entries.filter(([field]) => own.has(field))),
+          Object.fromEntries(fields.map(({ name }) => [name, filled[name]])),
         );
       }}
-      defaults={Object.fromEntries(parameters.map((each) => [prefix + each.name, initialOf(each)]))}
+      defaults={Object.fromEntries(
+        parameters.map(({ name, type, defaultValue, isEphemeral }) => [
+          prefix + name,
+          initialOf(type, (isEphemeral ? undefined : before.get(name)) ?? defaultValue),
+        ]),
+      )}
       onCancel={onCancel}
     />
   );

@@ -255,7 +255,7 @@ export type VersionParametersQueryVariables = Exact<{
 }>;
 
 
-export type VersionParametersQuery = { templateVersion: { id: string, presets: Array<{ id: string, name: string, displayName: string, parameters: Array<{ name: string, value: string }> }>, parameters: Array<{ name: string, displayName: string, description: string, type: TemplateParameterKind, defaultValue: string | null, options: Array<{ name: string, value: string }> }> } | null };
+export type VersionParametersQuery = { templateVersion: { id: string, presets: Array<{ id: string, name: string, displayName: string, parameters: Array<{ name: string, value: string }> }>, parameters: Array<{ name: string, displayName: string, description: string, type: TemplateParameterKind, defaultValue: string | null, isMutable: boolean, isEphemeral: boolean, options: Array<{ name: string, value: string }> }> } | null };
 
 export type DryRunTemplateVersionMutationVariables = Exact<{
   input: DryRunTemplateVersionInput;
@@ -277,5 +277,5 @@ export const UpdateTemplateAcl = operation<UpdateTemplateAclMutation, UpdateTemp
 export const InvalidatePresets = operation<InvalidatePresetsMutation, InvalidatePresetsMutationVariables>("mutation InvalidatePresets($input: InvalidateTemplatePresetsInput!) { invalidateTemplatePresets(input: $input) { invalidated { presetName } } }", {"templateId":{"type":"UUID","hint":"ID of the template.","isRequired":true}});
 export const Prebuilds = operation<PrebuildsQuery, PrebuildsQueryVariables>("query Prebuilds { prebuildsSettings { reconciliationPaused } }");
 export const UpdatePrebuilds = operation<UpdatePrebuildsMutation, UpdatePrebuildsMutationVariables>("mutation UpdatePrebuilds($input: UpdatePrebuildsSettingsInput!) { updatePrebuildsSettings(input: $input) { changed } }", {"reconciliationPaused":{"type":"Boolean","hint":"Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.","isRequired":true}});
-export const VersionParameters = operation<VersionParametersQuery, VersionParametersQueryVariables>("query VersionParameters($id: UUID!) { templateVersion(id: $id) { id presets { id name displayName parameters { name value } } parameters { name displayName description type defaultValue options { name value } } } }");
+export const VersionParameters = operation<VersionParametersQuery, VersionParametersQueryVariables>("query VersionParameters($id: UUID!) { templateVersion(id: $id) { id presets { id name displayName parameters { name value } } parameters { name displayName description type defaultValue isMutable isEphemeral options { name value } } } }");
 export const DryRunTemplateVersion = operation<DryRunTemplateVersionMutation, DryRunTemplateVersionMutationVariables>("mutation DryRunTemplateVersion($input: DryRunTemplateVersionInput!) { dryRunTemplateVersion(input: $input) { provisionerJob { id } } }", {"parameters":{"type":"ParameterInput","hint":"Parameter values. Default: those of the preset.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version. Default: none."},"templateVersionId":{"type":"UUID","hint":"ID of the version.","isRequired":true}});

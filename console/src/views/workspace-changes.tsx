@@ -4,9 +4,11 @@ import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
+import { Failure } from "../ui/failure";
 import { Form } from "../ui/form";
 import { titleOf } from "../ui/text";
 import { ParametersForm } from "./parameters-form";
+import { VersionParameters } from "./templates.gql";
 import { CreateWorkspace, StartWorkspace, StopWorkspace, TemplateParameters, UsableTemplates } from "./workspaces.gql";
 
 /** A button that creates a workspace: first its template is chosen, then the parameters of that. */
@@ -86,6 +88,53 @@ function OfTemplate({ id, onCreated, onCancel }: OfTemplateProps) {
       }}
       onCancel={onCancel}
     />
+  );
+}
+
+interface StartWithProps {
+  label: string;
+  note: string;
+  workspaceId: string;
+  versionId: string;
+  /** The values of the previous build. */
+  previous: ReadonlyArray<{ name: string; value: string }>;
+}
+
+/** A button that starts a workspace with a version of its template, after its parameters are chosen. */
+export function StartWith({ label, note, workspaceId, versionId, previous }: StartWithProps) {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  const { data, error, refresh } = useData(VersionParameters, isOpen ? { id: versionId } : undefined);
+  return (
+    <>
+      <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen && (
+        <Dialog title={label} onClose={close}>
+          <p class="note">{note}</p>
+          {data ? (
+            <ParametersForm
+              version={data.templateVersion}
+              previous={previous}
+              input={StartWorkspace.input}
+              submit="Start"
+              onSubmit={async (chosen) => {
+                await perform(StartWorkspace, {
+                  input: { workspace: workspaceId, templateVersionId: versionId, ...chosen },
+                });
+                close();
+              }}
+              onCancel={close}
+            />
+          ) : error ? (
+            <Failure error={error} retry={refresh} />
+          ) : (
+            <p class="faint">Loading the parameters…</p>
+          )}
+        </Dialog>
+      )}
+    </>
   );
 }
 

@@ -14,7 +14,7 @@ import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Statu
 import { bytesOf, durationOf, titleOf, wordsOf } from "../ui/text";
 import { AddPerson } from "./groups";
 import { JobLog } from "./job-log";
-import { Transition } from "./workspace-changes";
+import { canStart, StartWith, Transition } from "./workspace-changes";
 import {
   ActivateWorkspace,
   AgentLog,
@@ -38,7 +38,7 @@ export function WorkspaceView({ id }: { id: string }) {
   const { data, error, refresh } = useData(Workspace, { id });
   const workspace = data?.workspace ?? undefined;
   const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
-  const may = useAllowed<"update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets">(
+  const may = useAllowed<"update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use">(
     ofOwner && {
       update: { may: "workspace:update", resourceId: id },
       start: { may: "workspace:start", resourceId: id },
@@ -46,12 +46,15 @@ export function WorkspaceView({ id }: { id: string }) {
       delete: { may: "workspace:delete", resourceId: id },
       share: { may: "workspace:share", resourceId: id },
       run: { may: "workspace_agent:read_credentials", ...ofOwner },
+      use: { may: "template:use", resourceId: workspace.template.id },
       giveSecrets: { may: "user_secret:update", ...ofOwner },
     },
   );
   useLive(BuildUpdated, id, { variables: () => ({ workspaceId: id }), onEvent: refresh, onRestart: refresh });
   if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const build = workspace.latestBuild;
+  const { activeVersion: active, requireActiveVersion } = workspace.template;
+  const canRestart = build && canStart(workspace.status) && !workspace.dormantAt && may("start") && may("use");
   const given = { workspace: id };
   return (
     <>
@@ -66,6 +69,24 @@ export function WorkspaceView({ id }: { id: string }) {
           />
         ) : (
           <Transition workspace={workspace} mayStart={may("start")} mayStop={may("stop")} />
+        )}
+        {canRestart && workspace.isOutdated && active && (
+          <StartWith
+            label="Update"
+            note={`It starts with version ${active.name} of its template.`}
+            workspaceId={id}
+            versionId={active.id}
+            previous={build.parameters}
+          />
+        )}
+        {canRestart && build.parameters.length > 0 && !(workspace.isOutdated && requireActiveVersion) && (
+          <StartWith
+            label="Change parameters"
+            note="It starts with these values."
+            workspaceId={id}
+            versionId={build.templateVersionId}
+            previous={build.parameters}
+          />
         )}
         {may("update") && (
           <Action
@@ -118,6 +139,11 @@ export function WorkspaceView({ id }: { id: string }) {
           ["Status", <Status key="status" name={workspace.status} />],
           ["Owner", workspace.isPrebuild ? "Built ahead" : <PersonLink key="owner" user={workspace.owner} />],
           ["Organization", titleOf(workspace.organization)],
+          [
+            "Template version",
+            build &&
+              (workspace.isOutdated ? `${build.templateVersionName}, not the active one` : build.templateVersionName),
+          ],
           ["Credits a day", build?.dailyCost],
           ["Last used", <Time key="used" at={workspace.lastUsedAt} />],
           ["Stops after", durationOf(workspace.ttlSeconds)],
