@@ -430,6 +430,27 @@ describe("the console shows work", () => {
       await heading("Tasks");
     });
 
+    it("are created with a preset of their template", async () => {
+      const { world, page, asOwner, fill, heading } = console();
+      await importedTemplate(
+        world,
+        "writer",
+        echoDocument([{ ...externalAgent, apps: [{ slug: "chat", url: program.url }] }], {
+          ai_task: { agent: "main", app: "chat" },
+          parameters: [{ name: "repo" }],
+          presets: [{ name: "docs", display_name: "Docs", parameters: { repo: "acme/docs" } }],
+        }),
+      );
+      await asOwner("/tasks");
+      await fill("Create a task", { Prompt: "Write", Title: "Writing", Template: "writer, Docs" }, "Create");
+      await heading("Writing");
+      const query =
+        "query($id: String!) { task(task: $id) { presetId workspace { latestBuild { parameters { value } } } } }";
+      const { task } = await world.as(world.owner).graphql(query, { id: page.url().split("/").at(-1)! });
+      expect(task.presetId).to.be.a("string");
+      expect(task.workspace.latestBuild.parameters).to.deep.equal([{ value: "acme/docs" }]);
+    });
+
     it("show calls of tools, and let their owners decide about permissions and interrupt them", async () => {
       const { world, page, asOwner, fill, heading, text, button } = console();
       await importedTemplate(

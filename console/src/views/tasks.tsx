@@ -35,8 +35,21 @@ import {
 } from "./tasks.gql";
 import { ConversationParts } from "./task-parts";
 import { useUsableTemplates } from "./workspace-changes";
+import type { UsableTemplatesQuery } from "./workspaces.gql";
 
 const statuses: readonly TaskStatus[] = ["PENDING", "INITIALIZING", "ACTIVE", "PAUSED", "ERROR"];
+
+const separator = " ";
+
+/** The choices of a template: without a preset, and each of its presets. */
+const optionsOf = (template: UsableTemplatesQuery["templates"]["nodes"][number]) => {
+  const { id, presets } = template.activeVersion!;
+  const title = titleOf(template);
+  return [
+    [id, title] as const,
+    ...presets.map((preset) => [id + separator + preset.id, `${title}, ${titleOf(preset)}`] as const),
+  ];
+};
 
 export function TasksView() {
   const place = usePlace();
@@ -63,10 +76,14 @@ export function TasksView() {
                 name: "templateVersionId",
                 label: "Template",
                 hint: undefined,
-                options: templates.map((each) => [each.activeVersion!.id, titleOf(each)]),
+                options: templates.flatMap(optionsOf),
               },
               { name: "displayName", label: "Title" },
             ]}
+            prepare={({ templateVersionId, ...filled }) => {
+              const [version, preset] = (templateVersionId as string).split(separator);
+              return { ...filled, templateVersionId: version, templateVersionPresetId: preset };
+            }}
             submit="Create"
             done={({ createTask }) => route(`/tasks/${createTask.task.id}`)}
           />
