@@ -1,7 +1,9 @@
 // Workspaces and tasks of other users in the console, which offers no more than what the server lets one do.
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
+import { boxOf, templateOf } from "../support/builds.js";
 import { consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+import { TaskStage } from "../support/tasks.js";
 import { eventually } from "../support/watchers.js";
 import type { Person } from "../support/world.js";
 
@@ -86,5 +88,42 @@ describe("the console shows work of others", () => {
     await openAs(bob!, `/workspaces/${workspaceId}`);
     await page.getByRole("heading", { name: "main" }).waitFor();
     expect(await offered()).to.deep.equal([]);
+  });
+
+  it("deletes a workspace without a daemon, for those who may change its template", async () => {
+    const { world, openAs, asOwner, heading, offered, button, dialog, submit, text, row } = console();
+    const [ada] = await world.users("ada");
+    const template = await templateOf(world, boxOf(0, { provisioner: "gone" }));
+    const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
+    const input = { name: "stuck", templateId: template.id };
+    const { id } = (await world.as(ada!).graphql(create, { input })).createWorkspace.workspace;
+    await openAs(ada!, `/workspaces/${id}`);
+    await heading("stuck");
+    await button("Delete stuck").waitFor();
+    expect(await offered()).not.to.include("Delete without cleaning up");
+    await asOwner(`/workspaces/${id}`);
+    await text("Pending");
+    await button("Delete without cleaning up").click();
+    await dialog().getByText("What daemons have created for it stays behind").waitFor();
+    await submit("Delete without cleaning up");
+    await heading("Workspaces");
+    await row("stuck").waitFor({ state: "detached" });
+  });
+
+  it("deletes a task while its workspace is built, and says that it cancels the build", async () => {
+    const { world, openAs, heading, button, dialog, submit, row } = console();
+    const ada = await world.user("ada");
+    const stage = await TaskStage.open(world, program);
+    const task = await stage.create(ada, { display_name: "Hanging" });
+    await stage.daemon.call("acceptProvisionerJob", await stage.next());
+    await openAs(ada, `/tasks/${task.id}`);
+    await heading("Hanging");
+    await button("Delete Hanging").click();
+    await dialog().getByText("Its build is canceled").waitFor();
+    await submit("Delete");
+    await heading("Tasks");
+    await row("Hanging").waitFor({ state: "detached" });
+    expect((await world.as(ada).get(`/api/v2/tasks/me/${task.id}`)).status).to.equal(404);
+    stage.close();
   });
 });

@@ -182,6 +182,7 @@ export function TaskView({ id }: { id: string }) {
   const isBusy = structured?.state === "WORKING" || structured?.state === "REQUIRES_ACTION";
   const waiting = task.inputs.filter(({ state }) => state !== "DELIVERED");
   const isPaused = task.status === "PAUSED";
+  const isBuilding = ["STARTING", "STOPPING", "DELETING", "CANCELING"].includes(task.workspaceStatus);
   return (
     <>
       <Heading title={titleOf(task)} note={task.templateDisplayName || task.templateName} up={["/tasks", "Tasks"]}>
@@ -210,9 +211,14 @@ export function TaskView({ id }: { id: string }) {
             label="Delete"
             on={titleOf(task)}
             look="danger"
-            confirm={`The conversation and its workspace ${task.workspaceName} are deleted, with all files in it.`}
+            confirm={
+              `The conversation and its workspace ${task.workspaceName} are deleted, with all files in it.` +
+              (isBuilding
+                ? " Its build is canceled, if you may do that; the workspace is deleted once it has ended."
+                : "")
+            }
             run={DeleteTask}
-            given={{ task: id }}
+            given={{ task: id, ...(isBuilding && { duringBuild: true }) }}
             done={() => route("/tasks")}
             said="The task is deleted."
           />

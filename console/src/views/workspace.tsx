@@ -33,12 +33,15 @@ import {
 } from "./workspace.gql";
 import { perform } from "../api/client";
 
+/** The states in which a daemon may be missing, or has failed. */
+const stuck = new Set(["PENDING", "FAILED", "CANCELED"]);
+
 export function WorkspaceView({ id }: { id: string }) {
   const { route } = useLocation();
   const { data, error, refresh } = useData(Workspace, { id });
   const workspace = data?.workspace ?? undefined;
   const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
-  const may = useAllowed<"update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use">(
+  const may = useAllowed<"update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use" | "orphan">(
     ofOwner && {
       update: { may: "workspace:update", resourceId: id },
       start: { may: "workspace:start", resourceId: id },
@@ -47,6 +50,7 @@ export function WorkspaceView({ id }: { id: string }) {
       share: { may: "workspace:share", resourceId: id },
       run: { may: "workspace_agent:read_credentials", ...ofOwner },
       use: { may: "template:use", resourceId: workspace.template.id },
+      orphan: { may: "template:update", resourceId: workspace.template.id },
       giveSecrets: { may: "user_secret:update", ...ofOwner },
     },
   );
@@ -131,6 +135,17 @@ export function WorkspaceView({ id }: { id: string }) {
             given={given}
             done={() => route("/workspaces")}
             said={`${workspace.name} is being deleted.`}
+          />
+        )}
+        {may("delete") && may("orphan") && stuck.has(workspace.status) && (
+          <Action
+            label="Delete without cleaning up"
+            look="danger"
+            confirm={`${workspace.name} is deleted immediately, without a daemon. What daemons have created for it stays behind, such as machines and volumes with its files: delete that yourself. This cannot be undone.`}
+            run={DeleteWorkspace}
+            given={{ workspace: id, orphan: true }}
+            done={() => route("/workspaces")}
+            said={`${workspace.name} is deleted.`}
           />
         )}
       </Heading>
