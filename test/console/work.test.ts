@@ -1,5 +1,5 @@
 // Templates, workspaces, builds, and tasks in the console, which follows them while they change.
-// Looks inside: no interface shows what was sent to the agent of a task.
+// Looks inside: no interface shows what was sent to the agent of a task, and many builds would take a second each.
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
 import { eventually } from "../support/watchers.js";
@@ -26,12 +26,17 @@ describe("the console shows work", () => {
       .id as string;
   }
 
+  async function built({ world: w }: Console, workspaceId: string): Promise<void> {
+    const query = `query($id: UUID!) { workspace(id: $id) { latestBuild { job { status } } } }`;
+    const statusOf = async () =>
+      (await w.as(w.owner).graphql(query, { id: workspaceId })).workspace.latestBuild.job.status;
+    await eventually(async () => (await statusOf()) === "SUCCEEDED", "the first build", 20_000);
+  }
+
   /** A client with the credential of an external agent, which exists once the first build has succeeded. */
   async function agentOf({ world: w }: Console, workspaceId: string) {
     const owner = w.as(w.owner);
-    const built = `query($id: UUID!) { workspace(id: $id) { latestBuild { job { status } } } }`;
-    const statusOf = async () => (await owner.graphql(built, { id: workspaceId })).workspace.latestBuild.job.status;
-    await eventually(async () => (await statusOf()) === "SUCCEEDED", "the first build", 20_000);
+    await built(console(), workspaceId);
     const query = `query($id: UUID!) { externalAgentCredentials(workspaceId: $id, agentName: "main") { agentToken } }`;
     const { externalAgentCredentials } = await owner.graphql(query, { id: workspaceId });
     return w.as({ token: externalAgentCredentials.agentToken });
@@ -317,6 +322,36 @@ describe("the console shows work", () => {
       await heading("Build 1");
       await page.getByRole("log", { name: "Log of the build" }).getByText("box").first().waitFor();
       await text("template version v1");
+    });
+
+    it("show all of their builds, in pages", async () => {
+      const { world, page, asOwner, heading, row } = console();
+      const id = await workspaceOf(console(), "rebuilt");
+      await built(console(), id);
+      const copy = (table: string, row: string, changes: string) => `insert into ${table}
+        select (jsonb_populate_record(${row}, jsonb_build_object(${changes}))).* from more m, workspaces w
+        join workspace_builds b on b.id = w.latest_build_id join provisioner_jobs j on j.id = b.job_id
+        where w.id = '${id}'`;
+      await world.app.services.database.pool.query(`
+        begin;
+        set local session_replication_role = replica;
+        update workspace_builds set build_number = 30 where workspace_id = '${id}';
+        create temporary table more on commit drop as
+          select n, gen_random_uuid() as build, gen_random_uuid() as job from generate_series(1, 29) n;
+        ${copy("provisioner_jobs", "j", "'id', m.job")};
+        ${copy("workspace_builds", "b", "'id', m.build, 'job_id', m.job, 'build_number', m.n, 'created_at', b.created_at - (30 - m.n) * interval '1 s'")};
+        commit`);
+      await asOwner(`/workspaces/${id}`);
+      await heading("rebuilt");
+      await row("Build 30", "Builds").waitFor();
+      expect(await row(/Build 5 /, "Builds").count()).to.equal(0);
+      const pages = page.getByRole("navigation", { name: "Pages of Builds" });
+      await pages.getByRole("button", { name: "Next" }).click();
+      await row(/Build 5 /, "Builds").waitFor();
+      await row(/Build 1 /, "Builds").waitFor();
+      expect(await row("Build 30", "Builds").count()).to.equal(0);
+      await pages.getByRole("button", { name: "Previous" }).click();
+      await row("Build 30", "Builds").waitFor();
     });
 
     it("show how an external agent is run, to those who may read its credentials", async () => {

@@ -11,6 +11,7 @@ import { FormDialog } from "../ui/form";
 import { type Line, Log } from "../ui/log";
 import { attempt } from "../ui/notices";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
+import { usePlace } from "../ui/place";
 import { bytesOf, durationOf, titleOf, wordsOf } from "../ui/text";
 import { AddPerson } from "./groups";
 import { JobLog } from "./job-log";
@@ -38,7 +39,8 @@ const stuck = new Set(["PENDING", "FAILED", "CANCELED"]);
 
 export function WorkspaceView({ id }: { id: string }) {
   const { route } = useLocation();
-  const { data, error, refresh } = useData(Workspace, { id });
+  const place = usePlace();
+  const { data, error, refresh } = useData(Workspace, { id, ...place.cursors });
   const workspace = data?.workspace ?? undefined;
   const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
   const may = useAllowed<"update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use" | "orphan">(
@@ -192,7 +194,8 @@ export function WorkspaceView({ id }: { id: string }) {
       <Panel title="Builds">
         <List
           name="Builds"
-          rows={workspace.builds.nodes}
+          rows={workspace.builds}
+          place={place}
           empty="No builds."
           columns={[
             {
