@@ -251,7 +251,8 @@ describe("the console shows work", () => {
       await heading("lent");
       const share = async (username: string, ends: string) => {
         await page.getByLabel("Share with a user").fill(username);
-        await page.getByLabel("Found users").getByRole("button").first().click();
+        // Users of the search before are shown until the next ones are found.
+        await page.getByLabel("Found users").getByRole("button", { name: username }).click();
         await dialog()
           .getByRole("heading", { name: `Share with ${username}` })
           .waitFor();
