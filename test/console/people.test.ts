@@ -160,6 +160,25 @@ describe("the console shows people", () => {
       await gone(/The Crew/);
     });
 
+    it("get a budget in numbers only, and say so next to the field", async () => {
+      const { world, asOwner, heading, button, dialog, field, submit, text } = console();
+      const group = await world.group();
+      await asOwner(`/groups/${group.id}`);
+      await heading(group.name);
+      await button("AI budget").click();
+      const limit = field("Limit for each member");
+      for (const wrong of ["abc", "12,50", "0", ""]) {
+        await limit.fill(wrong);
+        await dialog().getByRole("button", { name: "Save" }).click();
+        await dialog().locator(".fault", { hasText: "Needs a number above 0, such as 12.50." }).waitFor();
+        expect(await limit.getAttribute("aria-invalid")).to.equal("true");
+        await limit.fill("7");
+        await submit("Save");
+        await text("7.00 a month");
+        await button("AI budget").click();
+      }
+    });
+
     it("get members by a search, and show what their quota is together", async () => {
       const { world, page, asOwner, text, row, notice, main } = console();
       const [ada, bob] = await world.users("ada-found", "bob-found");
@@ -178,6 +197,30 @@ describe("the console shows people", () => {
       await row(bob!.username).waitFor({ state: "detached" });
       await page.getByRole("button", { name: "Undo" }).last().click();
       await row(bob!.username).waitFor();
+    });
+
+    it("sum up the budgets of their members, for those who may read them", async () => {
+      const { world, page, asOwner, openAs, heading, text, row } = console();
+      const [ada, bob] = await world.users("ada", "bob");
+      const group = await world.group(undefined, { members: [ada!, bob!] });
+      await world.as(world.owner).graphql(
+        `mutation($group: String!) {
+          setGroupAiBudget(input: { group: $group, spendLimitMicros: 12500000 }) { __typename } }`,
+        { group: group.id },
+      );
+      await asOwner(`/groups?q=${group.name}`);
+      await page.getByRole("columnheader", { name: "AI budget together" }).waitFor();
+      expect(await row(group.name).getByRole("cell").allInnerTexts()).to.include.members(["12.50", "25.00"]);
+      await page.getByRole("link", { name: group.name }).click();
+      await heading(group.name);
+      await text("12.50 a month");
+      await text("25.00 a month");
+      await openAs(ada!, `/groups?q=${group.name}`);
+      await row(group.name).waitFor();
+      await page.getByRole("link", { name: group.name }).click();
+      await heading(group.name);
+      await text("Quota together");
+      expect(await page.getByText("AI budget").count()).to.equal(0);
     });
 
     it("of the same name are told apart, and sum up their quota", async () => {

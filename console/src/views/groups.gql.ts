@@ -67,21 +67,14 @@ export type GroupsQueryVariables = Exact<{
 }>;
 
 
-export type GroupsQuery = { groups: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, source: GroupSource, isEveryone: boolean, quotaAllowance: number, totalMemberCount: number, organization: { id: string, name: string, displayName: string } }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+export type GroupsQuery = { groups: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, source: GroupSource, isEveryone: boolean, quotaAllowance: number, totalMemberCount: number, aiBudget: { spendLimitMicros: number } | null, organization: { id: string, name: string, displayName: string } }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
 
 export type GroupQueryVariables = Exact<{
   group: string;
 }>;
 
 
-export type GroupQuery = { group: { id: string, name: string, displayName: string, source: GroupSource, isEveryone: boolean, quotaAllowance: number, totalMemberCount: number, createdAt: string, avatarUrl: string, organization: { id: string, name: string, displayName: string } } | null };
-
-export type GroupBudgetQueryVariables = Exact<{
-  group: string;
-}>;
-
-
-export type GroupBudgetQuery = { groupAiBudget: { spendLimitMicros: number, updatedAt: string } | null };
+export type GroupQuery = { group: { id: string, name: string, displayName: string, source: GroupSource, isEveryone: boolean, quotaAllowance: number, totalMemberCount: number, createdAt: string, avatarUrl: string, aiBudget: { spendLimitMicros: number } | null, organization: { id: string, name: string, displayName: string } } | null };
 
 export type GroupMembersQueryVariables = Exact<{
   group: string;
@@ -138,9 +131,8 @@ export type DeleteGroupAiBudgetMutationVariables = Exact<{
 
 export type DeleteGroupAiBudgetMutation = { deleteGroupAiBudget: { groupAiBudget: { spendLimitMicros: number } } };
 
-export const Groups = operation<GroupsQuery, GroupsQueryVariables>("query Groups($filter: GroupFilter, $orderBy: GroupOrder, $first: Int, $after: String, $last: Int, $before: String) { groups( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name displayName source isEveryone quotaAllowance totalMemberCount organization { id name displayName } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
-export const Group = operation<GroupQuery, GroupQueryVariables>("query Group($group: String!) { group(group: $group) { id name displayName source isEveryone quotaAllowance totalMemberCount createdAt avatarUrl organization { id name displayName } } }");
-export const GroupBudget = operation<GroupBudgetQuery, GroupBudgetQueryVariables>("query GroupBudget($group: String!) { groupAiBudget(group: $group) { spendLimitMicros updatedAt } }");
+export const Groups = operation<GroupsQuery, GroupsQueryVariables>("query Groups($filter: GroupFilter, $orderBy: GroupOrder, $first: Int, $after: String, $last: Int, $before: String) { groups( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name displayName source isEveryone quotaAllowance totalMemberCount aiBudget { spendLimitMicros } organization { id name displayName } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
+export const Group = operation<GroupQuery, GroupQueryVariables>("query Group($group: String!) { group(group: $group) { id name displayName source isEveryone quotaAllowance totalMemberCount aiBudget { spendLimitMicros } createdAt avatarUrl organization { id name displayName } } }");
 export const GroupMembers = operation<GroupMembersQuery, GroupMembersQueryVariables>("query GroupMembers($group: String!, $search: String, $first: Int, $after: String, $last: Int, $before: String) { group(group: $group) { id members( filter: {search: $search} first: $first after: $after last: $last before: $before ) { totalCount nodes { addedAt user { id username name } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } }");
 export const Candidates = operation<CandidatesQuery, CandidatesQueryVariables>("query Candidates($organization: String!, $search: String!) { organizationMembers( organization: $organization filter: {search: $search} first: 6 ) { nodes { id username name } } }");
 export const CreateGroup = operation<CreateGroupMutation, CreateGroupMutationVariables>("mutation CreateGroup($input: CreateGroupInput!) { createGroup(input: $input) { group { id } } }", {"avatarUrl":{"type":"String","hint":"URL or path of the avatar, or empty. Default: empty."},"displayName":{"type":"String","hint":"Display name, at most 64 characters. Default: empty."},"name":{"type":"String","hint":"Unique in the organization: at most 36 letters, digits, and single hyphens between them.","isRequired":true},"organization":{"type":"String","hint":"Organization of the new group: ID, name, or `default`.","isRequired":true},"quotaAllowance":{"type":"Int","hint":"Credits that the group adds to the workspace quota of each member. Default: 0."}});

@@ -2,10 +2,11 @@ import { useLocation } from "preact-iso";
 import { useEffect, useId, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
+import { InvalidInput } from "../api/errors";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
-import { Choice, Filters, List, Search } from "../ui/list";
+import { Choice, type Column, Filters, List, Search } from "../ui/list";
 import { attempt, say } from "../ui/notices";
 import { Facts, Heading, Loading, Panel, Person, PersonLink, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
@@ -17,7 +18,6 @@ import {
   DeleteGroup,
   DeleteGroupAiBudget,
   Group,
-  GroupBudget,
   GroupMembers,
   Groups,
   type GroupSource,
@@ -25,6 +25,24 @@ import {
   UpdateGroup,
 } from "./groups.gql";
 import { useOrganizationOptions } from "./organization-choice";
+
+interface GroupRow {
+  totalMemberCount: number;
+  aiBudget: { spendLimitMicros: number } | null;
+}
+
+/** The most that the members of a group may spend together. */
+const budgetTogether = ({ aiBudget, totalMemberCount }: GroupRow) =>
+  aiBudget && amountOf(aiBudget.spendLimitMicros * totalMemberCount);
+
+const budgetColumns: ReadonlyArray<Column<GroupRow>> = [
+  {
+    title: "AI budget of a member",
+    isNumber: true,
+    show: ({ aiBudget }) => aiBudget && amountOf(aiBudget.spendLimitMicros),
+  },
+  { title: "AI budget together", isNumber: true, show: budgetTogether },
+];
 
 export function GroupsView() {
   const place = usePlace();
@@ -37,7 +55,10 @@ export function GroupsView() {
   };
   const groups = useData(Groups, { ...place.cursors, filter, orderBy: order });
   const organizations = useOrganizationOptions();
-  const may = useAllowed({ create: { may: "group:create", anyOrg: true } });
+  const may = useAllowed({
+    create: { may: "group:create", anyOrg: true },
+    readBudgets: { may: "group_ai_budget:read", anyOrg: true },
+  });
   return (
     <>
       <Heading title="Groups">
@@ -95,6 +116,7 @@ export function GroupsView() {
             isNumber: true,
             show: ({ quotaAllowance, totalMemberCount }) => quotaAllowance * totalMemberCount,
           },
+          ...(may("readBudgets") ? budgetColumns : []),
           { title: "Source", show: ({ source }) => (source === "USER" ? "Made here" : wordsOf(source)) },
         ]}
       />
@@ -102,8 +124,12 @@ export function GroupsView() {
   );
 }
 
-/** An amount in whole units, as people enter it. */
-const microsOf = (text: string) => (text.trim() === "" ? undefined : Math.round(Number(text) * 1_000_000));
+/** Reads an amount in whole units, as people enter it. */
+function microsOf(text: string): number {
+  const micros = Math.round(Number(text) * 1_000_000);
+  if (micros > 0) return micros;
+  throw new InvalidInput([{ field: "spendLimitMicros", detail: "Needs a number above 0, such as 12.50." }]);
+}
 
 export function GroupView({ id }: { id: string }) {
   const { route } = useLocation();
@@ -123,9 +149,9 @@ export function GroupView({ id }: { id: string }) {
         }
       : ({} as never),
   );
-  const budget = useData(GroupBudget, may("readBudget") ? { group: id } : undefined).data?.groupAiBudget;
   const group = data?.group;
   if (!group) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
+  const budget = group.aiBudget;
   const changesMembers = may("update") && !group.isEveryone;
   const change = (input: { addUsers?: string[]; removeUsers?: string[] }) =>
     perform(UpdateGroup, { input: { group: id, ...input } });
@@ -199,7 +225,12 @@ export function GroupView({ id }: { id: string }) {
           ["Members", group.totalMemberCount],
           ["Quota of a member", `${group.quotaAllowance} credits a day`],
           ["Quota together", `${group.quotaAllowance * group.totalMemberCount} credits a day`],
-          ["AI budget of a member", budget ? `${amountOf(budget.spendLimitMicros)} a month` : "None"],
+          ...(may("readBudget")
+            ? ([
+                ["AI budget of a member", budget ? `${amountOf(budget.spendLimitMicros)} a month` : "None"],
+                ["AI budget together", budget ? `${budgetTogether(group)} a month` : "None"],
+              ] as const)
+            : []),
           ["Source", group.source === "USER" ? "Made here" : wordsOf(group.source)],
           ["Created", <Time key="created" at={group.createdAt} />],
         ]}
