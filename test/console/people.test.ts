@@ -86,6 +86,49 @@ describe("the console shows people", () => {
       await gone(/Ada Lovelace/);
     });
 
+    it("get keys if they are service accounts, which work and are shown once", async () => {
+      const { world, page, asOwner, openAs, fill, heading, row, secret, offered } = console();
+      await asOwner("/users");
+      await fill("Create a service account", { Username: "robot", Email: "robot@example.com" }, "Create");
+      await heading("robot");
+      const path = new URL(page.url()).pathname;
+      await fill("Create a key", { Name: "deploy" }, "Create");
+      const token = await secret();
+      await row("deploy", "Sessions and keys").waitFor();
+      expect(await page.content()).to.not.include(token);
+      expect((await world.as({ token }).graphql("{ me { username } }")).me.username).to.equal("robot");
+
+      const [auditor, ada] = await world.users("auditor", "ada");
+      await world.grant(auditor!, "auditor");
+      await openAs(auditor!, path);
+      await heading("robot");
+      expect(await offered()).to.not.include("Create a key");
+      await asOwner(`/users/${ada!.id}`);
+      await row(/Session/, "Sessions and keys").waitFor();
+      expect(await offered())
+        .to.include("Delete")
+        .and.not.include("Create a key");
+    });
+
+    it("end all their sessions but the current one, and keep their keys", async () => {
+      const { world, openAs, button, submit, row, gone, notice } = console();
+      const ada = await world.user("ada");
+      const others = [await world.session(ada.id), await world.session(ada.id)];
+      const key = await world.scoped(ada, "all");
+      await openAs(ada, "/keys");
+      await row(/^node Session/)
+        .first()
+        .waitFor();
+      await button("End all other sessions").click();
+      await submit("End all other sessions");
+      await notice("2 sessions ended.");
+      await gone(/^node Session/);
+      await row("This session").waitFor();
+      const statusOf = async (token: string) =>
+        (await world.as({ token }).post("/graphql", { query: "{ me { id } }" })).status;
+      expect(await Promise.all([...others, key.token, ada.token].map(statusOf))).to.deep.equal([401, 401, 200, 200]);
+    });
+
     it("have only the actions that the caller may do", async () => {
       const { world, openAs, button, offered, heading } = console();
       const [ada, bob] = await world.users("ada", "bob");

@@ -1,9 +1,34 @@
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { List } from "../ui/list";
+import { say } from "../ui/notices";
 import { Heading, Labels, Time } from "../ui/parts";
-import { keyNameOf, wordsOf } from "../ui/text";
-import { CreateKey, Keys, RenameKey, RevokeKey } from "./keys.gql";
+import { countOf, keyNameOf, wordsOf } from "../ui/text";
+import { CreateApiKey, Keys, RenameKey, RevokeKey, RevokeSessions } from "./keys.gql";
+
+/** Creates a key of a service account, or of the caller. */
+export const CreateKey = ({ user }: { user?: string }) => (
+  <Action
+    label="Create a key"
+    look="primary"
+    run={CreateApiKey}
+    given={user ? { user } : {}}
+    fields={[
+      "name",
+      {
+        name: "scopes",
+        hint: `One a line. Without any, the key may do everything that ${user ? "the account" : "you"} may.`,
+      },
+      "expiresAt",
+    ]}
+    prepare={({ scopes, ...rest }) => ({
+      ...(rest as { name: string }),
+      ...((scopes as string[]).length > 0 && { scopes: scopes as string[] }),
+    })}
+    submit="Create"
+    reveal={({ createApiKey: { apiKey, token } }) => [`Key ${apiKey.name}`, token]}
+  />
+);
 
 export function KeysView() {
   const keys = useData(Keys, {});
@@ -11,25 +36,14 @@ export function KeysView() {
     <>
       <Heading title="Sessions and keys" note="Where you are signed in, and the keys of your programs.">
         <Action
-          label="Create a key"
-          look="primary"
-          run={CreateKey}
+          label="End all other sessions"
+          look="danger"
+          confirm="You are signed out everywhere but here. Keys keep working."
+          run={RevokeSessions}
           given={{}}
-          fields={[
-            "name",
-            {
-              name: "scopes",
-              hint: "One a line. Without any, the key may do everything that you may.",
-            },
-            "expiresAt",
-          ]}
-          prepare={({ scopes, ...rest }) => ({
-            ...(rest as { name: string }),
-            ...((scopes as string[]).length > 0 && { scopes: scopes as string[] }),
-          })}
-          submit="Create"
-          reveal={({ createApiKey: { apiKey, token } }) => [`Key ${apiKey.name}`, token]}
+          done={({ revokeSessions: { revokedCount } }) => say(`${countOf(revokedCount, "session")} ended.`)}
         />
+        <CreateKey />
       </Heading>
       <List
         name="Sessions and keys"

@@ -11,6 +11,7 @@ import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
 import { amountOf, keyNameOf, titleOf, wordsOf } from "../ui/text";
 import { RevokeGrant } from "./applications.gql";
+import { CreateKey } from "./keys";
 import { RevokeKey } from "./keys.gql";
 import { useOrganizationOptions } from "./organization-choice";
 import {
@@ -205,6 +206,7 @@ export function UserView({ id }: { id: string }) {
     delete: { may: "user:delete", resourceId: id },
     roles: { may: "assign_role:assign" },
     keys: { may: "api_key:read", ownerId: id },
+    createKey: { may: "api_key:create", ownerId: id },
     revoke: { may: "api_key:delete", ownerId: id },
     grants: { may: "oauth2_grant:read", ownerId: id },
     revokeGrant: { may: "oauth2_grant:delete", ownerId: id },
@@ -339,7 +341,7 @@ export function UserView({ id }: { id: string }) {
         />
       </div>
       {data.apiKeys && (
-        <Panel title="Sessions and keys">
+        <Panel title="Sessions and keys" actions={user.isServiceAccount && may("createKey") && <CreateKey user={id} />}>
           <List
             name="Sessions and keys"
             rows={data.apiKeys}
