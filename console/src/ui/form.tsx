@@ -18,6 +18,8 @@ export interface FieldSpec {
   autoComplete?: string;
   /** Reads the text of the field, if it is not as the API has it. */
   read?: (text: string) => unknown;
+  /** Finds values for what is typed so far, each with a label. */
+  suggest?: (text: string) => Promise<Options>;
 }
 
 type Input = Readonly<Record<string, InputField>>;
@@ -166,7 +168,9 @@ export function Form({
         if (!values || kind === "check") return true;
         return (kind === "choices" ? data.getAll(name).join("\n") : String(data.get(name) ?? "")) !== initial(name);
       });
-      const read = changed.map((field) => [field.name, valueOf(field, data, values !== undefined)] as const);
+      const read = await Promise.all(
+        changed.map(async (field) => [field.name, await valueOf(field, data, values !== undefined)] as const),
+      );
       await onSubmit(Object.fromEntries(read.filter(([, value]) => value !== undefined)));
       setFaults({ fields: {} });
       if (!values) form.current?.reset();
@@ -229,7 +233,15 @@ interface FieldProps {
 
 function Field({ field, isNew, value, fault }: FieldProps) {
   const id = useId();
-  const { name, label, hint, kind, options, isRequired, autoComplete = "off" } = field;
+  const [found, setFound] = useState<Options>([]);
+  const { name, label, hint, kind, options, isRequired, autoComplete = "off", suggest } = field;
+  const typed = useRef("");
+  const find = async (text: string) => {
+    typed.current = text;
+    // It can be typed without suggestions.
+    const suggested = await suggest?.(text).catch(() => []);
+    if (suggested && typed.current === text) setFound(suggested);
+  };
   const note = fault ?? hint;
   const shared = {
     id,
@@ -277,7 +289,22 @@ function Field({ field, isNew, value, fault }: FieldProps) {
       ) : kind === "check" ? (
         <input {...shared} type="checkbox" value="yes" defaultChecked={value === "yes"} />
       ) : (
-        <input {...shared} type={(types[kind] ?? kind) as "text"} defaultValue={value} autoComplete={autoComplete} />
+        <input
+          {...shared}
+          type={(types[kind] ?? kind) as "text"}
+          defaultValue={value}
+          autoComplete={autoComplete}
+          list={suggest && `${id}-found`}
+          onFocus={({ currentTarget }) => void find(currentTarget.value)}
+          onInput={({ currentTarget }) => void find(currentTarget.value)}
+        />
+      )}
+      {suggest && (
+        <datalist id={`${id}-found`}>
+          {found.map(([each, text]) => (
+            <option key={each} value={each} label={text} />
+          ))}
+        </datalist>
       )}
       {explained}
     </div>

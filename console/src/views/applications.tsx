@@ -1,6 +1,7 @@
 import { useLocation } from "preact-iso";
 import { useAllowed } from "../api/allowed";
-import { perform } from "../api/client";
+import { ask, perform } from "../api/client";
+import { describe, InvalidInput } from "../api/errors";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
@@ -18,11 +19,48 @@ import {
   Grants,
   RegistrationSettings,
   RevokeGrant,
+  ServiceAccount,
+  ServiceAccounts,
   UpdateApplication,
   UpdateRegistration,
 } from "./applications.gql";
 
-const fields = ["name", "redirectUris", "grantTypes", "scopeCeiling", "pkceRequired", "icon"] as const;
+/** Reads the ID of a service account from its username. Once chosen, an account can only be replaced. */
+async function serviceUserIdOf(text: string, isChosen: boolean): Promise<string | undefined> {
+  const username = text.trim();
+  if (username === "" && !isChosen) return undefined;
+  const found = username && (await ask(ServiceAccount, { username }).catch(nothingIfMissing))?.user;
+  if (found && found.isServiceAccount) return found.id;
+  const detail = "Must be the username of a service account.";
+  throw new InvalidInput([{ field: "serviceUserId", detail }]);
+}
+
+function nothingIfMissing(error: unknown): undefined {
+  if (describe(error).code !== "NOT_FOUND") throw error;
+}
+
+const suggestServiceAccounts = async (search: string) =>
+  (await ask(ServiceAccounts, { search })).users.nodes.map(
+    ({ username, name }) => [username, name || username] as const,
+  );
+
+const fieldsOf = (app?: { serviceUser: object | null }) =>
+  [
+    "name",
+    "redirectUris",
+    "grantTypes",
+    {
+      name: "serviceUserId",
+      label: "Service account",
+      hint: "The username of the account as which it acts with client credentials.",
+      suggest: suggestServiceAccounts,
+      read: (text: string) => serviceUserIdOf(text, app?.serviceUser != null),
+    },
+    "scopeCeiling",
+    "resourceIndicators",
+    "pkceRequired",
+    "icon",
+  ] as const;
 
 export function ApplicationsView() {
   const place = usePlace();
@@ -62,7 +100,7 @@ export function ApplicationsView() {
             look="primary"
             run={CreateApplication}
             given={{}}
-            fields={fields}
+            fields={fieldsOf()}
             defaults={{ grantTypes: ["AUTHORIZATION_CODE", "REFRESH_TOKEN"], pkceRequired: true }}
             prepare={(values) => ({
               ...values,
@@ -128,7 +166,14 @@ export function ApplicationView({ id }: { id: string }) {
       <Heading title={app.name} note={`Client ID ${app.clientId}`} up={["/applications", "Applications"]}>
         {may("update") && (
           <>
-            <Action label="Edit" run={UpdateApplication} given={{ id }} fields={fields} values={app} submit="Save" />
+            <Action
+              label="Edit"
+              run={UpdateApplication}
+              given={{ id }}
+              fields={fieldsOf(app)}
+              values={{ ...app, serviceUserId: app.serviceUser?.username }}
+              submit="Save"
+            />
             <Action
               label={app.disabled ? "Enable" : "Disable"}
               run={UpdateApplication}
@@ -163,6 +208,8 @@ export function ApplicationView({ id }: { id: string }) {
           ["Type", wordsOf(app.type)],
           ["Redirect URIs", <Labels key="uris" of={app.redirectUris} />],
           ["Grant types", app.grantTypes.map(wordsOf).join(", ")],
+          ["Service account", app.serviceUser && <PersonLink key="service" user={app.serviceUser} />],
+          ["Resource indicators", <Labels key="resources" of={app.resourceIndicators} none="None" />],
           ["Scopes at most", <Labels key="scopes" of={app.scopeCeiling} none="All" />],
           ["PKCE", app.pkceRequired ? "Required" : "Optional"],
           ["Authorization URL", <code key="authorization">{app.endpoints.authorization}</code>],
