@@ -1,12 +1,12 @@
 import { useRef } from "preact/hooks";
 import { changes } from "./api/client";
 import { useData, useLive } from "./api/hooks";
-import { Inbox, InboxEvents } from "./inbox.gql";
+import { InboxEvents, Unread } from "./inbox.gql";
 import { say } from "./ui/notices";
 
 /** Watches the inbox: keeps what is shown of it current, and announces new notifications. Returns the unread ones. */
 export function useInbox(): number {
-  const { data } = useData(Inbox, {});
+  const { data } = useData(Unread, {});
   const since = useRef<string | undefined>(undefined);
   useLive(InboxEvents, String(data !== undefined), {
     // Resumes after the last event, or after the newest notification.

@@ -1,7 +1,8 @@
 // Applications, their grants, and what users link, in the console.
 import { expect } from "chai";
 import { consoleTests } from "../support/console.js";
-import { sendForm } from "../support/oauth2.js";
+import { deliver } from "../support/inbox.js";
+import { insertClient, insertGrant, sendForm } from "../support/oauth2.js";
 
 describe("the console shows applications", () => {
   const console = consoleTests();
@@ -66,5 +67,54 @@ describe("the console shows applications", () => {
       await dialog().getByRole("button", { name: "Cancel" }).click();
       await dialog().waitFor({ state: "detached" });
     }
+  });
+
+  it("with all their grants, which are counted before the application is deleted", async () => {
+    const { world, page, asOwner, button, dialog, heading, text, main } = console();
+    const { id } = await insertClient(world, { name: "Popular" });
+    for (let count = 0; count < 27; count++) await insertGrant(world, world.owner.id, id, {});
+    await asOwner(`/applications/${id}`);
+    await heading("Popular");
+    await text("25 of 27");
+    await button("Next").click();
+    await text("2 of 27");
+    await button("Delete Popular").click();
+    await dialog().getByText("Its secrets and 27 grants of access are deleted.").waitFor();
+    await dialog().getByRole("button", { name: "Cancel" }).click();
+    await main()
+      .getByRole("button", { name: /^Revoke/ })
+      .first()
+      .click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await text("1 of 26");
+  });
+});
+
+describe("the console shows what users have", () => {
+  const console = consoleTests();
+
+  it("an inbox of several pages", async () => {
+    const { world, page, openAs, button, text } = console();
+    const ada = await world.user("ada");
+    await deliver(
+      world.app,
+      ada.id,
+      Array.from({ length: 27 }, (_, at) => `News ${10 + at}`),
+    );
+    const articles = page.getByRole("article");
+    const titles = () => articles.evaluateAll((all) => all.map((each) => each.getAttribute("aria-label")));
+    await openAs(ada, "/inbox");
+    await text("25 of 27");
+    const first = await titles();
+    await button("Next").click();
+    await text("2 of 27");
+    expect(new Set([...first, ...(await titles())]).size).to.equal(27);
+    await page.getByText("27 unread", { exact: true }).first().waitFor();
+    await button(/^Mark as read/)
+      .first()
+      .click();
+    await text("26 unread");
+    await page.getByLabel("Show").selectOption({ label: "Unread" });
+    await text("25 of 26");
   });
 });

@@ -100,9 +100,7 @@ export function List<Row>(props: ListProps<Row>) {
           </table>
         </div>
       )}
-      {place && page.pageInfo && (page.nodes.length > 0 || page.pageInfo.hasPreviousPage) && (
-        <Pager name={name} page={page} info={page.pageInfo} place={place} />
-      )}
+      {place && <Pager name={name} page={page} place={place} />}
     </>
   );
 }
@@ -165,27 +163,30 @@ function Title<Row>({ column, order, place, children }: TitleProps<Row>) {
 interface PagerProps {
   name: string;
   page: Connection<unknown>;
-  info: PageInfo;
   place: Place;
 }
 
-const Pager = ({ name, page: { nodes, totalCount }, info, place }: PagerProps) => (
-  <nav class="pager" aria-label={`Pages of ${name}`}>
-    <span class="faint">
-      {totalCount === undefined ? `${nodes.length} shown` : `${nodes.length} of ${totalOf(totalCount)}`}
-    </span>
-    {(info.hasNextPage || info.hasPreviousPage) && (
-      <>
-        <button type="button" disabled={!info.hasPreviousPage} onClick={() => place.previous(info)}>
-          Previous
-        </button>
-        <button type="button" disabled={!info.hasNextPage} onClick={() => place.next(info)}>
-          Next
-        </button>
-      </>
-    )}
-  </nav>
-);
+/** Leads to the other pages of a list, if it has any row. */
+export function Pager({ name, page: { nodes, totalCount, pageInfo: info }, place }: PagerProps) {
+  if (!info || (nodes.length === 0 && !info.hasPreviousPage)) return null;
+  return (
+    <nav class="pager" aria-label={`Pages of ${name}`}>
+      <span class="faint">
+        {totalCount === undefined ? `${nodes.length} shown` : `${nodes.length} of ${totalOf(totalCount)}`}
+      </span>
+      {(info.hasNextPage || info.hasPreviousPage) && (
+        <>
+          <button type="button" disabled={!info.hasPreviousPage} onClick={() => place.previous(info)}>
+            Previous
+          </button>
+          <button type="button" disabled={!info.hasNextPage} onClick={() => place.next(info)}>
+            Next
+          </button>
+        </>
+      )}
+    </nav>
+  );
+}
 
 interface FiltersProps {
   children: ComponentChildren;

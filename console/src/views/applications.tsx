@@ -8,7 +8,7 @@ import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Facts, Heading, Labels, Loading, Panel, PersonLink, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
-import { wordsOf } from "../ui/text";
+import { totalOf, wordsOf } from "../ui/text";
 import {
   Application,
   Applications,
@@ -17,6 +17,7 @@ import {
   DeleteApplication,
   DeleteSecret,
   Grants,
+  GrantsOfApplication,
   RegistrationSettings,
   RevokeGrant,
   ServiceAccount,
@@ -147,8 +148,12 @@ export function ApplicationsView() {
   );
 }
 
+/** The access that is granted to an application, in words. */
+const grantsOf = (count: number) => `${totalOf(count)} ${count === 1 ? "grant" : "grants"} of access`;
+
 export function ApplicationView({ id }: { id: string }) {
   const { route } = useLocation();
+  const place = usePlace();
   const may = useAllowed({
     update: { may: "oauth2_app:update", resourceId: id },
     delete: { may: "oauth2_app:delete", resourceId: id },
@@ -158,6 +163,8 @@ export function ApplicationView({ id }: { id: string }) {
     revoke: { may: "oauth2_grant:delete" },
   });
   const { data, error, refresh } = useData(Application, may.isKnown ? { id, secrets: may("secrets") } : undefined);
+  const grants = useData(GrantsOfApplication, { app: id, ...place.cursors });
+  const granted = grants.data?.oauth2Grants;
   const app = data?.oauth2App;
   if (!app) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const setDisabled = (disabled: boolean) => perform(UpdateApplication, { input: { id, disabled } });
@@ -183,12 +190,12 @@ export function ApplicationView({ id }: { id: string }) {
             />
           </>
         )}
-        {may("delete") && (
+        {may("delete") && granted && (
           <Action
             label="Delete"
             on={app.name}
             look="danger"
-            confirm={`Its secrets and all access that ${data.oauth2Grants.nodes.length} users have granted are deleted. This cannot be undone.`}
+            confirm={`Its secrets and ${grantsOf(granted.totalCount)} are deleted. This cannot be undone.`}
             run={DeleteApplication}
             given={{ id }}
             done={() => route("/applications")}
@@ -266,7 +273,9 @@ export function ApplicationView({ id }: { id: string }) {
       <Panel title="Users who granted access">
         <List
           name="Users who granted access"
-          rows={data.oauth2Grants.nodes}
+          rows={granted}
+          from={grants}
+          place={place}
           empty="No user has granted it access."
           columns={[
             { title: "User", show: ({ user }) => <PersonLink user={user} /> },

@@ -2,10 +2,32 @@
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import { operation } from "../api/operation";
+export type InboxFilter = {
+  readStatus?: InboxReadStatus | null | undefined;
+  targets?: Array<string> | null | undefined;
+  templates?: Array<string> | null | undefined;
+};
+
+export type InboxReadStatus =
+  | 'ALL'
+  | 'READ'
+  | 'UNREAD';
+
 export type MarkInboxNotificationInput = {
   id: string;
   isRead: boolean;
 };
+
+export type InboxQueryVariables = Exact<{
+  filter?: InboxFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type InboxQuery = { inboxNotifications: { totalCount: number, nodes: Array<{ id: string, title: string, content: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } }, unread: { totalCount: number } };
 
 export type MarkNotificationMutationVariables = Exact<{
   input: MarkInboxNotificationInput;
@@ -19,5 +41,6 @@ export type MarkAllReadMutationVariables = Exact<{ [key: string]: never; }>;
 
 export type MarkAllReadMutation = { markAllInboxNotificationsRead: { unreadCount: number } };
 
+export const Inbox = operation<InboxQuery, InboxQueryVariables>("query Inbox($filter: InboxFilter, $first: Int, $after: String, $last: Int, $before: String) { inboxNotifications( filter: $filter first: $first after: $after last: $last before: $before ) { totalCount nodes { id title content createdAt readAt actions { label url } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } unread: inboxNotifications(filter: {readStatus: UNREAD}, first: 1) { totalCount } }");
 export const MarkNotification = operation<MarkNotificationMutation, MarkNotificationMutationVariables>("mutation MarkNotification($input: MarkInboxNotificationInput!) { markInboxNotification(input: $input) { unreadCount } }", {"id":{"type":"UUID","hint":"The notification.","isRequired":true},"isRead":{"type":"Boolean","hint":"True marks it as read, false as unread.","isRequired":true}});
 export const MarkAllRead = operation<MarkAllReadMutation, MarkAllReadMutationVariables>("mutation MarkAllRead { markAllInboxNotificationsRead { unreadCount } }");

@@ -1,19 +1,19 @@
 import { useData } from "../api/hooks";
-import { Inbox } from "../inbox.gql";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
-import { Choice, Filters } from "../ui/list";
+import { Choice, Filters, Pager } from "../ui/list";
 import { Markdown } from "../ui/markdown";
 import { Empty, Heading, Loading, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
-import { MarkAllRead, MarkNotification } from "./inbox-view.gql";
+import { Inbox, MarkAllRead, MarkNotification } from "./inbox-view.gql";
 
 export function InboxView() {
   const place = usePlace();
   const readStatus = place.filter<"READ" | "UNREAD">("read");
-  const { data, error, refresh } = useData(Inbox, readStatus ? { filter: { readStatus } } : {});
+  const { data, error, refresh } = useData(Inbox, { filter: readStatus && { readStatus }, ...place.cursors });
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
-  const { nodes } = data.inboxNotifications;
+  const { inboxNotifications: page } = data;
+  const { nodes } = page;
   const unread = data.unread.totalCount;
   return (
     <>
@@ -59,6 +59,7 @@ export function InboxView() {
           </li>
         ))}
       </ul>
+      <Pager name="Inbox" page={page} place={place} />
     </>
   );
 }

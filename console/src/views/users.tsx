@@ -283,8 +283,8 @@ export function UserView({ id }: { id: string }) {
             on={user.username}
             look="danger"
             confirm={`Memberships, keys, secrets, and linked accounts are deleted too. ${
-              user.workspaces.nodes.length > 0
-                ? `First delete the ${user.workspaces.nodes.length} workspaces of the user.`
+              user.workspaces.totalCount > 0
+                ? `First delete the ${user.workspaces.totalCount} workspaces of the user.`
                 : "This cannot be undone."
             }`}
             run={DeleteUser}
