@@ -117,4 +117,46 @@ describe("the console shows what users have", () => {
     await page.getByLabel("Show").selectOption({ label: "Unread" });
     await text("25 of 26");
   });
+
+  /** Holds requests of an operation back. Returns a function that lets the server refuse them. */
+  const heldBack = async (operation: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await console().page.route("**/graphql", async (route) => {
+      if (!route.request().postData()?.includes(`mutation ${operation}(`)) return route.fallback();
+      await promise;
+      const errors = [{ message: "Not today.", extensions: { code: "CONFLICT" } }];
+      return route.fulfill({ json: { data: null, errors } });
+    });
+    return resolve;
+  };
+
+  it("notifications that are read at once, and unread again if the server refuses", async () => {
+    const { world, openAs, button, notice } = console();
+    const ada = await world.user("ada");
+    await deliver(world.app, ada.id, ["News"]);
+    await openAs(ada, "/inbox");
+    await button("Mark as read News").waitFor();
+    const refuse = await heldBack("MarkNotification");
+    await button("Mark as read News").click();
+    await button("Mark as unread News").waitFor();
+    refuse();
+    await notice("Not today.");
+    await button("Mark as read News").waitFor();
+  });
+
+  it("choices of notifications that change at once, and back if the server refuses", async () => {
+    const { world, page, openAs, notice } = console();
+    await openAs(await world.user("ada"), "/preferences");
+    const toggle = page.getByLabel(/^Custom Notification/);
+    const shown = (state: string) => page.locator("label", { hasText: `Custom Notification: ${state}` }).waitFor();
+    await shown("On");
+    const refuse = await heldBack("UpdatePreferences");
+    await toggle.click();
+    await shown("Off");
+    expect(await toggle.isChecked()).to.equal(false);
+    refuse();
+    await notice("Not today.");
+    await shown("On");
+    expect(await toggle.isChecked()).to.equal(true);
+  });
 });

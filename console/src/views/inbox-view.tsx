@@ -1,11 +1,13 @@
+import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, Pager } from "../ui/list";
 import { Markdown } from "../ui/markdown";
+import { useOptimistic } from "../ui/optimistic";
 import { Empty, Heading, Loading, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
-import { Inbox, MarkAllRead, MarkNotification } from "./inbox-view.gql";
+import { Inbox, type InboxQuery, MarkAllRead, MarkNotification } from "./inbox-view.gql";
 
 export function InboxView() {
   const place = usePlace();
@@ -33,33 +35,42 @@ export function InboxView() {
       </Filters>
       {nodes.length === 0 && <Empty>Nothing here. Notifications about your workspaces and account appear here.</Empty>}
       <ul class="inbox">
-        {nodes.map(({ id, title, content, createdAt, readAt, actions }) => (
-          <li key={id} class={readAt ? "" : "unread"}>
-            <article aria-label={title}>
-              <h2>{title}</h2>
-              <p>
-                <Markdown text={content} />
-              </p>
-              <p>
-                <Time at={createdAt} />
-                {actions.map(({ label, url }) => (
-                  <a key={url} href={url}>
-                    {label}
-                  </a>
-                ))}
-              </p>
-            </article>
-            <Action
-              label={readAt ? "Mark as unread" : "Mark as read"}
-              on={title}
-              look="plain"
-              run={MarkNotification}
-              given={{ id, isRead: !readAt }}
-            />
-          </li>
+        {nodes.map((notification) => (
+          <Notification key={notification.id} notification={notification} />
         ))}
       </ul>
       <Pager name="Inbox" page={page} place={place} />
     </>
+  );
+}
+
+function Notification({ notification }: { notification: InboxQuery["inboxNotifications"]["nodes"][number] }) {
+  const { id, title, content, createdAt, readAt, actions } = notification;
+  const [isRead, change] = useOptimistic(readAt !== null);
+  return (
+    <li class={isRead ? "" : "unread"}>
+      <article aria-label={title}>
+        <h2>{title}</h2>
+        <p>
+          <Markdown text={content} />
+        </p>
+        <p>
+          <Time at={createdAt} />
+          {actions.map(({ label, url }) => (
+            <a key={url} href={url}>
+              {label}
+            </a>
+          ))}
+        </p>
+      </article>
+      <button
+        type="button"
+        class="plain"
+        aria-label={`${isRead ? "Mark as unread" : "Mark as read"} ${title}`}
+        onClick={() => change(!isRead, () => perform(MarkNotification, { input: { id, isRead: !isRead } }))}
+      >
+        {isRead ? "Mark as unread" : "Mark as read"}
+      </button>
+    </li>
   );
 }

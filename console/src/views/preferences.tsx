@@ -3,7 +3,7 @@ import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { List } from "../ui/list";
-import { attempt } from "../ui/notices";
+import { useOptimistic } from "../ui/optimistic";
 import { Facts, Heading, Loading, Panel, Time } from "../ui/parts";
 import { topicOf, wordsOf } from "../ui/text";
 import { Preferences, SetQuietHours, UpdatePreferences, UpdateProfile } from "./preferences.gql";
@@ -98,28 +98,37 @@ export function PreferencesView() {
             { title: "About", show: ({ group }) => topicOf(group) },
             {
               title: "Get it",
-              show: (template) => (
-                <label class="toggle">
-                  <input
-                    type="checkbox"
-                    checked={template.mandatory || !isOff(template)}
-                    disabled={template.mandatory}
-                    onChange={({ currentTarget: { checked } }) =>
-                      void attempt(() =>
-                        perform(UpdatePreferences, {
-                          input: { choices: [{ template: template.id, disabled: !checked }] },
-                        }),
-                      )
-                    }
-                  />
-                  <span class="hidden">{template.name}: </span>
-                  {template.mandatory ? "Always" : isOff(template) ? "Off" : "On"}
-                </label>
-              ),
+              show: (template) => <Choice template={template} isOn={!isOff(template)} />,
             },
           ]}
         />
       </Panel>
     </>
+  );
+}
+
+interface ChoiceProps {
+  template: { id: string; name: string; mandatory: boolean };
+  isOn: boolean;
+}
+
+/** Switches a notification on and off. */
+function Choice({ template: { id, name, mandatory }, isOn: isStored }: ChoiceProps) {
+  const [isOn, change] = useOptimistic(isStored);
+  return (
+    <label class="toggle">
+      <input
+        type="checkbox"
+        checked={mandatory || isOn}
+        disabled={mandatory}
+        onChange={({ currentTarget: { checked } }) =>
+          change(checked, () =>
+            perform(UpdatePreferences, { input: { choices: [{ template: id, disabled: !checked }] } }),
+          )
+        }
+      />
+      <span class="hidden">{name}: </span>
+      {mandatory ? "Always" : isOn ? "On" : "Off"}
+    </label>
   );
 }
