@@ -86,6 +86,26 @@ describe("the console shows people", () => {
       await gone(/Ada Lovelace/);
     });
 
+    it("have quiet hours, which administrators of users change", async () => {
+      const { world, asOwner, openAs, fill, text, heading, button, offered } = console();
+      const [ada, auditor] = await world.users("ada", "auditor");
+      await asOwner(`/users/${ada!.id}`);
+      await heading(ada!.username);
+      await text("The deployment");
+      await fill("Change", { Time: "3:15", "Time zone": "Europe/Berlin" }, "Save");
+      await text("03:15 (Europe/Berlin)");
+      await text("The user");
+      const { quietHours } = await world.as(ada!).graphql("{ quietHours { time timezone } }");
+      expect(quietHours).to.deep.equal({ time: "03:15", timezone: "Europe/Berlin" });
+      await world.grant(auditor!, "auditor");
+      await openAs(auditor!, `/users/${ada!.id}`);
+      await heading(ada!.username);
+      expect(await offered()).to.not.include.members(["Change"]);
+      await asOwner(`/users/${ada!.id}`);
+      await button("Use the default").click();
+      await text("The deployment");
+    });
+
     it("get keys if they are service accounts, which work and are shown once", async () => {
       const { world, page, asOwner, openAs, fill, heading, row, secret, offered } = console();
       await asOwner("/users");

@@ -6,7 +6,7 @@ import { List } from "../ui/list";
 import { useOptimistic } from "../ui/optimistic";
 import { Facts, Heading, Loading, Panel, Time } from "../ui/parts";
 import { topicOf, wordsOf } from "../ui/text";
-import { Preferences, SetQuietHours, UpdatePreferences, UpdateProfile } from "./preferences.gql";
+import { Preferences, type PreferencesQuery, SetQuietHours, UpdatePreferences, UpdateProfile } from "./preferences.gql";
 
 /** A daily time and a time zone, as the API has them. */
 const scheduleOf = ({ time, timezone }: { time?: string; timezone?: string }) => {
@@ -36,51 +36,7 @@ export function PreferencesView() {
           submit="Save"
         />
       </Heading>
-      {hours && (
-        <Panel
-          title="Quiet hours"
-          actions={
-            hours.userCanSet && (
-              <>
-                <Action
-                  label="Change"
-                  title="Quiet hours"
-                  run={SetQuietHours}
-                  given={{}}
-                  fields={[
-                    {
-                      name: "time",
-                      label: "Time",
-                      hint: "When workspaces may be stopped, such as 2:30.",
-                      isRequired: true,
-                    },
-                    {
-                      name: "timezone",
-                      label: "Time zone",
-                      options: Intl.supportedValuesOf("timeZone")
-                        .concat("UTC")
-                        .map((zone) => [zone, zone] as const),
-                      isRequired: true,
-                    },
-                  ]}
-                  values={hours}
-                  prepare={(values) => ({ schedule: scheduleOf({ ...hours, ...values }) })}
-                  submit="Save"
-                />
-                {hours.userSet && <Action label="Use the default" run={SetQuietHours} given={{ schedule: "" }} />}
-              </>
-            )
-          }
-        >
-          <Facts
-            facts={[
-              ["Begin every day at", `${hours.time} (${hours.timezone})`],
-              ["Next", <Time key="next" at={hours.next} />],
-              ["Set by", hours.userSet ? "You" : "The deployment"],
-            ]}
-          />
-        </Panel>
-      )}
+      {hours && <QuietHours hours={hours} mayChange />}
       <Panel title="Notifications">
         <p class="faint">
           They are delivered by{" "}
@@ -104,6 +60,64 @@ export function PreferencesView() {
         />
       </Panel>
     </>
+  );
+}
+
+interface QuietHoursProps {
+  /** The ID of the user, if it is another one than the caller. */
+  user?: string;
+  hours: NonNullable<PreferencesQuery["quietHours"]>;
+  mayChange: boolean;
+}
+
+/** The quiet hours of a user. */
+export function QuietHours({ user, hours, mayChange }: QuietHoursProps) {
+  const of = user ? { user } : {};
+  return (
+    <Panel
+      title="Quiet hours"
+      actions={
+        mayChange &&
+        hours.userCanSet && (
+          <>
+            <Action
+              label="Change"
+              title="Quiet hours"
+              run={SetQuietHours}
+              given={of}
+              fields={[
+                {
+                  name: "time",
+                  label: "Time",
+                  hint: "When workspaces may be stopped, such as 2:30.",
+                  isRequired: true,
+                },
+                {
+                  name: "timezone",
+                  label: "Time zone",
+                  options: Intl.supportedValuesOf("timeZone")
+                    .concat("UTC")
+                    .map((zone) => [zone, zone] as const),
+                  isRequired: true,
+                },
+              ]}
+              values={hours}
+              prepare={(values) => ({ schedule: scheduleOf({ ...hours, ...values }) })}
+              submit="Save"
+            />
+            {hours.userSet && <Action label="Use the default" run={SetQuietHours} given={{ ...of, schedule: "" }} />}
+          </>
+        )
+      }
+    >
+      <Facts
+        facts={[
+          ["Begin every day at", `${hours.time} (${hours.timezone})`],
+          ["Next", <Time key="next" at={hours.next} />],
+          ["Set by", hours.userSet ? (user ? "The user" : "You") : "The deployment"],
+        ]}
+      />
+    </Panel>
   );
 }
 

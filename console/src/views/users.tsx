@@ -14,6 +14,7 @@ import { RevokeGrant } from "./applications.gql";
 import { CreateKey } from "./keys";
 import { RevokeKey } from "./keys.gql";
 import { useOrganizationOptions } from "./organization-choice";
+import { QuietHours } from "./preferences";
 import {
   ActivateUser,
   CreateUser,
@@ -202,6 +203,7 @@ export function UserView({ id }: { id: string }) {
   const { route } = useLocation();
   const may = useAllowed({
     edit: { may: "user:update_personal", resourceId: id },
+    readPersonal: { may: "user:read_personal", resourceId: id },
     update: { may: "user:update", resourceId: id },
     delete: { may: "user:delete", resourceId: id },
     roles: { may: "assign_role:assign" },
@@ -211,7 +213,9 @@ export function UserView({ id }: { id: string }) {
     grants: { may: "oauth2_grant:read", ownerId: id },
     revokeGrant: { may: "oauth2_grant:delete", ownerId: id },
   });
-  const variables = may.isKnown ? { user: id, keys: may("keys"), grants: may("grants") } : undefined;
+  const variables = may.isKnown
+    ? { user: id, hours: may("readPersonal"), keys: may("keys"), grants: may("grants") }
+    : undefined;
   const { data, error, refresh } = useData(User, variables);
   const shares = useData(UserShares, { user: id }).data;
   const user = data?.user;
@@ -340,6 +344,9 @@ export function UserView({ id }: { id: string }) {
           show={(group) => <a href={`/groups/${group.id}`}>{titleOf(group)}</a>}
         />
       </div>
+      {data.quietHours && !user.isServiceAccount && (
+        <QuietHours user={id} hours={data.quietHours} mayChange={may("edit")} />
+      )}
       {data.apiKeys && (
         <Panel title="Sessions and keys" actions={user.isServiceAccount && may("createKey") && <CreateKey user={id} />}>
           <List
