@@ -1,8 +1,9 @@
 // Applications, their grants, and what users link, in the console.
 import { expect } from "chai";
 import { consoleTests } from "../support/console.js";
+import { externalAuth, ExternalService, link } from "../support/external-services.js";
 import { deliver } from "../support/inbox.js";
-import { insertClient, insertGrant, sendForm } from "../support/oauth2.js";
+import { insertAccessToken, insertClient, insertGrant, sendForm, statusOf } from "../support/oauth2.js";
 
 describe("the console shows applications", () => {
   const console = consoleTests();
@@ -90,8 +91,80 @@ describe("the console shows applications", () => {
   });
 });
 
-describe("the console shows what users have", () => {
+describe("the console offers members", () => {
   const console = consoleTests();
+
+  it("no changes of organizations and applications", async () => {
+    const { world, openAs, heading, offered, row, text } = console();
+    const ada = await world.user("ada");
+    const { id } = await insertClient(world, { name: "Shared" });
+    await openAs(ada, "/organizations");
+    await heading("Organizations");
+    expect(await offered()).to.not.include("Create an organization");
+    await openAs(ada, `/organizations/${world.defaultOrganization}`);
+    await text("New users join it");
+    // Only to sort the members.
+    expect(await offered()).to.deep.equal(["User", "Joined"]);
+    await openAs(ada, "/applications");
+    await row("Shared").waitFor();
+    expect(await offered())
+      .to.not.include("Create an application")
+      .and.not.include("Open registration");
+    await openAs(ada, `/applications/${id}`);
+    await heading("Shared");
+    expect(await offered()).to.deep.equal([]);
+  });
+
+  it("no SCIM keys", async () => {
+    const { world, page, openAs, offered } = console();
+    await openAs(await world.user("ada"), "/scim-keys");
+    await page.getByText("You may not do this").waitFor();
+    expect(await offered()).to.not.include("Create a key");
+  });
+});
+
+describe("the console shows what users have", () => {
+  let lab: ExternalService;
+  const settings: NodeJS.ProcessEnv = {};
+  before(async () => {
+    lab = await ExternalService.open();
+    Object.assign(settings, externalAuth(lab.provider()));
+  });
+  const console = consoleTests(settings);
+  after(() => lab.close());
+
+  it("linked accounts, followed as they change elsewhere, and unlinked", async () => {
+    const { world, page, openAs, fill, row, notice, button } = console();
+    const ada = await world.user("ada");
+    await openAs(ada, "/linked-accounts");
+    await row("The lab").getByText("Not linked").waitFor();
+    expect(await button("Unlink The lab").count()).to.equal(0);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await link(world.as(ada));
+    await row("The lab").getByText("Linked", { exact: true }).waitFor();
+    await fill("Unlink The lab", {}, "Unlink");
+    await notice("The account is unlinked.");
+    await row("The lab").getByText("Not linked").waitFor();
+    expect(lab.to("/revoke")).to.have.length.above(0);
+  });
+
+  it("grants, whose revocation ends their access", async () => {
+    const { world, page, openAs, fill, row, gone, notice, text } = console();
+    const ada = await world.user("ada");
+    const { id } = await insertClient(world, { name: "Reader" });
+    const { text: token } = await insertAccessToken(world, await insertGrant(world, ada.id, id, {}));
+    expect(await statusOf(world, token)).to.equal(200);
+    await openAs(ada, "/grants");
+    await row("Reader").waitFor();
+    await fill("Revoke Reader", {}, "Revoke");
+    await notice("The access is revoked.");
+    await gone("Reader");
+    await text("No application has access.");
+    expect(await statusOf(world, token)).to.equal(401);
+    await page.getByLabel("State").selectOption({ label: "Ended, too" });
+    await row("Reader").waitFor();
+    expect(await page.getByLabel("Whose").count()).to.equal(0);
+  });
 
   it("an inbox of several pages", async () => {
     const { world, page, openAs, button, text } = console();

@@ -302,7 +302,9 @@ function Field({ field, isNew, value, fault }: FieldProps) {
       {suggest && (
         <datalist id={`${id}-found`}>
           {found.map(([each, text]) => (
-            <option key={each} value={each} label={text} />
+            <option key={each} value={each}>
+              {text}
+            </option>
           ))}
         </datalist>
       )}
