@@ -8,12 +8,12 @@ import { insertAccessToken, insertClient, insertGrant, sendForm, statusOf } from
 describe("the console shows applications", () => {
   const console = consoleTests();
 
-  const serviceAccount = async (username: string) => {
+  const serviceAccount = async (username: string, name = "") => {
     const { world } = console();
     const { createUser } = await world
       .as(world.owner)
       .graphql(`mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`, {
-        input: { username, email: `${username}@example.com`, isServiceAccount: true },
+        input: { username, name, email: `${username}@example.com`, isServiceAccount: true },
       });
     return createUser.user.id as string;
   };
@@ -21,7 +21,7 @@ describe("the console shows applications", () => {
   it("that act as a service account, which is found by its name", async () => {
     const { world, page, asOwner, button, dialog, enter, submit, field, heading, text, fill, secret } = console();
     await serviceAccount("robot");
-    await serviceAccount("another-robot");
+    await serviceAccount("another-robot", "Another Robot");
     const ada = await world.user("ada");
     await asOwner("/applications");
     await button("Create an application").click();
@@ -191,7 +191,7 @@ describe("the console shows what users have", () => {
     await text("25 of 26");
   });
 
-  /** Holds requests of an operation back. Returns a function that lets the server refuse them. */
+  /** Holds requests of an operation back. Returns a function that lets the server reject them. */
   const heldBack = async (operation: string) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await console().page.route("**/graphql", async (route) => {
@@ -203,31 +203,31 @@ describe("the console shows what users have", () => {
     return resolve;
   };
 
-  it("notifications that are read at once, and unread again if the server refuses", async () => {
+  it("notifications that are read immediately, and unread again if the server rejects it", async () => {
     const { world, openAs, button, notice } = console();
     const ada = await world.user("ada");
     await deliver(world.app, ada.id, ["News"]);
     await openAs(ada, "/inbox");
     await button("Mark as read News").waitFor();
-    const refuse = await heldBack("MarkNotification");
+    const reject = await heldBack("MarkNotification");
     await button("Mark as read News").click();
     await button("Mark as unread News").waitFor();
-    refuse();
+    reject();
     await notice("Not today.");
     await button("Mark as read News").waitFor();
   });
 
-  it("choices of notifications that change at once, and back if the server refuses", async () => {
+  it("choices of notifications that change immediately, and back if the server rejects it", async () => {
     const { world, page, openAs, notice } = console();
     await openAs(await world.user("ada"), "/preferences");
     const toggle = page.getByLabel(/^Custom Notification/);
     const shown = (state: string) => page.locator("label", { hasText: `Custom Notification: ${state}` }).waitFor();
     await shown("On");
-    const refuse = await heldBack("UpdatePreferences");
+    const reject = await heldBack("UpdatePreferences");
     await toggle.click();
     await shown("Off");
     expect(await toggle.isChecked()).to.equal(false);
-    refuse();
+    reject();
     await notice("Not today.");
     await shown("On");
     expect(await toggle.isChecked()).to.equal(true);

@@ -3,7 +3,7 @@ import { attempt } from "./notices";
 
 /**
  * Shows a value as a change will leave it, before the server has responded. Changes are made in order. If the server
- * refuses one, it is taken back, and the reason is said.
+ * rejects one, it is taken back, and the reason is said.
  */
 export function useOptimistic<Value>(
   stored: Value,
