@@ -33,11 +33,11 @@ export function NotificationSettingsView() {
     update: { may: "deployment_config:update" },
     methods: { may: "notification_template:update" },
     test: { may: "notification_message:create" },
-    transports: { may: "deployment_config:read" },
   });
   const { data, error, refresh } = useData(
     NotificationSettings,
-    may.isKnown ? { transports: may("transports") } : undefined,
+    // Only those who may change the transports may read them.
+    may.isKnown ? { transports: may("update") } : undefined,
   );
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const { notifierPaused } = data.notificationSettings;
