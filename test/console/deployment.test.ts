@@ -190,6 +190,17 @@ describe("the console shows the deployment", () => {
     await row(/Encrypts/, "Encryption keys").waitFor();
   });
 
+  it("what is degraded although the server is ready, and what failed", async () => {
+    const { page, asOwner, open, text } = console();
+    let state: object = { status: "ok", degraded: ["standby"] };
+    await page.route("**/readyz", (route) => route.fulfill({ json: state }));
+    await asOwner("/health");
+    await text("Ready, but degraded: Standby");
+    state = { status: "unavailable", failed: ["database"] };
+    await open("/health");
+    await text("Database");
+  });
+
   it("settings of notifications: paused, sent as a test, and by other methods", async () => {
     const { page, asOwner, button, text, fill, notice, row } = console();
     await asOwner("/notification-settings");
@@ -203,6 +214,24 @@ describe("the console shows the deployment", () => {
     await row("Custom Notification", "Templates").getByText("Email").waitFor();
     await button("Send a test").click();
     await notice(/under way|switched it off/);
+  });
+
+  it("settings of notifications to auditors, without the transports, which they may not read", async () => {
+    const { world, openAs, page, text, offered } = console();
+    const auditor = await world.user("reads-settings");
+    await world.grant(auditor, "auditor");
+    await openAs(auditor, "/");
+    await page.getByRole("link", { name: "Notifications" }).click();
+    await text("Custom Notification");
+    expect(await page.getByRole("heading", { name: "Email" }).count()).to.equal(0);
+    expect(await offered()).to.deep.equal([]);
+    await change("updateNotificationSettings", "UpdateNotificationSettingsInput", { notifierPaused: true });
+    try {
+      await page.reload();
+      await text("Notifications are paused");
+    } finally {
+      await change("updateNotificationSettings", "UpdateNotificationSettingsInput", { notifierPaused: false });
+    }
   });
 
   it("deliveries that failed, which are sent again or discarded", async () => {

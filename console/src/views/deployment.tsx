@@ -223,6 +223,15 @@ export function LicensesView() {
 interface Readiness {
   status: string;
   failed?: string[];
+  /** What does not work although the server is ready. */
+  degraded?: string[];
+}
+
+/** The state of the server, as a status. */
+function StateOf({ status, failed, degraded = [] }: Readiness) {
+  if (status !== "ok") return <Status name="FAILED" label={failed?.map(wordsOf).join(", ") ?? "Not ready"} />;
+  if (degraded.length === 0) return <Status name="OK" label="Ready" />;
+  return <Status name="DEGRADED" label={`Ready, but degraded: ${degraded.map(wordsOf).join(", ")}`} />;
 }
 
 /** Milliseconds between looks at the readiness of the server. */
@@ -254,16 +263,7 @@ export function HealthView() {
       <Heading title="Health" note={info.accessUrl} />
       <Facts
         facts={[
-          [
-            "State",
-            readiness ? (
-              <Status
-                key="ready"
-                name={readiness.status === "ok" ? "OK" : "FAILED"}
-                label={readiness.status === "ok" ? "Ready" : (readiness.failed?.map(wordsOf).join(", ") ?? "Not ready")}
-              />
-            ) : undefined,
-          ],
+          ["State", readiness && <StateOf key="ready" {...readiness} />],
           ["Version", info.version],
           ["Deployment ID", info.deploymentId],
           ["Password sign-in", info.passwordAuth ? "On" : "Off"],
