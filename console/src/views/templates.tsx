@@ -7,12 +7,14 @@ import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
+import { say } from "../ui/notices";
 import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Status, Time } from "../ui/parts";
 import { TextBox } from "../ui/log";
 import { usePlace } from "../ui/place";
 import { durationOf, inOrder, titleOf, totalOf, wordsOf } from "../ui/text";
 import { useOrganizationOptions } from "./organization-choice";
 import { ParametersForm } from "./parameters-form";
+import { DocumentAction } from "./template-document";
 import { TemplateSharing } from "./template-sharing";
 import {
   ArchiveTemplateVersion,
@@ -64,21 +66,13 @@ export function TemplatesView() {
           />
         )}
         {may("create") && (
-          <Action
+          <DocumentAction
             label="Create a template"
-            look="primary"
             run={CreateTemplate}
             given={{}}
-            fields={[
-              { name: "organization", options: organizations },
-              "name",
-              "displayName",
-              "description",
-              "document",
-              { name: "everyoneCanUse", label: "All members of the organization may use it" },
-            ]}
+            before={[{ name: "organization", options: organizations }, "name", "displayName", "description"]}
+            after={[{ name: "everyoneCanUse", label: "All members of the organization may use it" }]}
             defaults={{ document: emptyDocument, everyoneCanUse: true }}
-            submit="Create"
             done={({ createTemplate }) => route(`/templates/${createTemplate.template.id}`)}
           />
         )}
@@ -246,15 +240,15 @@ export function TemplateView({ id }: { id: string }) {
                 undo={() => perform(UpdateTemplate, { input: { templateId: id, deprecationMessage: "" } })}
               />
             )}
-            <Action
+            <DocumentAction
               label="New version"
-              look="primary"
               run={CreateTemplateVersion}
               given={{ templateId: id }}
-              fields={["name", "document", { name: "activate", label: "Activate it when it is imported" }]}
+              before={["name"]}
+              after={[{ name: "activate", label: "Activate it when it is imported" }]}
               defaults={{ document: activeVersion?.document ?? emptyDocument, activate: true }}
-              submit="Create"
-              said="The version is being imported."
+              note="The values of variables are not taken over from the version before."
+              done={() => say("The version is being imported.")}
             />
           </>
         )}

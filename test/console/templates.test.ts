@@ -1,0 +1,109 @@
+// Templates in the console: their variables, with whom they are shared, and their prebuilds.
+import { expect } from "chai";
+import { type Console, consoleTests, echoDocument } from "../support/console.js";
+import { newId } from "../support/ids.js";
+import { eventually } from "../support/watchers.js";
+
+describe("the console handles templates", () => {
+  const console = consoleTests();
+
+  /** A document whose workspaces show the values of variables. */
+  const withVariables = (variables: ReadonlyArray<{ name: string }>) =>
+    JSON.stringify({
+      schema: "steward.template/1",
+      provisioner: "echo",
+      variables,
+      resources: [{ name: "box", metadata: variables.map(({ name }) => ({ key: name, value: `\${var.${name}}` })) }],
+    });
+
+  const program = { name: "program", description: "Absolute path of the program." };
+  const variables = [
+    program,
+    { name: "size", type: "number", default: 2 },
+    { name: "debug", type: "bool", default: true },
+    { name: "token", sensitive: true },
+    { name: "region", default: "north" },
+  ];
+
+  /** The values of the variables of the active version of a template, as a workspace of it shows them. */
+  async function valuesOf({ world }: Console, templateId: string): Promise<Record<string, string>> {
+    const owner = world.as(world.owner);
+    const template = "query($id: UUID!) { template(id: $id) { activeVersion { isImported } } }";
+    const isActive = async () => (await owner.graphql(template, { id: templateId })).template.activeVersion?.isImported;
+    await eventually(isActive, "the import");
+    const { createWorkspace } = await owner.graphql(
+      "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }",
+      { input: { name: `shows-${newId().slice(-6)}`, templateId } },
+    );
+    const build = `query($id: UUID!) { workspace(id: $id) { latestBuild { status resources { metadata { key value } } } } }`;
+    const read = async () => (await owner.graphql(build, { id: createWorkspace.workspace.id })).workspace.latestBuild;
+    await eventually(async () => (await read()).resources.length > 0, "the build");
+    const { metadata } = (await read()).resources[0] as { metadata: Array<{ key: string; value: string }> };
+    return Object.fromEntries(metadata.map(({ key, value }) => [key, value]));
+  }
+
+  it("creates one with values of the variables that its document declares", async () => {
+    const c = console();
+    await c.asOwner("/templates");
+    await c.button("Create a template").click();
+    await c.enter("Name", "with-variables");
+    expect(
+      await c
+        .dialog()
+        .getByLabel(/^Variable/)
+        .count(),
+    ).to.equal(0);
+    await c.enter("Document", withVariables(variables));
+    await c.dialog().getByText(program.description).waitFor();
+    // A text that is no JSON for a moment does not lose the fields.
+    await c.enter("Variable region", "");
+    await c.enter("Document", `${withVariables(variables)} …`);
+    expect(await c.field("Variable region").inputValue()).to.equal("");
+    await c.enter("Document", withVariables(variables));
+    expect(await c.field("Variable size").inputValue()).to.equal("2");
+    expect(await c.field("Variable debug").isChecked()).to.equal(true);
+    expect(await c.field("Variable token").getAttribute("type")).to.equal("password");
+    await c.dialog().getByRole("button", { name: "Create", exact: true }).click();
+    // Nothing is sent without them, since the import would fail.
+    for (const name of ["Variable program", "Variable token"])
+      expect(await c.field(name).getAttribute("aria-invalid"), name).to.equal("true");
+    expect(await c.dialog().getByText("Needs a value.").count()).to.equal(2);
+    await c.enter("Variable program", "/opt/chat.mjs");
+    await c.enter("Variable token", "x".repeat(8193));
+    await c.enter("Variable size", "3");
+    await c.enter("Variable debug", false);
+    await c.dialog().getByRole("button", { name: "Create", exact: true }).click();
+    await c.dialog().locator(".field", { hasText: "Variable token" }).locator(".fault").waitFor();
+    await c.dialog().getByText("Needs a value.").first().waitFor({ state: "detached" });
+    await c.enter("Variable token", "a secret token");
+    await c.submit("Create");
+    await c.page.waitForURL(/\/templates\/./);
+    expect(await valuesOf(c, c.page.url().split("/").at(-1)!)).to.deep.equal({
+      program: "/opt/chat.mjs",
+      size: "3",
+      debug: "false",
+      token: "a secret token",
+      region: "",
+    });
+    expect(await c.page.content()).to.not.include("a secret token");
+  });
+
+  it("asks for the values again for a new version", async () => {
+    const c = console();
+    await c.asOwner("/templates");
+    await c.fill("Create a template", { Name: "again", Document: JSON.stringify(echoDocument()) }, "Create");
+    await c.heading("again");
+    await c.row("v1").getByText("Active").waitFor();
+    const document = withVariables([program]);
+    await c.fill("New version", { Document: document, "Variable program": "/opt/first.mjs" }, "Create");
+    await c.notice("The version is being imported.");
+    await c.row("v2").getByText("Active").waitFor();
+    await c.button("New version").click();
+    await c.dialog().getByText("not taken over").waitFor();
+    expect(await c.field("Variable program").inputValue()).to.equal("");
+    await c.enter("Variable program", "/opt/second.mjs");
+    await c.submit("Create");
+    await c.row("v3").getByText("Active").waitFor();
+    expect(await valuesOf(c, c.page.url().split("/").at(-1)!)).to.deep.equal({ program: "/opt/second.mjs" });
+  });
+});
