@@ -331,17 +331,20 @@ function Shares({ id, organization }: { id: string; organization: string }) {
           {
             title: "Actions",
             isAction: true,
-            show: ({ id: holder, name, isGroup }) => (
-              <Action
-                label="Remove"
-                on={name}
-                run={UpdateWorkspaceAcl}
-                given={{
-                  workspace: id,
-                  ...(isGroup ? { groupPerms: [{ id: holder, role: "" }] } : { userPerms: [{ id: holder, role: "" }] }),
-                }}
-              />
-            ),
+            show: ({ id: holder, name, role, expiresAt, isGroup }) => {
+              const entry = (given: { role: string; expiresAt?: string | null }) =>
+                isGroup ? { groupPerms: [{ id: holder, ...given }] } : { userPerms: [{ id: holder, ...given }] };
+              return (
+                <Action
+                  label="Remove"
+                  on={name}
+                  run={UpdateWorkspaceAcl}
+                  given={{ workspace: id, ...entry({ role: "" }) }}
+                  said={`${name} is removed.`}
+                  undo={() => perform(UpdateWorkspaceAcl, { input: { workspace: id, ...entry({ role, expiresAt }) } })}
+                />
+              );
+            },
           },
         ]}
       />
