@@ -1,6 +1,6 @@
 // Templates in the console: their variables, with whom they are shared, and their prebuilds.
 import { expect } from "chai";
-import { type Console, consoleTests, echoDocument } from "../support/console.js";
+import { type Console, consoleTests, echoDocument, importedTemplate } from "../support/console.js";
 import { newId } from "../support/ids.js";
 import { eventually } from "../support/watchers.js";
 
@@ -105,5 +105,71 @@ describe("the console handles templates", () => {
     await c.submit("Create");
     await c.row("v3").getByText("Active").waitFor();
     expect(await valuesOf(c, c.page.url().split("/").at(-1)!)).to.deep.equal({ program: "/opt/second.mjs" });
+  });
+
+  it("shares one with a member who is found by name, and takes back a removal", async () => {
+    const c = console();
+    const { world } = c;
+    const members = await world.users(...Array.from({ length: 55 }, (_, at) => `candidate-${10 + at}`));
+    const last = members.at(-1)!;
+    const group = await world.group(`sharers-${newId().slice(-6)}`);
+    const id = await importedTemplate(world, `lent-${newId().slice(-6)}`, echoDocument());
+    const query = `query($id: UUID!) { templateAcl(templateId: $id) { users { role user { id } } groups { role group { id } } } }`;
+    const shares = async () => {
+      const { users, groups } = (await world.as(world.owner).graphql(query, { id })).templateAcl;
+      return [
+        ...users.map((each: { role: string }) => each.role),
+        ...groups.map((each: { group: { id: string } }) => each.group.id),
+      ];
+    };
+    await c.asOwner(`/templates/${id}`);
+    await c.page.getByLabel("Add a user").fill("no-such-candidate");
+    await c.text("No one is found.");
+    await c.page.getByLabel("Add a user").fill(last.username);
+    await c.page.getByLabel("Found users").getByRole("button", { name: last.username }).click();
+    await c.enter("Role", "May change it");
+    await c.submit("Add");
+    await c.row(last.username, "Shared with").getByText("Admin").waitFor();
+    await c.fill("Add a group", { Group: group.name, Role: "May use it" }, "Add");
+    await c.row(group.name, "Shared with").waitFor();
+    const before = await shares();
+    expect(before).to.include("ADMIN").and.to.include(group.id);
+    for (const name of [last.username, group.name]) {
+      await c.button(`Remove ${name}`).click();
+      await c.gone(name, "Shared with");
+      await c.notice(`${name} is removed.`);
+      await c.page.getByRole("button", { name: "Undo" }).click();
+      await c.row(name, "Shared with").waitFor();
+    }
+    expect(await shares()).to.deep.equal(before);
+  });
+
+  it("gives a share of a workspace back with its end", async () => {
+    const c = console();
+    const { world } = c;
+    const ada = await world.user("borrows");
+    const templateId = await importedTemplate(world, `box-${newId().slice(-6)}`, echoDocument());
+    const owner = world.as(world.owner);
+    const { createWorkspace } = await owner.graphql(
+      "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }",
+      { input: { name: `lent-${newId().slice(-6)}`, templateId } },
+    );
+    const { id } = createWorkspace.workspace;
+    const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+    await owner.graphql(
+      "mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }",
+      { input: { workspace: id, userPerms: [{ id: ada.id, role: "use", expiresAt }] } },
+    );
+    const query = "query($id: UUID!) { workspace(id: $id) { acl { users { role expiresAt user { id } } } } }";
+    const shares = async () => (await owner.graphql(query, { id })).workspace.acl.users;
+    const before = await shares();
+    expect(before).to.deep.equal([{ role: "USE", expiresAt, user: { id: ada.id } }]);
+    await c.asOwner(`/workspaces/${id}`);
+    await c.button(/^Remove borrows/).click();
+    await c.gone(/borrows/, "Shared with");
+    expect(await shares()).to.deep.equal([]);
+    await c.page.getByRole("button", { name: "Undo" }).click();
+    await c.row(/borrows/, "Shared with").waitFor();
+    expect(await shares()).to.deep.equal(before);
   });
 });

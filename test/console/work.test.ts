@@ -119,7 +119,7 @@ describe("the console shows work", () => {
     });
 
     it("are shared with groups and users", async () => {
-      const { world, asOwner, fill, row, text, heading, page } = console();
+      const { world, asOwner, fill, enter, submit, row, text, heading, page } = console();
       const ada = await world.user("sharer");
       const group = await world.group();
       const id = await importedTemplate(world, "shared", echoDocument());
@@ -127,7 +127,10 @@ describe("the console shows work", () => {
       await heading("shared");
       await fill("Add a group", { Group: group.name, Role: "May use it" }, "Add");
       await row(group.name, "Shared with").getByText("May use it").waitFor();
-      await fill("Add a user", { User: ada.username, Role: "May change it" }, "Add");
+      await page.getByLabel("Add a user").fill(ada.username);
+      await page.getByLabel("Found users").getByRole("button").first().click();
+      await enter("Role", "May change it");
+      await submit("Add");
       await row(ada.username, "Shared with").getByText("Admin").waitFor();
       await page.getByRole("button", { name: `Remove ${ada.username}` }).click();
       await row(ada.username, "Shared with").waitFor({ state: "detached" });

@@ -1,14 +1,14 @@
 import { useLocation } from "preact-iso";
-import { useEffect, useId, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
-import { perform } from "../api/client";
+import { ask, perform } from "../api/client";
 import { InvalidInput } from "../api/errors";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Choice, type Column, Filters, List, Search } from "../ui/list";
 import { attempt, say } from "../ui/notices";
-import { Facts, Heading, Loading, Panel, Person, PersonLink, Time } from "../ui/parts";
+import { Facts, Heading, Loading, Panel, PersonLink, Time } from "../ui/parts";
+import { PersonSearch } from "../ui/person-search";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
 import { amountOf, countOf, titleOf, wordsOf } from "../ui/text";
@@ -314,46 +314,7 @@ interface AddPersonProps {
 
 /** A field that finds members of an organization by their names. */
 export function AddPerson({ label, organization, onChosen }: AddPersonProps) {
-  const id = useId();
-  const [text, setText] = useState("");
-  const [search, setSearch] = useState("");
-  useEffect(() => {
-    const timer = setTimeout(() => setSearch(text.trim()), 200);
-    return () => clearTimeout(timer);
-  }, [text]);
-  const { data } = useData(Candidates, search ? { organization, search } : undefined);
-  const found = search ? (data?.organizationMembers.nodes ?? []) : [];
-  return (
-    <div class="add">
-      <label class="hidden" for={id}>
-        {label}
-      </label>
-      <input
-        id={id}
-        type="search"
-        placeholder={label}
-        value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
-      />
-      {search && text && (
-        <ul aria-label="Found users">
-          {found.length === 0 && <li class="faint">{data ? "No one is found." : "Searching…"}</li>}
-          {found.map((person) => (
-            <li key={person.id}>
-              <button
-                type="button"
-                class="plain"
-                onClick={() => {
-                  setText("");
-                  void onChosen(person);
-                }}
-              >
-                <Person user={person} />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  );
+  const find = (search: string) =>
+    ask(Candidates, { organization, search }).then(({ organizationMembers }) => organizationMembers.nodes);
+  return <PersonSearch label={label} find={find} onChosen={onChosen} />;
 }
