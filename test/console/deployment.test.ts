@@ -260,6 +260,7 @@ describe("the console shows the deployment", () => {
   it("the audit log, filtered by the address and exported as CSV and JSON lines", async () => {
     const { world, page, asOwner, row, button, text, link, openAs, offered } = console();
     const group = await world.group(`=audited-${newId().slice(-6)}`.replace("=", "x"));
+    await page.addInitScript("Object.defineProperty(window, 'showSaveFilePicker', { value: undefined })");
     await asOwner("/audit?resource=group&action=CREATE");
     const entry = row(group.name);
     await entry.getByText("Create").waitFor();

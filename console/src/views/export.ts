@@ -1,5 +1,6 @@
 // Files with all that a filter of a log matches.
-import { say } from "../ui/notices";
+import { inSentences } from "../api/errors";
+import { complain, say } from "../ui/notices";
 
 /** Entries of a file at most; the filter has to be narrower for more. */
 const mostEntries = 100_000;
@@ -15,6 +16,8 @@ interface Page {
 
 export type Format = "csv" | "jsonl";
 
+const types = { csv: "text/csv", jsonl: "application/jsonl" } as const;
+
 /** A value of a cell: quoted, and never a formula in a spreadsheet. */
 function cellOf(value: unknown): string {
   const text = value == null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -25,31 +28,101 @@ function cellOf(value: unknown): string {
 const lineOf = (entry: Entry, columns: readonly string[], format: Format): string =>
   format === "csv" ? columns.map((column) => cellOf(entry[column])).join(",") : JSON.stringify(entry);
 
-/** Loads page after page, and saves them as a file. */
-export async function exportAs(
-  name: string,
-  format: Format,
-  load: (cursors: { first: number; after?: string | null }) => Promise<Page>,
-): Promise<void> {
+/** What is written to: a file, or a download. */
+interface Target {
+  write: (text: string) => Promise<unknown>;
+  close: () => Promise<unknown>;
+  abort: () => Promise<unknown>;
+}
+
+/** Browsers in which pages can write to files that the user chooses. */
+interface Writing {
+  showSaveFilePicker?: (options: { suggestedName: string }) => Promise<{ createWritable: () => Promise<Target> }>;
+}
+
+/** Keeps the text of each page until the end, when it is downloaded. */
+function downloadOf(name: string, format: Format): Target {
   const parts: string[] = [];
-  let after: string | null | undefined;
-  let count = 0;
-  let columns: string[] = [];
-  for (;;) {
-    const { nodes, pageInfo } = await load({ first: pageSize, after });
-    if (count === 0 && nodes[0]) {
-      columns = Object.keys(nodes[0]).filter((column) => column !== "__typename");
-      if (format === "csv") parts.push(columns.map(cellOf).join(","), "\n");
-    }
-    for (const node of nodes) parts.push(lineOf(node, columns, format), "\n");
-    count += nodes.length;
-    after = pageInfo.endCursor;
-    if (!pageInfo.hasNextPage || count >= mostEntries) break;
+  return {
+    write: async (text) => parts.push(text),
+    abort: async () => {},
+    close: async () => {
+      const url = URL.createObjectURL(new Blob(parts, { type: types[format] }));
+      Object.assign(document.createElement("a"), { href: url, download: name }).click();
+      URL.revokeObjectURL(url);
+    },
+  };
+}
+
+/** The file that the user chooses, where the browser can write to it; undefined if none is chosen. */
+async function targetOf(name: string, format: Format): Promise<Target | undefined> {
+  const { showSaveFilePicker: choose } = window as Writing;
+  if (!choose) return downloadOf(name, format);
+  try {
+    const file = await choose.call(window, { suggestedName: name });
+    return await file.createWritable();
+  } catch (error) {
+    if ((error as Error).name === "AbortError") return undefined;
+    // The browser or its policy forbids it.
+    return downloadOf(name, format);
   }
-  const type = format === "csv" ? "text/csv" : "application/jsonl";
-  const url = URL.createObjectURL(new Blob(parts, { type }));
-  const link = Object.assign(document.createElement("a"), { href: url, download: `${name}.${format}` });
-  link.click();
-  URL.revokeObjectURL(url);
-  say(count >= mostEntries ? `The first ${mostEntries} entries are saved.` : `${count} entries are saved.`);
+}
+
+export type Load = (cursors: { first: number; after?: string | null }) => Promise<Page>;
+
+interface Progress {
+  /** Aborted when the user cancels. */
+  signal: AbortSignal;
+  onCount: (count: number) => unknown;
+}
+
+/** A number of entries, in words. */
+export const entriesOf = (count: number): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`;
+
+/** Loads page after page, and writes each to a file. What is written stays if a later page cannot be loaded. */
+export async function exportAs(name: string, format: Format, load: Load, { signal, onCount }: Progress): Promise<void> {
+  const target = await targetOf(`${name}.${format}`, format);
+  if (!target) return;
+  let count = 0;
+  let after: string | null | undefined;
+  let hasMore = true;
+  let columns: string[] | undefined;
+  try {
+    while (hasMore && count < mostEntries && !signal.aborted) {
+      const { nodes, pageInfo } = await load({ first: pageSize, after });
+      if (signal.aborted) break;
+      const lines: string[] = [];
+      if (!columns && nodes[0]) {
+        columns = Object.keys(nodes[0]).filter((column) => column !== "__typename");
+        if (format === "csv") lines.push(columns.map(cellOf).join(","));
+      }
+      for (const node of nodes) lines.push(lineOf(node, columns!, format));
+      await target.write(lines.map((line) => `${line}\n`).join(""));
+      count += nodes.length;
+      onCount(count);
+      after = pageInfo.endCursor;
+      hasMore = pageInfo.hasNextPage;
+    }
+    if (signal.aborted) {
+      await target.abort();
+      return;
+    }
+    await target.close();
+  } catch (error) {
+    if (error instanceof DOMException) complain(`The file cannot be written: ${error.message}`);
+    else if (count === 0) {
+      await target.abort();
+      complain(`Nothing is saved. ${inSentences(error)}`);
+    } else {
+      await target.close();
+      complain(`Only the first ${entriesOf(count)} are saved. ${inSentences(error)}`);
+    }
+    return;
+  }
+  say(
+    hasMore
+      ? `The first ${entriesOf(count)} are saved, which is the most. Narrow the filter for the others.`
+      : `${entriesOf(count)} ${count === 1 ? "is" : "are"} saved.`,
+  );
 }

@@ -1,11 +1,12 @@
+import { useEffect, useState } from "preact/hooks";
 import { ask } from "../api/client";
 import { useData } from "../api/hooks";
 import { Choice, Filters, List, Search } from "../ui/list";
-import { attempt } from "../ui/notices";
+import { attempt, say } from "../ui/notices";
 import { Heading, Label, PersonLink, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { wordsOf } from "../ui/text";
-import { exportAs, type Format } from "./export";
+import { entriesOf, exportAs, type Format, type Load } from "./export";
 import { type AuditAction, AuditLog, ConnectionLog } from "./logs.gql";
 import { useOrganizationOptions } from "./organization-choice";
 
@@ -61,18 +62,41 @@ const formats: ReadonlyArray<readonly [Format, string]> = [
   ["jsonl", "Export JSON lines"],
 ];
 
-type Load = Parameters<typeof exportAs>[2];
-
-/** Buttons that save what a log shows. */
-const Exports = ({ name, load }: { name: string; load: Load }) => (
-  <>
-    {formats.map(([format, label]) => (
-      <button key={format} type="button" onClick={() => void attempt(() => exportAs(name, format, load))}>
-        {label}
-      </button>
-    ))}
-  </>
-);
+/** Buttons that save what a log shows, one file at a time. */
+function Exports({ name, load }: { name: string; load: Load }) {
+  const [running, setRunning] = useState<{ format: Format; count: number; stop: AbortController }>();
+  const { stop } = running ?? {};
+  // Those who leave the page could not cancel it any more.
+  useEffect(() => () => stop?.abort(), [stop]);
+  const save = async (format: Format) => {
+    const mine = new AbortController();
+    setRunning({ format, count: 0, stop: mine });
+    const onCount = (count: number) => setRunning((now) => (now?.stop === mine ? { ...now, count } : now));
+    await attempt(() => exportAs(name, format, load, { signal: mine.signal, onCount }));
+    setRunning((now) => (now?.stop === mine ? undefined : now));
+  };
+  return (
+    <>
+      {formats.map(([format, label]) => (
+        <button key={format} type="button" disabled={running !== undefined} onClick={() => void save(format)}>
+          {running?.format === format ? `Exporting: ${entriesOf(running.count)}` : label}
+        </button>
+      ))}
+      {running && (
+        <button
+          type="button"
+          onClick={() => {
+            running.stop.abort();
+            setRunning(undefined);
+            say("The export is canceled.");
+          }}
+        >
+          Cancel
+        </button>
+      )}
+    </>
+  );
+}
 
 export function AuditView() {
   const place = usePlace();
