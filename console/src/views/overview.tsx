@@ -32,6 +32,8 @@ export function Overview() {
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const seats = data.entitlements?.features.find(({ name }) => name === "user_limit");
   const counts = data.dailyCounts;
+  const givenUp = data.givenUp?.totalCount ?? 0;
+  const waiting = [data.pending, data.leased, data.retried].reduce((sum, each) => sum + (each?.totalCount ?? 0), 0);
   const alarms = [...(data.entitlements?.errors ?? []), ...(data.entitlements?.warnings ?? [])];
   return (
     <>
@@ -72,7 +74,7 @@ export function Overview() {
           label="Failed workspaces"
           count={data.failed.totalCount}
           isBad={data.failed.totalCount > 0}
-          note={data.failed.totalCount > 0 ? "Their last build failed" : "All builds succeed"}
+          note={data.failed.totalCount > 0 ? "Their latest build failed" : "No latest build failed"}
         />
         <Tile
           href="/tasks"
@@ -80,13 +82,17 @@ export function Overview() {
           count={data.tasks.totalCount}
           note={`${data.activeTasks.totalCount} active, ${data.failedTasks.totalCount} failed`}
         />
-        {data.undelivered && (
+        {data.givenUp && (
           <Tile
-            href="/deliveries?state=PERMANENT_FAILURE"
+            href={givenUp > 0 ? "/deliveries?state=PERMANENT_FAILURE" : "/deliveries"}
             label="Undelivered"
-            count={data.undelivered.totalCount}
-            isBad={data.undelivered.totalCount > 0}
-            note={data.undelivered.totalCount > 0 ? "Notifications that were given up" : "All notifications arrive"}
+            count={givenUp + waiting}
+            isBad={givenUp > 0}
+            note={
+              givenUp + waiting > 0
+                ? `${totalOf(givenUp)} given up, ${totalOf(waiting)} waiting`
+                : "No notification waits or was given up"
+            }
           />
         )}
       </ul>
@@ -111,7 +117,7 @@ export function Overview() {
       </OfOrganization>
       <div class="columns">
         {data.failed.nodes.length > 0 && (
-          <Panel title="Failing builds">
+          <Panel title="Workspaces whose latest build failed">
             <ul class="links">
               {data.failed.nodes.map(({ id, name, owner, latestBuild }) => (
                 <li key={id}>
