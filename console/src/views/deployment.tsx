@@ -228,9 +228,9 @@ interface Readiness {
 }
 
 /** The state of the server, as a status. */
-function StateOf({ status, failed, degraded = [] }: Readiness) {
+function StateOf({ status, failed, degraded }: Readiness) {
   if (status !== "ok") return <Status name="FAILED" label={failed?.map(wordsOf).join(", ") ?? "Not ready"} />;
-  if (degraded.length === 0) return <Status name="OK" label="Ready" />;
+  if (!degraded?.length) return <Status name="OK" label="Ready" />;
   return <Status name="DEGRADED" label={`Ready, but degraded: ${degraded.map(wordsOf).join(", ")}`} />;
 }
 
