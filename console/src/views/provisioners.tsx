@@ -1,7 +1,8 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
+import { Revealed } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, List } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Pairs, Panel, PersonLink, Status, Time } from "../ui/parts";
@@ -36,6 +37,8 @@ function usePolling(refresh: () => void): void {
 export function ProvisionersView() {
   const choice = useOrganization();
   const organization = choice.chosen?.id;
+  // Shown here: the button of the key is gone as soon as the key has a former secret.
+  const [rotated, setRotated] = useState<readonly [name: string, secret: string]>();
   const may = useAllowed<"read" | "create" | "delete">(
     organization
       ? {
@@ -72,6 +75,7 @@ export function ProvisionersView() {
           />
         )}
       </Heading>
+      {rotated && <Revealed title={`Key ${rotated[0]}`} secret={rotated[1]} onClose={() => setRotated(undefined)} />}
       {choice.all.length > 1 && (
         <Filters>
           <OrganizationChoice of={choice} />
@@ -163,10 +167,7 @@ export function ProvisionersView() {
                             hint: "How long the present secret stays valid beside the new one. Default: 1 day.",
                           },
                         ]}
-                        reveal={({ rotateProvisionerKey }) => [
-                          `Key ${rotateProvisionerKey.provisionerKey.name}`,
-                          rotateProvisionerKey.key,
-                        ]}
+                        done={({ rotateProvisionerKey }) => setRotated([key.name, rotateProvisionerKey.key])}
                       />
                     )}
                     {may("delete") && key.formerSecret && (
