@@ -3,8 +3,10 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import type { Locator } from "playwright-core";
-import { consoleTests } from "../support/console.js";
+import { consoleTests, echoDocument } from "../support/console.js";
 import { newId } from "../support/ids.js";
+import { trusting, Vendor } from "../support/licensing.js";
+import { serve } from "../support/provisioners.js";
 import { makeScimKey, ScimClient } from "../support/scim.js";
 import { eventually } from "../support/watchers.js";
 
@@ -38,6 +40,52 @@ describe("the console shows the deployment", () => {
     await openAs(await world.user("member"), "/provisioners");
     await row("built-in", "Daemons").waitFor();
     expect(await offered()).to.deep.equal([]);
+  });
+
+  it("provisioner keys with a former secret, which is ended", async () => {
+    const { world, asOwner, fill, secret, row, button } = console();
+    await asOwner("/provisioners");
+    await fill("Create a key", { Name: "rotated" }, "Create");
+    const first = await secret();
+    const daemon = await serve(world.app, { key: first });
+    await row("rotated", "Daemons").waitFor();
+    await fill("Rotate rotated", { Overlap: "2 hours" }, "Rotate");
+    const second = await secret();
+    expect(second).to.not.equal(first);
+    await row("rotated", "Keys").getByText("Ends in 2 hours").waitFor();
+    expect(await button("Rotate rotated").count()).to.equal(0);
+    await fill("End former secret rotated", {}, "End former secret");
+    await button("Rotate rotated").waitFor();
+    // The daemon had the former secret.
+    await eventually(() => daemon.closed !== undefined, "the end of the daemon");
+    const again = await serve(world.app, { key: second });
+    again.socket.close();
+  });
+
+  it("jobs, which those who may not do it cannot cancel", async () => {
+    const { world, asOwner, openAs, open, fill, text, row, heading, offered } = console();
+    const document = echoDocument([], { tags: { nowhere: "1" } });
+    const { createTemplate } = await change(
+      "createTemplate",
+      "CreateTemplateInput",
+      { organization: "default", name: `waits-${newId().slice(-6)}`, document },
+      "templateVersion { job { id } }",
+    );
+    const job = `/jobs/${createTemplate.templateVersion.job.id}`;
+    const auditor = await world.user("sees-jobs");
+    await world.grant(auditor, "auditor");
+    await openAs(auditor, job);
+    await text("No daemon takes jobs with these tags.");
+    expect(await offered()).to.deep.equal([]);
+    await asOwner(job);
+    await text("Pending");
+    await fill("Cancel", {}, "Cancel the job");
+    await text("Canceled");
+    await open("/jobs?status=CANCELED");
+    await heading("Jobs");
+    await row(/Canceled/)
+      .first()
+      .waitFor();
   });
 
   it("proxies, whose tokens are replaced", async () => {
@@ -181,6 +229,23 @@ describe("the console shows the deployment", () => {
     await enter("License", "not a license");
     await dialog().getByRole("button", { name: "Add", exact: true }).click();
     await dialog().locator(".fault, .alarm").first().waitFor();
+  });
+
+  it("licenses, the appearance, and deliveries to none who may not read or change them", async () => {
+    const { world, page, openAs, open, text, offered } = console();
+    await openAs(await world.user("no-licenses"), "/");
+    await text("Workspace credits");
+    for (const name of ["Licenses", "Appearance", "Deliveries", "Notifications", "Health"])
+      expect(await page.getByRole("link", { name, exact: true }).count(), name).to.equal(0);
+    for (const path of ["/licenses", "/deliveries"]) {
+      await open(path);
+      await text("You may not do this");
+      expect(await offered(), path).to.deep.equal([]);
+    }
+    // Everyone may read the appearance: it is how the console looks.
+    await open("/appearance");
+    await text("Support links");
+    expect(await offered()).to.deep.equal([]);
   });
 
   it("health, with the encryption keys", async () => {
@@ -385,6 +450,34 @@ describe("the console shows the deployment", () => {
     expect(await page.getByText("Sign-ins a day").count()).to.equal(0);
   });
 
+  it("on the overview how many notifications wait, and how many were given up", async () => {
+    const { world, asOwner, main, open } = console();
+    const { pool } = world.app.services.database;
+    const pause = (notifierPaused: boolean) =>
+      change("updateNotificationSettings", "UpdateNotificationSettingsInput", { notifierPaused });
+    const tile = (label: string) => main().getByRole("link", { name: new RegExp(`^${label}`) });
+    await pause(true);
+    try {
+      // Attempts that are under way store their results no more.
+      await pool.query("delete from notification_messages");
+      await asOwner("/");
+      await tile("Undelivered").getByText("No notification waits or was given up").waitFor();
+      await tile("Failed workspaces").getByText("No latest build failed").waitFor();
+      for (const title of ["Given up", "Waiting"])
+        await change("sendCustomNotification", "SendCustomNotificationInput", { content: { title, message: "x" } });
+      await pool.query(`update notification_messages set state = 'permanent_failure', finished_at = now(), lease_token = null
+        where id = (select min(id::text)::uuid from notification_messages)`);
+      // As one by email, which the pause stops.
+      await pool.query(`update notification_messages set state = 'pending', method = 'smtp', finished_at = null,
+        lease_token = null
+        where state <> 'permanent_failure'`);
+      await open("/");
+      await tile("Undelivered").getByText("1 given up, 1 waiting").waitFor();
+    } finally {
+      await pause(false);
+    }
+  });
+
   it("the inbox and the linked accounts of a user who has none", async () => {
     const { world, openAs, open, text } = console();
     await openAs(await world.user("empty"), "/inbox");
@@ -393,5 +486,28 @@ describe("the console shows the deployment", () => {
     await text("No provider is set up.");
     await open("/grants");
     await text("No application has access.");
+  });
+});
+
+describe("the console shows licenses of a vendor", () => {
+  const vendor = new Vendor();
+  const console = consoleTests(trusting(vendor));
+
+  it("which are added and deleted, with the features that they allow", async () => {
+    const { asOwner, fill, row, gone, notice, text } = console();
+    await asOwner("/licenses");
+    await text("No license.");
+    await row("Appearance", "Features").getByText("Off").waitFor();
+    await fill("Add a license", { License: await vendor.license({ account_id: "larkspur" }) }, "Add");
+    await notice("The license is added.");
+    await row("larkspur", "Licenses").waitFor();
+    await row("Appearance", "Features").getByText("On", { exact: true }).waitFor();
+    await row("larkspur", "Licenses")
+      .getByRole("button", { name: /^Delete/ })
+      .click();
+    await console().dialog().getByText("features that only this license allows").waitFor();
+    await console().submit("Delete");
+    await gone("larkspur", "Licenses");
+    await row("Appearance", "Features").getByText("Off").waitFor();
   });
 });

@@ -172,4 +172,23 @@ describe("the console handles templates", () => {
     await c.row(/borrows/, "Shared with").waitFor();
     expect(await shares()).to.deep.equal(before);
   });
+
+  it("pauses prebuilds, and replaces those of a template", async () => {
+    const c = console();
+    const presets = [{ name: "Ready", prebuilds: { instances: 1 } }];
+    const id = await importedTemplate(c.world, `ahead-${newId().slice(-6)}`, echoDocument([], { presets }));
+    await c.asOwner("/templates");
+    await c.button("Pause prebuilds").click();
+    await c.text("Prebuilds are paused");
+    await c.page.getByRole("button", { name: "Undo" }).click();
+    await c.button("Pause prebuilds").waitFor();
+    await c.open(`/templates/${id}`);
+    await c.row("Ready", "Presets").getByText("Healthy").waitFor();
+    await c.fill("Rebuild prebuilds", {}, "Rebuild prebuilds");
+    await c.notice("The prebuilds are replaced.");
+    await c.openAs(await c.world.user("uses-prebuilds"), "/templates");
+    expect(await c.offered())
+      .to.not.include("Pause prebuilds")
+      .and.not.include("Create a template");
+  });
 });
