@@ -273,7 +273,7 @@ describe("the console shows people", () => {
       );
       await asOwner(`/groups?q=${group.name}`);
       await page.getByRole("columnheader", { name: "AI budget together" }).waitFor();
-      expect(await row(group.name).getByRole("cell").allInnerTexts()).to.include.members(["12.50", "25.00"]);
+      expect(await row(group.name).getByRole("cell").allInnerTexts()).to.include("25.00");
       await page.getByRole("link", { name: group.name }).click();
       await heading(group.name);
       await text("12.50 a month");

@@ -35,14 +35,7 @@ interface GroupRow {
 const budgetTogether = ({ aiBudget, totalMemberCount }: GroupRow) =>
   aiBudget && amountOf(aiBudget.spendLimitMicros * totalMemberCount);
 
-const budgetColumns: ReadonlyArray<Column<GroupRow>> = [
-  {
-    title: "AI budget of a member",
-    isNumber: true,
-    show: ({ aiBudget }) => aiBudget && amountOf(aiBudget.spendLimitMicros),
-  },
-  { title: "AI budget together", isNumber: true, show: budgetTogether },
-];
+const budgetColumn: Column<GroupRow> = { title: "AI budget together", isNumber: true, show: budgetTogether };
 
 export function GroupsView() {
   const place = usePlace();
@@ -116,7 +109,7 @@ export function GroupsView() {
             isNumber: true,
             show: ({ quotaAllowance, totalMemberCount }) => quotaAllowance * totalMemberCount,
           },
-          ...(may("readBudgets") ? budgetColumns : []),
+          ...(may("readBudgets") ? [budgetColumn] : []),
           { title: "Source", show: ({ source }) => (source === "USER" ? "Made here" : wordsOf(source)) },
         ]}
       />
