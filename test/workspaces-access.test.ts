@@ -70,7 +70,7 @@ describe("access to workspaces", () => {
     expect((await w().as(bob!).failure(stop, { workspace: workspace.id })).code).to.equal("NOT_FOUND");
   });
 
-  it("is given by name, too, although the owner may not be read; nobody else learns which names there are", async () => {
+  it("is given by name, too, although the owner may not be read; others do not learn which names there are", async () => {
     const [ada, bob, eve] = await w().users("ada", "bob", "eve");
     const template = await templateOf(w(), boxOf());
     const { workspace } = await runningBox(w(), ada!, template.id);
