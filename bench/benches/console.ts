@@ -10,7 +10,7 @@ import { startSteward } from "../steward.js";
 
 const title = "first view of the console";
 
-/** What the first view of a browser with an empty cache takes. */
+/** The cost of the first view of a browser with an empty cache. */
 interface View {
   /** Milliseconds from the request to the first text, and until the page shows its content and responds to the keyboard. */
   painted: number;

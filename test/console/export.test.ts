@@ -45,7 +45,7 @@ describe("the console saves logs as files", () => {
     return { name: saved.suggestedFilename(), text: await readFile(await saved.path(), "utf8") };
   };
 
-  /** Answers what exports load with pages of entries that do not exist. */
+  /** Responds to what exports load with pages of entries that do not exist. */
   const answer = ({ page }: Console, { size, before, count }: Pages) =>
     page.route("**/graphql", async (route) => {
       const { variables } = route.request().postDataJSON() as { variables?: { first?: number; after?: string } };

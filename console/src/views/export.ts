@@ -28,7 +28,7 @@ function cellOf(value: unknown): string {
 const lineOf = (entry: Entry, columns: readonly string[], format: Format): string =>
   format === "csv" ? columns.map((column) => cellOf(entry[column])).join(",") : JSON.stringify(entry);
 
-/** What is written to: a file, or a download. */
+/** Takes what is written: a file, or a download. */
 interface Target {
   write: (text: string) => Promise<unknown>;
   close: () => Promise<unknown>;
