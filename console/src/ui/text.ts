@@ -80,8 +80,8 @@ const week = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"
 export const inOrder = (names: readonly string[]): readonly string[] =>
   names.every((name) => week.includes(name)) ? week.filter((day) => names.includes(day)) : names;
 
-export const countOf = (count: number, noun: string): string =>
-  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
 
 /** The largest total of lists that are counted up to a limit. */
 const mostCounted = 1_000;

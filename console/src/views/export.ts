@@ -1,6 +1,7 @@
 // Files with all that a filter of a log matches.
 import { inSentences } from "../api/errors";
 import { complain, say } from "../ui/notices";
+import { countOf } from "../ui/text";
 
 /** Entries of a file at most; the filter has to be narrower for more. */
 const mostEntries = 100_000;
@@ -77,8 +78,7 @@ interface Progress {
 }
 
 /** A number of entries, in words. */
-export const entriesOf = (count: number): string =>
-  `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`;
+export const entriesOf = (count: number): string => countOf(count, "entry", "entries");
 
 /** Loads page after page, and writes each to a file. What is written stays if a later page cannot be loaded. */
 export async function exportAs(name: string, format: Format, load: Load, { signal, onCount }: Progress): Promise<void> {

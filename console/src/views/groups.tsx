@@ -140,7 +140,7 @@ export function GroupView({ id }: { id: string }) {
           readBudget: { may: "group_ai_budget:read", organizationId },
           budget: { may: "group_ai_budget:update", organizationId },
         }
-      : ({} as never),
+      : undefined,
   );
   const group = data?.group;
   if (!group) return error ? <Failure error={error} retry={refresh} /> : <Loading />;

@@ -181,7 +181,7 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
   const choice = useOrganization();
   const { chosen } = choice;
   const may = useAllowed<"daemons">(
-    chosen ? { daemons: { may: "provisioner_daemon:read", organizationId: chosen.id } } : ({} as never),
+    chosen ? { daemons: { may: "provisioner_daemon:read", organizationId: chosen.id } } : undefined,
   );
   const variables = chosen && { organization: chosen.id, timeZone, daemons: may("daemons") };
   const { data } = useData(OverviewOrganization, may.isKnown ? variables : undefined);

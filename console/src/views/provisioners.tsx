@@ -46,7 +46,7 @@ export function ProvisionersView() {
           create: { may: "provisioner_key:create", organizationId: organization },
           delete: { may: "provisioner_key:delete", organizationId: organization },
         }
-      : ({} as never),
+      : undefined,
   );
   const provisioners = useData(
     Provisioners,
@@ -274,7 +274,7 @@ export function JobView({ id }: { id: string }) {
   const may = useAllowed<"cancel">(
     job
       ? { cancel: { may: "provisioner_job:update", organizationId: job.organizationId, ownerId: job.initiatorId } }
-      : ({} as never),
+      : undefined,
   );
   if (!job) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const { metadata, matchedProvisioners: matched } = job;
