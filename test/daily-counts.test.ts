@@ -1,6 +1,7 @@
 // What happened on each day, for charts, and what a SCIM key has done.
 // Looks inside: moves the times of rows, since tests cannot wait for days.
 import { expect } from "chai";
+import { withTimeLeft } from "./support/clock.js";
 import { makeScimKey, ScimClient } from "./support/scim.js";
 import { type Person, world } from "./support/world.js";
 
@@ -26,10 +27,7 @@ describe("daily counts", () => {
   const dayOf = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10);
 
   // A test must not see the end of a day.
-  beforeEach(async () => {
-    const left = 86_400_000 - (Date.now() % 86_400_000);
-    if (left < 20_000) await new Promise((resolve) => setTimeout(resolve, left));
-  });
+  beforeEach(() => withTimeLeft(86_400_000, 20_000));
 
   it("count what happened on each day up to today", async () => {
     const w = the();

@@ -1,8 +1,8 @@
 // Why tasks and builds fail: what their owners, their readers, and the administrators of their templates are told.
 // Looks inside: the jobs that notice overdue jobs and lost machines run minutes apart, which no test waits for.
-import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { lostMachines, noticeLostMachines } from "../src/domain/tasks/lost-machines.js";
+import { withTimeLeft } from "./support/clock.js";
 import type { AgentProgram } from "./support/agent-api.js";
 import { prebuild, runJob, runSchedule } from "./support/background.js";
 import {
@@ -406,8 +406,7 @@ describe("the reason of a failure", () => {
       const told = async (person: Person = tina!) =>
         (await inbox(person)).filter(({ title }) => title.startsWith("Prebuilding") && title.endsWith("failed"));
       // The first three failures must be in the same hour, by which messages are counted.
-      const left = 3_600_000 - (Date.now() % 3_600_000);
-      if (left < 15_000) await delay(left + 100);
+      await withTimeLeft(3_600_000, 15_000);
       await fail("No machine is free.");
       expect(await told(), "once for both presets").to.have.length(1);
       expect((await told())[0]!.title).to.match(new RegExp(`^Prebuilding (big|small) of ${name} failed$`));

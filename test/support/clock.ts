@@ -1,4 +1,5 @@
 // Times relative to now, and a monotonic clock of this process that a test sets.
+import { setTimeout as delay } from "node:timers/promises";
 
 const start = performance.now();
 
@@ -7,6 +8,12 @@ export const inMs = (milliseconds: number): string => new Date(Date.now() + mill
 
 /** The time a day from now. Not Postgres' `tomorrow`, which is the next midnight: a run may pass it. */
 export const tomorrow = (): string => inMs(86_400_000);
+
+/** Waits for the next period of so many milliseconds, such as an hour of UTC, unless the present one has more time left. */
+export async function withTimeLeft(period: number, atLeast: number): Promise<void> {
+  const left = period - (Date.now() % period);
+  if (left < atLeast) await delay(left + 100);
+}
 
 /** Calls `work` with the clock at `milliseconds` after a fixed start. Asynchronous work sees the real time. */
 export function at<Result>(milliseconds: number, work: () => Result): Result {
