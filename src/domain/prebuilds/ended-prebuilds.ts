@@ -45,8 +45,8 @@ const isOwner = sql<SqlBool>`(u.site_roles <> '{}' and 'owner' = any(u.site_role
 const mostFailures = 3;
 
 /**
- * Counts the starts of prebuilt workspaces that fail in a row, and tells those who look after the template of
- * failures, once an hour for each version, and administrators when there are too many. To be called last in the transaction that ends the build.
+ * Counts the starts of prebuilt workspaces that fail in a row. Tells those who look after the template of failures, once an
+ * hour for each version, and administrators when there are too many. To be called last in the transaction that ends the build.
  */
 export async function prebuildEnded(ctx: Context, presetId: string, outcome: JobOutcome, error: string): Promise<void> {
   const preset = ctx.db.updateTable("templatePresets").where("id", "=", presetId);
