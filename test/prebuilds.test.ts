@@ -1,7 +1,7 @@
 // Looks inside: prebuilt workspaces are what jobs leave in the tables.
 import { expect } from "chai";
 import { prebuild } from "./support/background.js";
-import { endBuild } from "./support/builds.js";
+import { doBuild, endBuild } from "./support/builds.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
 import { type Anything, type Person, type World, world } from "./support/world.js";
 
@@ -205,6 +205,81 @@ describe("prebuilt workspaces", () => {
     const other = await createFrom(ada!, id, presetId, [{ name: "zone", value: "b" }]);
     expect(after.map((each) => each.id)).to.not.include(other.id);
     expect((await workspacesOf(id)).filter(({ owner: by }) => by === "prebuilds")).to.have.length(2);
+  });
+
+  const createPlain = `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) {
+    workspace { id } workspaceBuild { id } } }`;
+  const quotaOf = async (person: Person) =>
+    (await owner().get(`/api/v2/organizations/default/members/${person.id}/workspace-quota`)).body;
+  const allow = (group: string, allowance: number) =>
+    owner().patch(`/api/v2/groups/${group}`, { quota_allowance: allowance });
+
+  /** A template whose prebuilt workspaces are ready, each of a cost. Tasks can be created from it. */
+  const readyPool = async (instances: number, cost: number) => {
+    const agents = [{ name: "main", os: "linux", arch: "amd64", apps: [{ slug: "chat", url: "http://127.0.0.1:1" }] }];
+    const document = {
+      ...documentWith({ instances }),
+      resources: [{ name: "box", daily_cost: cost, agents }],
+      ai_task: { agent: "main", app: "chat" },
+    };
+    const { id, version } = await makeTemplate(the(), { document });
+    await reconcile();
+    for (const { build } of await workspacesOf(id)) await doBuild(the(), build);
+    await the().app.services.database.pool.query(
+      `update workspace_agents set lifecycle = 'ready' where workspace_id in
+         (select w.id from workspaces w where w.template_id = $1)`,
+      [id],
+    );
+    return { id, version, presetId: (await presetOf(id)).id as string };
+  };
+
+  it("are not claimed beyond the quota of their new owner, nor is another workspace made instead", async () => {
+    const [ada, bob] = await the().users("ada", "bob");
+    const { defaultOrganization: everyone } = the();
+    await allow(everyone, 0);
+    const { id, version, presetId } = await readyPool(2, 4);
+    const [pool, former] = [await workspacesOf(id), await quotaOf(ada!)];
+    expect(former).to.deep.equal({ budget: 0, credits_consumed: 0 });
+
+    const input = { templateId: id, presetId, name: "mine" };
+    const refused = await the().as(ada!).failure(createPlain, { input });
+    expect(refused.code).to.equal("CONFLICT");
+    expect(refused.errors[0]!.extensions.reason).to.equal("QUOTA_EXCEEDED");
+    const task = { template_version_id: version, template_version_preset_id: presetId, input: "Go" };
+    const answer = await the().as(ada!).post("/api/v2/tasks/me", task);
+    expect(answer).to.include({ status: 409 });
+    expect(answer.body.message).to.include("quota");
+    expect(await workspacesOf(id)).to.deep.equal(pool);
+    expect(await quotaOf(ada!)).to.deep.equal(former);
+
+    // Of those who may have one, each takes one: a task is as good as a workspace.
+    await allow(everyone, 4);
+    const { createWorkspace } = await the().as(ada!).graphql(createPlain, { input });
+    expect(pool.map((each) => each.id)).to.include(createWorkspace.workspace.id);
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 4, credits_consumed: 4 });
+    expect((await the().as(bob!).post("/api/v2/tasks/me", task)).status).to.equal(201);
+    expect((await workspacesOf(id)).map((each) => each.owner)).to.have.members([ada!.username, bob!.username]);
+    expect((await doBuild(the(), createWorkspace.workspaceBuild.id))!.dailyCost).to.equal(4);
+    await allow(everyone, 0);
+  });
+
+  it("are claimed once by two requests of an owner whose quota permits one", async () => {
+    const [ada] = await the().users("ada");
+    await allow(the().defaultOrganization, 4);
+    const { id, presetId } = await readyPool(3, 4);
+    const claims = await Promise.all(
+      ["one", "two", "three"].map((name) =>
+        the()
+          .as(ada!)
+          .post("/graphql", { query: createPlain, variables: { input: { templateId: id, presetId, name } } }),
+      ),
+    );
+    const reasons = claims.map(({ body }) => body.errors?.[0].extensions.reason ?? "claimed");
+    expect(reasons.toSorted()).to.deep.equal(["QUOTA_EXCEEDED", "QUOTA_EXCEEDED", "claimed"]);
+    const owners = (await workspacesOf(id)).map((each) => each.owner);
+    expect(owners.toSorted()).to.deep.equal([ada!.username, "prebuilds", "prebuilds"].toSorted());
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 4, credits_consumed: 4 });
+    await allow(the().defaultOrganization, 0);
   });
 
   it("are deleted when they are outdated, invalidated, too old, surplus, or failed", async () => {

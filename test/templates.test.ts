@@ -2,6 +2,7 @@
 // Looks inside: variables are stored nowhere as text, and jobs wait for a daemon with parameters.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
+import { openVariables } from "../src/domain/templates/variables.js";
 import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";
 import { taskDocument } from "./support/tasks.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
@@ -400,6 +401,90 @@ describe("versions of templates", () => {
       "input.variables[3].name",
     ]);
     expect(JSON.stringify(failure.errors)).to.not.include("secret-word");
+  });
+
+  it("keep the values of variables that a new version is not given, unless it could show those that are secret", async () => {
+    const secret = "hush-hush-hush";
+    const agent = (more: object) => [{ name: "main", os: "linux", arch: "amd64", ...more }];
+    const box = (more: object) => [{ name: "box", ...more }];
+    const used = box({ agents: agent({ env: { TOKEN: "${var.token}" } }) });
+    const documentOf = (more: object = {}, token: object = { sensitive: true }) => ({
+      ...echo,
+      variables: [
+        { name: "token", ...token },
+        { name: "image", default: "debian" },
+        { name: "size", type: "number", default: 3 },
+      ],
+      resources: used,
+      ...more,
+    });
+    const given = [
+      { name: "token", value: secret },
+      { name: "size", value: "7" },
+    ];
+    const { id, version: first } = await makeTemplate(w(), { document: documentOf(), variables: given });
+    const addVersion = async (document: object, variables?: object[]) =>
+      (await owner().graphql(createVersion, { input: { templateId: id, document, variables } })).createTemplateVersion
+        .templateVersion.id as string;
+    const errorOf = async (version: string) => (await jobOf(w(), version)).error ?? "";
+    /** What daemons get for a version. */
+    const valuesOf = async (version: string) => {
+      const { rows } = await w().app.services.database.pool.query(
+        `select id, template_id as "templateId", variables_key_id as "variablesKeyId",
+           variables_nonce as "variablesNonce", variables_ciphertext as "variablesCiphertext"
+         from template_versions where id = $1`,
+        [version],
+      );
+      return Object.fromEntries(openVariables(w().app.services, rows[0]).map(({ name, value }) => [name, value]));
+    };
+    expect(await valuesOf(first)).to.deep.equal({ token: secret, image: "debian", size: "7" });
+
+    // Another default applies where nobody gave a value; a value that has lost its type is not kept.
+    const second = await addVersion({
+      ...documentOf(),
+      variables: [
+        { name: "token", sensitive: true },
+        { name: "image", default: "alpine" },
+        { name: "size", default: "8" },
+      ],
+    });
+    expect(await errorOf(second)).to.equal("");
+    expect(await valuesOf(second)).to.deep.equal({ token: secret, image: "alpine", size: "7" });
+    const third = await addVersion(documentOf({}, { sensitive: true, type: "bool", default: false }));
+    expect(await valuesOf(third)).to.deep.equal({ token: "false", image: "debian", size: "7" });
+
+    const plain = documentOf({}, {});
+    const showing: Record<string, object> = {
+      plain,
+      "plain with a default": documentOf({}, { default: "" }),
+      metadata: documentOf({ resources: box({ metadata: [{ key: "a", value: "x ${var.token}", sensitive: true }] }) }),
+      "url of an app": documentOf({
+        resources: box({ agents: agent({ apps: [{ slug: "a", url: "http://x/${var.token}" }] }) }),
+      }),
+      directory: documentOf({ resources: box({ agents: agent({ directory: "/${var.token}" }) }) }),
+      parameter: documentOf({ parameters: [{ name: "p", default: "${var.token}" }] }),
+      source: documentOf({ source: { main: "output x { value = var.token }" } }),
+      provisioner: documentOf({ provisioner: "mine" }),
+      tags: documentOf({ tags: { scope: "user" } }),
+    };
+    for (const [what, document] of Object.entries(showing)) {
+      await addVersion(documentOf(), given);
+      const lacking = await addVersion(document);
+      const { errorCode, error } = await jobOf(w(), lacking);
+      expect(errorCode, what).to.equal("REQUIRED_TEMPLATE_VARIABLES");
+      expect(error, what).to.include("Enter these again").and.include("token");
+      expect(await valuesOf(lacking), what).to.not.have.property("token");
+      expect(await errorOf(await addVersion(document, given)), what).to.equal("");
+    }
+    // What is plain stays so.
+    await addVersion(plain, given);
+    const shown = await addVersion(
+      documentOf({ resources: box({ metadata: [{ key: "a", value: "${var.token}" }] }) }, {}),
+    );
+    expect(await valuesOf(shown)).to.include({ token: secret });
+    const fewer = await addVersion({ ...echo, variables: [{ name: "other", default: "x" }] });
+    expect(await valuesOf(fewer)).to.deep.equal({ other: "x" });
+    expect(await errorOf(await addVersion(documentOf()))).to.include("values of these variables: token.");
   });
 
   it("show their parameters and presets to all who may use them, and the rest of the document to readers of files", async () => {

@@ -235,6 +235,51 @@ describe("workspaces", () => {
     expect(await valuesOf(workspace.id)).to.deep.equal({ size: "large", region: "eu", reset: "no" });
   });
 
+  it("start a later version with the immutable values that they have, although it does not offer them any more", async () => {
+    const [ada] = await w().users("ada");
+    const options = (...values: string[]) => values.map((value) => ({ name: value, value }));
+    const regions = (parameter: object) => boxOf(0, { parameters: [{ name: "region", mutable: false, ...parameter }] });
+    const first = regions({ options: options("eu", "us") });
+    const template = await templateOf(w(), first, { settings: { require_active_version: true } });
+    const { workspace, workspaceBuild } = await createBox(w(), ada!, template.id, {
+      parameters: [{ name: "region", value: "us" }],
+    });
+    await doBuild(w(), workspaceBuild.id);
+    const startWith = async (document: object, parameters?: object[]) => {
+      const { id } = await addVersion(w(), template.id, document);
+      await setTemplate(w(), template.id, { active_version_id: id });
+      const { latestBuild, status } = await readBox(w(), ada!, workspace.id);
+      if (status === "RUNNING") {
+        const { stopWorkspace } = await w().as(ada!).graphql(stop, { workspace: workspace.id });
+        await doBuild(w(), stopWorkspace.workspaceBuild.id);
+      } else expect(latestBuild.transition).to.equal("STOP");
+      const { body } = await w()
+        .as(ada!)
+        .post("/graphql", { query: start, variables: { input: { workspace: workspace.id, parameters } } });
+      if (body.errors) return body.errors[0].extensions.validations[0];
+      await doBuild(w(), body.data.startWorkspace.workspaceBuild.id);
+      const box = await readBox(w(), ada!, workspace.id);
+      return { status: box.status, region: box.latestBuild.parameters[0].value };
+    };
+    const started = { status: "RUNNING", region: "us" };
+    expect(await startWith(regions({ options: options("eu", "asia") }))).to.deep.equal(started);
+    expect(await startWith(regions({ validation: { regex: "^(eu|asia)$" } }))).to.deep.equal(started);
+    const given = [{ name: "region", value: "eu" }];
+    expect(await startWith(first, given)).to.deep.equal({
+      field: "input.parameters.region",
+      detail: "Cannot be changed after the workspace was created.",
+    });
+    // A value that does not have the type any more cannot be kept: it is given anew, once.
+    const numbered = regions({ type: "number", options: options("1", "2") });
+    expect((await startWith(numbered)).field).to.equal("input.parameters.region");
+    expect(await startWith(numbered, [{ name: "region", value: "2" }])).to.deep.equal({ ...started, region: "2" });
+    expect((await startWith(numbered, [{ name: "region", value: "1" }])).detail).to.include("Cannot be changed");
+    expect(
+      (await startWith(regions({ mutable: true, type: "string", options: options("eu") }))).field,
+      "mutable values are chosen anew",
+    ).to.equal("input.parameters.region");
+  });
+
   it("start another version of their template only if it can be used", async () => {
     const [ada] = await w().users("ada");
     const template = await templateOf(w(), boxOf());

@@ -58,8 +58,9 @@ function faultsOf({ parameters }: Version, given: Values, previous: Values): str
     const before = isEphemeral ? undefined : valueIn(previous, name);
     const value = valueIn(given, name) ?? before ?? defaultValue;
     if (value === null) return [name, "Is required."];
-    if (!isMutable && before !== undefined && value !== before)
-      return [name, "Cannot be changed after the workspace was created."];
+    // What the workspace was created with stays good.
+    if (!isMutable && before !== undefined)
+      return value === before ? [] : [name, "Cannot be changed after the workspace was created."];
     const isOption = options.length === 0 || type === "LIST" || options.some((option) => option.value === value);
     return isOption ? [] : [name, `${JSON.stringify(value)} is not one of the options.`];
   });

@@ -1,6 +1,6 @@
 import { Problems, quote } from "../kernel/errors.js";
 import type { DocumentParameter, TemplateDocument } from "./template-documents.js";
-import { monotonicProblem, valueProblem } from "./values.js";
+import { monotonicProblem, typeProblem, valueProblem } from "./values.js";
 
 /** The values from which those of a build are chosen. Values are text: numbers, truths, and lists in JSON. */
 export interface ParameterSources {
@@ -18,7 +18,8 @@ const valueIn = (values: Readonly<Record<string, string>> | null | undefined, na
 /**
  * Returns the value of each parameter of a document: the given one, else that of the previous build unless the
  * parameter is ephemeral, of the preset, or the default. Adds a fault `<path>.<name>` for each value that is unknown,
- * given twice, missing, invalid, or must not change.
+ * given twice, missing, invalid, or must not change. An immutable value that the workspace already has is valid whatever the
+ * options and the validation say now.
  */
 export function resolveParameters(
   { parameters }: Pick<TemplateDocument, "parameters">,
@@ -59,8 +60,12 @@ function problemOf(
   previous: string | undefined,
 ): string | undefined {
   if (value === undefined) return "Is required.";
+  // What a workspace was created with stays good, although a later version does not offer it any more.
+  if (!parameter.mutable && value === previous) return typeProblem(parameter.type, value);
   const problem = valueProblem(parameter, value);
   if (problem !== undefined || previous === undefined) return problem;
-  if (!parameter.mutable && value !== previous) return "Cannot be changed after the workspace was created.";
+  // A value that a later version gave another type can only be replaced.
+  if (!parameter.mutable && typeProblem(parameter.type, previous) === undefined)
+    return "Cannot be changed after the workspace was created.";
   return monotonicProblem(parameter, value, previous);
 }

@@ -87,6 +87,10 @@ export function isRenderingOf(text: string, rendered: string): boolean {
   return at <= end;
 }
 
+/** The names of the variables to which a text refers. */
+export const variablesIn = (text: string): string[] =>
+  [...text.matchAll(references)].flatMap(([, name]) => (name?.startsWith("var.") ? [name.slice("var.".length)] : []));
+
 /** The literal parts of a text between its references. */
 function literalsOf(text: string): string[] {
   const literals: string[] = [];

@@ -110,7 +110,7 @@ export async function createTemplate(
   const name = fields.name ?? "";
   const problems = new Problems();
   addFieldProblems(problems, { ...fields, name });
-  const content = readContent({ document, variables: variables ?? null }, problems);
+  const content = await readContent({ document, variables: variables ?? null }, problems);
   const properties = propertiesOf(fields);
   requireScheduling(ctx, properties);
   problems.throwIfAny();

@@ -17,16 +17,26 @@ export interface ResolvedVariables {
   values: VariableValue[];
   /** The names of those that have no value although they need one. */
   missing: string[];
+  /** Those of them whose value the version before has, but which this one could show. */
+  withheld: string[];
+}
+
+/** What a version has of the version before. */
+export interface KeptVariables {
+  values: ReadonlyMap<string, string>;
+  /** The names of sensitive variables whose values are not kept, since the version could show them. */
+  withheld: ReadonlySet<string>;
 }
 
 /**
- * Chooses the values of the variables of a document: the given ones, else the defaults. Adds the faults of given values,
- * which are secret and not quoted.
+ * Chooses the values of the variables of a document: the given ones, else those of the version before that have the type,
+ * else the defaults. Those that are withheld must be given. Adds the faults of given values, which are secret and not quoted.
  */
 export function resolveVariables(
   { variables }: Pick<TemplateDocument, "variables">,
   given: readonly VariableValue[],
   problems: Problems,
+  kept?: KeptVariables,
 ): ResolvedVariables {
   const declared = new Map(variables.map((variable) => [variable.name, variable]));
   const values = new Map<string, string>();
@@ -37,10 +47,17 @@ export function resolveVariables(
     else problems.add(`variables[${index}].value`, typeProblem(variable.type, value));
     values.set(name, value);
   }
-  const resolved = variables.map(({ name, default: otherwise }) => ({ name, value: values.get(name) ?? otherwise }));
+  const resolved = variables.map(({ name, type, default: otherwise }) => {
+    const former = kept?.values.get(name);
+    const isFit = former !== undefined && typeProblem(type, former) === undefined;
+    const isWithheld = kept?.withheld.has(name) ?? false;
+    return { name, value: values.get(name) ?? (isWithheld ? undefined : isFit ? former : otherwise) };
+  });
+  const missing = resolved.filter(({ value }) => value === undefined).map(({ name }) => name);
   return {
     values: resolved.flatMap(({ name, value }) => (value === undefined ? [] : { name, value })),
-    missing: resolved.filter(({ value }) => value === undefined).map(({ name }) => name),
+    missing,
+    withheld: missing.filter((name) => kept?.withheld.has(name)),
   };
 }
 

@@ -14,7 +14,14 @@ import { parseDocument, type TemplateDocument } from "./template-documents.js";
 import { resolveParameters } from "./parameters.js";
 import { presetsByVersion, storePresets } from "./presets.js";
 import { lockTemplate, type TemplateRow } from "./templates.js";
-import { type ResolvedVariables, resolveVariables, sealVariables, type VariableValue } from "./variables.js";
+import { keptFromLatest } from "./kept-variables.js";
+import {
+  type KeptVariables,
+  type ResolvedVariables,
+  resolveVariables,
+  sealVariables,
+  type VariableValue,
+} from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./template-versions.js";
 
 /** The contents of a version. */
@@ -37,28 +44,36 @@ export interface ReadContent {
   variables: ResolvedVariables;
 }
 
-const noVariables: ResolvedVariables = { values: [], missing: [] };
+const noVariables: ResolvedVariables = { values: [], missing: [], withheld: [] };
 
-/** Checks the content of a version; `undefined` if the document is faulty. Adds every fault to `problems`. */
-export function readContent(
+/**
+ * Checks the content of a version; `undefined` if the document is faulty. Adds every fault to `problems`. `keep` returns what
+ * the version has of the one before it.
+ */
+export async function readContent(
   { document: given, variables }: VersionContent,
   problems: Problems,
-): ReadContent | undefined {
+  keep?: (document: TemplateDocument) => Promise<KeptVariables>,
+): Promise<ReadContent | undefined> {
   const document = parseDocument(given, problems);
-  const resolved = document ? resolveVariables(document, variables ?? [], problems) : noVariables;
+  const kept = document && (await keep?.(document));
+  const resolved = document ? resolveVariables(document, variables ?? [], problems, kept) : noVariables;
   return document && { document, variables: resolved };
 }
 
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Creates a version of a template, which is imported in the background. Returns its id. */
+/**
+ * Creates a version of a template, which is imported in the background. Variables that are not given have the values of the
+ * version before. Returns its id.
+ */
 export async function createTemplateVersion(ctx: Context, input: CreateTemplateVersion): Promise<string> {
   const template = await lockTemplate(ctx, input.templateId, "template:update");
   const { name, activate } = input;
   const problems = new Problems();
   if (name != null && !namePattern.test(name))
     problems.add("name", "Must be 1 to 64 letters, digits, dots, hyphens and underscores.");
-  const content = readContent(input, problems);
+  const content = await readContent(input, problems, (document) => keptFromLatest(ctx, template.id, document));
   problems.throwIfAny();
   return addVersion(ctx, template, content!, { name: name ?? null, activates: activate ?? false });
 }
@@ -123,7 +138,7 @@ export async function addVersion(
     .catch(refuseForgottenKey)
     .catch(throwTaken);
   await storePresets(ctx, id, document);
-  await enqueueImport(ctx, template.organizationId, { id, jobId, documentId, document, missing: variables.missing });
+  await enqueueImport(ctx, template.organizationId, { id, jobId, documentId, document, variables });
   const diff = {
     ...(variables.values.length > 0 && { variables: { new: "***" } }),
     templateId: { new: template.id },
@@ -141,14 +156,13 @@ interface Import {
   jobId: string;
   documentId: string;
   document: TemplateDocument;
-  /** The variables that lack a value. */
-  missing: readonly string[];
+  variables: ResolvedVariables;
 }
 
 async function enqueueImport(ctx: Context, organizationId: string, version: Import): Promise<void> {
   const { userId } = requireUser(ctx.actor);
-  const { id, jobId, documentId, document, missing } = version;
-  const error = `The template requires values of these variables: ${missing.join(", ")}.`;
+  const { id, jobId, documentId, document } = version;
+  const { missing, withheld } = version.variables;
   await enqueueJob(ctx, {
     id: jobId,
     organizationId,
@@ -159,9 +173,17 @@ async function enqueueImport(ctx: Context, organizationId: string, version: Impo
     documentId,
     templateVersionId: id,
     priority: priorities.people,
-    ...(missing.length > 0 && { failed: { error, errorCode: "REQUIRED_TEMPLATE_VARIABLES" } }),
+    ...(missing.length > 0 && {
+      failed: { error: missingError(missing, withheld), errorCode: "REQUIRED_TEMPLATE_VARIABLES" },
+    }),
   });
 }
+
+const missingError = (missing: readonly string[], withheld: readonly string[]): string =>
+  `The template requires values of these variables: ${missing.join(", ")}.` +
+  (withheld.length === 0
+    ? ""
+    : ` Enter these again, since this version could show their secret values, or send them to other daemons: ${withheld.join(", ")}.`);
 
 /** Finds a version and locks its template. Throws FORBIDDEN for callers who may not change the template. */
 async function lockVersion(ctx: Context, id: string): Promise<{ template: TemplateRow; version: FoundVersion }> {

@@ -14,6 +14,7 @@ import { findUser } from "../users/users.js";
 import { announceBuild } from "./build-events.js";
 import { type BuildReason, createBuild } from "./builds.js";
 import { autostartColumns, autostartProblem, ttlProblem } from "./workspace-settings.js";
+import { requireQuota } from "./quotas.js";
 import type { Built, ParameterValue } from "./transitions.js";
 import {
   type BuildVersion,
@@ -44,7 +45,8 @@ export interface CreateWorkspace {
 
 /**
  * Creates a workspace and starts it. If the caller chose a preset and no other values, it may be a prebuilt one.
- * Throws FORBIDDEN unless the caller may create workspaces of the owner and use the template.
+ * Throws FORBIDDEN unless the caller may create workspaces of the owner and use the template, CONFLICT with the reason
+ * `QUOTA_EXCEEDED` if the prebuilt one costs more than the quota of the owner permits.
  */
 export async function createWorkspace(
   ctx: Context,
@@ -71,7 +73,7 @@ export async function createWorkspace(
     ...(await autostartColumns(ctx, version!.templateId, input.autostartSchedule)),
   };
   const isPlain = preset !== null && hasValuesOf(version!, preset, parameters!);
-  const claimed = isPlain ? await claimPrebuild(ctx, preset.id, fields) : undefined;
+  const claimed = isPlain ? await claimPrebuild(ctx, preset.id, version!.organizationId, fields) : undefined;
   const id = claimed ?? newId();
   if (!claimed) {
     const { organizationId, templateId } = version!;
@@ -163,14 +165,21 @@ interface Claim {
 
 /**
  * Makes the oldest prebuilt workspace of a preset whose agents are all ready that of a user. Returns its id; `undefined` if
- * none is ready. The caller starts it once more. Of concurrent claims, each takes another one.
+ * none is ready. The caller starts it once more. Of concurrent claims, each takes another one. Its cost is that of the new
+ * owner from then on: throws CONFLICT with the reason `QUOTA_EXCEEDED` if that exceeds the quota, and takes none.
  */
-async function claimPrebuild(ctx: Context, presetId: string, to: Claim): Promise<string | undefined> {
+async function claimPrebuild(
+  ctx: Context,
+  presetId: string,
+  organizationId: string,
+  to: Claim,
+): Promise<string | undefined> {
   if (!hasFeature(ctx, "workspace_prebuilds")) return undefined;
-  const ready = ctx.db
+  const ready = await ctx.db
     .selectFrom("workspaces as w")
     .innerJoin("templatePresets as p", "p.id", "w.prebuiltPresetId")
-    .select("w.id")
+    .innerJoin("workspaceBuilds as b", "b.id", "w.latestBuildId")
+    .select(["w.id", "b.dailyCost"])
     .where("w.prebuiltPresetId", "=", presetId)
     .where("w.deletedAt", "is", null)
     .where("w.latestStatus", "=", "running")
@@ -191,13 +200,16 @@ async function claimPrebuild(ctx: Context, presetId: string, to: Claim): Promise
     .orderBy("w.id")
     .limit(1)
     .forNoKeyUpdate("w")
-    .skipLocked();
-  const claimed = await ctx.db
+    .skipLocked()
+    .executeTakeFirst();
+  if (!ready) return undefined;
+  const { id, dailyCost: cost } = ready;
+  await requireQuota(ctx, { workspaceId: id, ownerId: to.ownerId, organizationId, cost, previous: 0 });
+  await ctx.db
     .updateTable("workspaces")
     .set({ ...to, prebuiltPresetId: null, updatedAt: now })
-    .where("id", "=", ready)
-    .returning("id")
-    .executeTakeFirst()
+    .where("id", "=", id)
+    .execute()
     .catch(nameViolated);
-  return claimed?.id;
+  return id;
 }

@@ -49,7 +49,10 @@ class CreateTemplateVersionInput implements CreateTemplateVersion {
   })
   name?: string | null;
   @Field(() => JSONObject, { description: documentDescription }) document!: Record<string, unknown>;
-  @Field(() => [TemplateVariableInput], { nullable: true, description: variablesDescription })
+  @Field(() => [TemplateVariableInput], {
+    nullable: true,
+    description: `${variablesDescription} Those that are not given have the values of the version before. The value of a sensitive one must be given again for a version that makes it plain, could show it (in metadata and other texts of resources, parameters, or the source), or goes to other daemons (by its provisioner or tags).`,
+  })
   variables?: TemplateVariableInput[] | null;
   @Field(() => Boolean, {
     nullable: true,
