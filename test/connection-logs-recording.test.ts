@@ -5,18 +5,81 @@ import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { connect, disconnect, logged, minutesAgo, refused, reported, visit } from "./support/connections.js";
+import { boxOf, createBox, doBuild, endBuild, remove, reportBuild, start, stop, templateOf } from "./support/builds.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { makeProxy } from "./support/proxies.js";
 import { insert } from "./support/stage.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { slowness } from "./support/watchers.js";
-import { Client, startWorld, type World, world } from "./support/world.js";
+import { type Anything, Client, startWorld, type World, world } from "./support/world.js";
 
 const connectionsOf = async (w: World, workspace: { id: string }) =>
   (await logged(w, `workspace_id:${workspace.id}`)).connection_logs;
 
 describe("sessions that an agent reports", () => {
   const the = world();
+
+  it("end with their agent or workspace, which nobody can report any more, but not with a missed heartbeat", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const template = await templateOf(w, boxOf());
+    const open = async (token: string) => {
+      const id = newId();
+      await reported(w, { token }, connect(id, { time: minutesAgo(1) }));
+      return id;
+    };
+    const tokenOf = async (build: string) => (await reportBuild(w, build))!.agents[0]!.token!;
+    const sessionsOf = async (workspace: { id: string }) => {
+      await runJob(w.app, "sessionEnds");
+      const rows = await connectionsOf(w, workspace);
+      return Object.fromEntries(
+        rows.map(({ ssh_info: { connection_id: id, disconnect_time: time, disconnect_reason: reason } }: Anything) => {
+          if (time) expect(Date.parse(time)).to.be.within(Date.now() - 60_000, Date.now() + 1_000);
+          return [id, reason ?? null];
+        }),
+      );
+    };
+    const { workspace, workspaceBuild } = await createBox(w, ada, template.id);
+    const token = await tokenOf(workspaceBuild.id);
+    await endBuild(w, workspaceBuild.id);
+    const first = await open(token);
+    await setTimes(w, "workspace_agents", { workspace_id: workspace.id }, { last_heartbeat_at: "-1 h" });
+    expect(await sessionsOf(workspace)).to.deep.equal({ [first]: null });
+
+    const { stopWorkspace } = await w.as(ada).graphql(stop, { workspace: workspace.id });
+    expect(await sessionsOf(workspace), "until it has stopped").to.deep.equal({ [first]: null });
+    await doBuild(w, stopWorkspace.workspaceBuild.id);
+    expect(await sessionsOf(workspace)).to.deep.equal({ [first]: "The workspace was stopped." });
+
+    // The start fails, but its agent lives on and reports the end.
+    const again = async () =>
+      (await w.as(ada).graphql(start, { input: { workspace: workspace.id } })).startWorkspace.workspaceBuild
+        .id as string;
+    const failing = await again();
+    const failed = await tokenOf(failing);
+    const [second, third] = [await open(failed), await open(failed)];
+    await endBuild(w, failing, "failed");
+    const after = await sessionsOf(workspace);
+    expect([after[second], after[third]]).to.deep.equal(Array(2).fill("The build of the agent failed."));
+    const end = disconnect(second, { time: new Date().toISOString(), disconnectReason: "exited", exitCode: 1 });
+    expect(await reported(w, { token: failed }, end)).to.deep.equal({ recorded: 1, skipped: 0 });
+    expect(await reported(w, { token: failed }, { ...end, disconnectReason: "late" })).to.deep.equal({
+      recorded: 0,
+      skipped: 1,
+    });
+    expect((await sessionsOf(workspace))[second]).to.equal("exited");
+
+    const restarted = await again();
+    const last = await tokenOf(restarted);
+    await endBuild(w, restarted);
+    expect((await sessionsOf(workspace))[third], "the first end stays").to.equal("The build of the agent failed.");
+    const { deleteWorkspace } = await w.as(ada).graphql(remove, { workspace: workspace.id });
+    const fourth = await open(last);
+    await doBuild(w, deleteWorkspace.workspaceBuild.id);
+    expect((await sessionsOf(workspace))[fourth]).to.equal("The workspace was deleted.");
+    const { body } = await w.as(w.owner).get(`/api/v2/connectionlog?limit=0&q=status:ongoing`);
+    expect(body.connection_logs.map((each: Anything) => each.workspace_id)).to.not.include(workspace.id);
+  });
 
   it("are logged with all their data, and with their end once it is reported", async () => {
     const w = the();

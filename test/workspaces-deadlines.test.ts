@@ -18,7 +18,7 @@ import {
 } from "./support/builds.js";
 import { connect, reported } from "./support/connections.js";
 import { newId } from "./support/ids.js";
-import { world } from "./support/world.js";
+import { type Person, world } from "./support/world.js";
 
 const hour = 3_600_000;
 
@@ -104,6 +104,126 @@ describe("schedules of workspaces", () => {
     );
     await connects();
     expect(Date.parse((await readBox(w(), ada!, workspace.id)).deadline) - Date.now()).to.be.closeTo(2 * hour, 60_000);
+  });
+
+  describe("whose settings change while workspaces run", () => {
+    const minute = 60_000;
+    const change = (template: string, fields: object) =>
+      w()
+        .as(w().owner)
+        .graphql(`mutation($input: UpdateTemplateInput!) { updateTemplate(input: $input) { template { id } } }`, {
+          input: { templateId: template, ...fields },
+        });
+    const rest = (time: Date) => `CRON_TZ=UTC ${time.getUTCMinutes()} ${time.getUTCHours()} * * *`;
+    /** The time of day in some hours, and its next occurrence. */
+    const inHours = (hours: number) => new Date(Math.floor((Date.now() + hours * hour) / minute) * minute);
+    const rests = (person: Person, hours: number) =>
+      w()
+        .as(person)
+        .put(`/api/v2/users/${person.id}/quiet-hours`, { schedule: rest(inHours(hours)) });
+    /** Hours from now to the deadline and to its maximum; null without. */
+    const hoursLeft = async (person: Person, id: string) => {
+      const { deadline, latestBuild } = await readBox(w(), person, id);
+      expect(latestBuild.deadline).to.equal(deadline);
+      return [deadline, latestBuild.maxDeadline].map((time: string | null) =>
+        time === null ? null : Math.round(((Date.parse(time) - Date.now()) / hour) * 10) / 10,
+      );
+    };
+    /** A workspace whose start ended some hours ago. */
+    const runningSince = async (person: Person, template: string, hours: number, more = {}) => {
+      const { workspace, workspaceBuild } = await createBox(w(), person, template, more);
+      await doBuild(w(), workspaceBuild.id);
+      const ago = `${hours} hours`;
+      await query("update provisioner_jobs set completed_at = now() - $2::interval where workspace_build_id = $1", workspaceBuild.id, ago); // prettier-ignore
+      for (const table of ["workspaces", "workspace_builds"])
+        await query(`update ${table} set deadline = deadline - $2::interval where ${table === "workspaces" ? "id" : "workspace_id"} = $1`, workspace.id, ago); // prettier-ignore
+      await query("update workspace_builds set planned_deadline = deadline where workspace_id = $1", workspace.id);
+      return workspace.id;
+    };
+    const everyDay = ["SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"];
+
+    it("follow the time to live of the template from the end of their start, at least an hour ahead", async () => {
+      const [ada] = await w().users("ada");
+      const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 36_000, activity_bump: 3600 } });
+      const plain = await runningSince(ada!, template.id, 3);
+      const own = await runningSince(ada!, template.id, 3, { ttlSeconds: 18_000 });
+      const moved = await runningSince(ada!, template.id, 3);
+      await w()
+        .as(ada!)
+        .graphql(
+          `mutation($input: ExtendWorkspaceDeadlineInput!) { extendWorkspaceDeadline(input: $input) { workspace { id } } }`,
+          { input: { workspace: moved, deadline: new Date(Date.now() + 9 * hour).toISOString() } },
+        );
+      const left = async () =>
+        (await Promise.all([plain, own, moved].map((id) => hoursLeft(ada!, id)))).map(([deadline]) => deadline);
+      expect(await left()).to.deep.equal([7, 2, 9]);
+      await change(template.id, { defaultTtlSeconds: 72_000 });
+      expect(await left(), "longer").to.deep.equal([17, 2, 17]);
+      await change(template.id, { defaultTtlSeconds: 18_000 });
+      expect(await left(), "shorter").to.deep.equal([2, 2, 2]);
+      await change(template.id, { defaultTtlSeconds: 600 });
+      expect(await left(), "passed").to.deep.equal([1, 2, 1]);
+      await change(template.id, { defaultTtlSeconds: 0 });
+      expect(await left(), "none").to.deep.equal([null, 2, null]);
+      await change(template.id, { defaultTtlSeconds: 36_000 });
+      expect(await left(), "one again").to.deep.equal([7, 2, 7]);
+      await change(template.id, { defaultTtlSeconds: 36_000, description: "The same." });
+      expect(await left(), "the same").to.deep.equal([7, 2, 7]);
+    });
+
+    it("keep the time to which people or activity moved them, if it is later, also of builds from before an upgrade", async () => {
+      const [ada] = await w().users("ada");
+      const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 36_000 } });
+      const moved = await runningSince(ada!, template.id, 3);
+      const upgraded = await runningSince(ada!, template.id, 3);
+      const untouched = await runningSince(ada!, template.id, 3);
+      for (const id of [moved, upgraded])
+        for (const table of ["workspaces", "workspace_builds"])
+          await query(`update ${table} set deadline = date_trunc('minute', now() + interval '9 hours') where ${table === "workspaces" ? "id" : "workspace_id"} = $1`, id); // prettier-ignore
+      await query("update workspace_builds set planned_deadline = null where workspace_id = any($1)", [
+        upgraded,
+        untouched,
+      ]);
+      const left = async () =>
+        (await Promise.all([moved, upgraded, untouched].map((id) => hoursLeft(ada!, id)))).map(
+          ([deadline]) => deadline,
+        );
+      await change(template.id, { defaultTtlSeconds: 18_000 });
+      expect(await left()).to.deep.equal([9, 9, 2]);
+      await change(template.id, { defaultTtlSeconds: 3600 });
+      expect(await left()).to.deep.equal([9, 9, 1]);
+      await change(template.id, { defaultTtlSeconds: 72_000 });
+      expect(await left()).to.deep.equal([17, 17, 17]);
+    });
+
+    it("follow the autostop days of the template and the quiet hours of their owner", async () => {
+      const [ada, bob] = await w().users("ada", "bob");
+      const template = await templateOf(w(), boxOf());
+      await rests(ada!, 5);
+      const id = await runningSince(ada!, template.id, 3);
+      const other = await runningSince(bob!, template.id, 3);
+      expect(await hoursLeft(ada!, id)).to.deep.equal([null, null]);
+      await change(template.id, { autostopDays: everyDay });
+      expect(await hoursLeft(ada!, id)).to.deep.equal([5, 5]);
+      const [before] = await hoursLeft(bob!, other);
+      expect(before).to.be.within(1, 25);
+
+      await rests(ada!, 9);
+      expect(await hoursLeft(ada!, id)).to.deep.equal([9, 9]);
+      expect(await hoursLeft(bob!, other)).to.deep.equal([before, before]);
+      await rests(ada!, 2);
+      expect(await hoursLeft(ada!, id)).to.deep.equal([2, 2]);
+      await rests(ada!, -1);
+      expect(await hoursLeft(ada!, id), "not put off by a time of day that has passed").to.deep.equal([2, 2]);
+      await rests(ada!, 0.5);
+      expect(await hoursLeft(ada!, id), "nor by one that is too near").to.deep.equal([2, 2]);
+      await change(template.id, { defaultTtlSeconds: 36_000 });
+      expect(await hoursLeft(ada!, id)).to.deep.equal([2, 2]);
+      await change(template.id, { autostopDays: [] });
+      expect(await hoursLeft(ada!, id)).to.deep.equal([7, null]);
+      await w().as(ada!).put(`/api/v2/users/${ada!.id}/quiet-hours`, { schedule: "" });
+      expect(await hoursLeft(ada!, id)).to.deep.equal([7, null]);
+    });
   });
 
   it("stop workspaces once when the deadline passes, and try again after a failure", async () => {

@@ -3,6 +3,7 @@ import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/audit-log.js";
 import { connectionLogPurge } from "./connection-logs/connection-logs.js";
+import { sessionEnds } from "./connection-logs/ended-sessions.js";
 import { clockJob } from "./deployment/clock.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
@@ -72,6 +73,7 @@ const jobs: readonly Job[] = [
   replicaPurge,
   revocationJob,
   scimRequestPurge,
+  sessionEnds,
   shareExpiry,
   signInPurge,
   unacceptedJobs,

@@ -50,6 +50,8 @@ export const ConnectionLogSchema = defineEntity({
     disconnectTime: moment().nullable(),
     disconnectReason: p.string().length(512).nullable(),
     exitCode: p.integer().nullable(),
+    /** Whether nobody has reported the end, which is that of the agent or its workspace. */
+    isEndDerived: p.boolean().default(false),
 
     /** Slug of an application, or number of a port. */
     slugOrPort: p.string().length(32).nullable(),

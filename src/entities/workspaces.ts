@@ -154,6 +154,8 @@ export const WorkspaceBuildSchema = defineEntity({
     dailyCost: p.integer().default(0),
     deadline: moment().nullable(),
     maxDeadline: moment().nullable(),
+    /** The deadline by the settings alone: the actual one is later if people or activity have moved it. */
+    plannedDeadline: moment().nullable(),
     /** Values by name. */
     parameters: p.json<Record<string, string>>(),
     /** The state that the daemon left for the next build; null if none. */

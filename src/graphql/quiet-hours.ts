@@ -1,11 +1,7 @@
 import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import {
-  type QuietHours,
-  readQuietHours,
-  type SetQuietHours,
-  setQuietHours,
-} from "../domain/quiet-hours/quiet-hours.js";
+import { type QuietHours, readQuietHours } from "../domain/quiet-hours/quiet-hours.js";
+import { type SetQuietHours, setQuietHours } from "../domain/quiet-hours/quiet-hours-changes.js";
 import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
 import { DateTime } from "./engine/scalars.js";

@@ -3,6 +3,7 @@
 import { messagePurge } from "../../src/domain/applications/applications.js";
 import { auditPurge } from "../../src/domain/audit/audit-log.js";
 import { connectionLogPurge } from "../../src/domain/connection-logs/connection-logs.js";
+import { sessionEnds } from "../../src/domain/connection-logs/ended-sessions.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
 import { monthsJob } from "../../src/infrastructure/database/months.js";
 import { inboxPurge } from "../../src/domain/notifications/inbox.js";
@@ -48,6 +49,7 @@ const jobs = {
   replicaPurge,
   revocationJob,
   scimRequestPurge,
+  sessionEnds,
   signInPurge,
   unacceptedJobs,
   unusedClientPurge,

@@ -84,7 +84,7 @@ const updateSessions = ({ db }: Context, rows: Rows, changes: RawBuilder<unknown
     .execute(db)
     .then(({ numAffectedRows }) => Number(numAffectedRows));
 
-// Each returns the number of rows that were inserted or changed.
+// Each returns the number of rows that were inserted or changed. A reported end replaces one that was derived.
 
 async function recordConnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
@@ -96,11 +96,12 @@ async function recordConnects(ctx: Context, rows: Rows): Promise<number> {
 async function recordDisconnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
   const changes = sql`
-    disconnect_time = coalesce(l.disconnect_time, r.disconnect_time),
-    disconnect_reason = coalesce(l.disconnect_reason, r.disconnect_reason),
-    exit_code = coalesce(l.exit_code, r.exit_code), ip = coalesce(l.ip, r.ip)`;
+    disconnect_time = case when l.is_end_derived then r.disconnect_time else coalesce(l.disconnect_time, r.disconnect_time) end,
+    disconnect_reason = case when l.is_end_derived then r.disconnect_reason else coalesce(l.disconnect_reason, r.disconnect_reason) end,
+    exit_code = coalesce(l.exit_code, r.exit_code), ip = coalesce(l.ip, r.ip), is_end_derived = false`;
   const isChanged = sql<SqlBool>`
-    l.disconnect_time is null and r.disconnect_time is not null
+    l.is_end_derived
+    or l.disconnect_time is null and r.disconnect_time is not null
     or l.disconnect_reason is null and r.disconnect_reason is not null
     or l.exit_code is null and r.exit_code is not null`;
   return (await insertNew(ctx, rows, isSameSession)) + (await updateSessions(ctx, rows, changes, isChanged));

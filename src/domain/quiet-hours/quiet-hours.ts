@@ -1,19 +1,10 @@
 import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../kernel/context.js";
-import { auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
-import { hasFeature, requireFeature } from "../entitlements/requirements.js";
-import { forbidden, Problems } from "../kernel/errors.js";
+import { hasFeature } from "../entitlements/requirements.js";
 import { anyOf, rowById } from "../kernel/queries.js";
-import {
-  type DailySchedule,
-  nextStart,
-  scheduleOf,
-  scheduleProblem,
-  scheduleText,
-  timeOfDay,
-} from "./daily-schedule.js";
-import { authorizeOn, findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
+import { type DailySchedule, nextStart, scheduleOf, scheduleText, timeOfDay } from "./daily-schedule.js";
+import { findUser, userTarget } from "../users/users.js";
 
 /** The daily time from which the workspaces of a user may be stopped and updated. */
 export interface QuietHours {
@@ -49,46 +40,8 @@ export async function ownSchedules({ db }: Context, userIds: readonly string[]):
 }
 
 /** The schedule that a user has set, if any. */
-const storedSchedule = async ({ db }: Context, userId: string): Promise<string | undefined> =>
+export const storedSchedule = async ({ db }: Context, userId: string): Promise<string | undefined> =>
   (await db.selectFrom("userQuietHours").select("schedule").where("userId", "=", userId).executeTakeFirst())?.schedule;
-
-export interface SetQuietHours {
-  user: string;
-  /** A cron expression. Null, empty and blank restore the default. */
-  schedule?: string | null;
-}
-
-/** Sets the quiet hours of a user, or restores the default. */
-export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted }: SetQuietHours): Promise<QuietHours> {
-  const user = await lockUser(ctx, ref, "user:update_personal");
-  authorizeOn(ctx, "user:update_personal", user);
-  const text = wanted?.trim() || undefined;
-  if (text !== undefined) requireFeature(ctx, "advanced_template_scheduling");
-  if (!ctx.config.quietHoursAllowCustom) throw forbidden("Users of this deployment cannot set their own quiet hours.");
-  const problems = new Problems();
-  problems.add("schedule", wanted === undefined ? "Is required." : text && scheduleProblem(text));
-  problems.throwIfAny();
-
-  const own = text ? scheduleOf(text) : undefined;
-  const schedule = own && scheduleText(own);
-  await storeSchedule(ctx, user, schedule);
-  return quietHours(ctx, own);
-}
-
-/** Stores the schedule of a user whom the caller has locked, or deletes it. */
-async function storeSchedule(ctx: Context, { id, username }: FoundUser, schedule?: string): Promise<void> {
-  const former = await storedSchedule(ctx, id);
-  if (schedule === former) return;
-  if (schedule === undefined) await ctx.db.deleteFrom("userQuietHours").where("userId", "=", id).execute();
-  else
-    await ctx.db
-      .insertInto("userQuietHours")
-      .values({ userId: id, schedule })
-      .onConflict((conflict) => conflict.column("userId").doUpdateSet({ schedule }))
-      .execute();
-  const action = former === undefined ? "create" : schedule === undefined ? "delete" : "update";
-  ctx.audit({ action, ...auditedAs("quiet_hours", id, username), diff: { schedule: { old: former, new: schedule } } });
-}
 
 /** The schedule that applies to a user with a schedule of the user, if any. */
 function scheduleFor(ctx: Context, own: DailySchedule | undefined): DailySchedule {
@@ -103,7 +56,7 @@ export const scheduleOfUser = (ctx: Context, own: string | null): DailySchedule 
   scheduleFor(ctx, own === null ? undefined : scheduleOf(own));
 
 /** Returns the quiet hours of a user by the schedule of the user, if any. */
-function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
+export function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
   const schedule = scheduleFor(ctx, own);
   const userCanSet = maySetOwn(ctx);
   return {

@@ -14,6 +14,7 @@ import { now } from "../kernel/queries.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { findOrganization } from "../organizations/organizations.js";
+import { templateTimesChanged } from "../workspaces/deadline-changes.js";
 import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
 import { addVersion, readContent, type VersionContent } from "./version-changes.js";
 
@@ -150,8 +151,8 @@ export interface UpdateTemplate extends TemplateFields {
 }
 
 /**
- * Changes the names and settings of a template. Tells the owners of its workspaces when it becomes deprecated. Returns
- * its id.
+ * Changes the names and settings of a template. Moves the deadlines of its workspaces that run, and tells the owners of its
+ * workspaces when it becomes deprecated. Returns its id.
  */
 export async function updateTemplate(ctx: Context, { templateId, ...fields }: UpdateTemplate): Promise<string> {
   const template = await lockTemplate(ctx, templateId, "template:update");
@@ -163,6 +164,11 @@ export async function updateTemplate(ctx: Context, { templateId, ...fields }: Up
   problems.throwIfAny();
   ctx.em.assign(stored, changes);
   await ctx.em.flush().catch(throwTaken);
+  if (changes.defaultTtl !== undefined || changes.autostopDays !== undefined)
+    await templateTimesChanged(ctx, template.id, {
+      formerTtl: changes.defaultTtl === undefined ? undefined : template.defaultTtlSeconds,
+      stopsBy: changes.autostopDays === undefined ? undefined : "template",
+    });
   if (changes.deprecationMessage && template.deprecationMessage === "") await announceDeprecation(ctx, stored);
   return template.id;
 }

@@ -52,6 +52,7 @@ export async function buildEnded(
       ...(state !== undefined && { state: sql`${JSON.stringify(state)}::jsonb` }),
       deadline,
       maxDeadline,
+      plannedDeadline: deadline,
       updatedAt: now,
     })
     .where("id", "=", id)

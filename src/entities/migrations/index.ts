@@ -48,6 +48,8 @@ import { ConnectionLogOrder } from "./0032-connection-log-order.js";
 import { VoidProofs } from "./0034-void-proofs.js";
 import { ScimMemberNames } from "./0036-scim-member-names.js";
 import { TemplateDeprecation } from "./0038-template-deprecation.js";
+import { PlannedDeadlines } from "./0088-planned-deadlines.js";
+import { EndedSessions } from "./0089-ended-sessions.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -100,4 +102,6 @@ export const migrations: MigrationObject[] = [
   { name: "0067-task-conversations", class: TaskConversations },
   { name: "0068-scim-requests", class: ScimRequests },
   { name: "0069-events-carrier", class: EventsCarrier },
+  { name: "0088-planned-deadlines", class: PlannedDeadlines },
+  { name: "0089-ended-sessions", class: EndedSessions },
 ];

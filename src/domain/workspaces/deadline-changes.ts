@@ -1,0 +1,136 @@
+// The deadlines of workspaces that run, when the settings change from which they were computed.
+import { type Expression, type ExpressionBuilder, type InferResult, sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../runtime/clock.js";
+import { hasFeature } from "../entitlements/requirements.js";
+import type { Context } from "../kernel/context.js";
+import { hour, jsonOf, now } from "../kernel/queries.js";
+import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
+import { firstOn } from "./workspace-schedule.js";
+import { workspaceHint } from "./workspaces.js";
+
+/** What has changed. */
+interface Change {
+  /** The former time to live of the template, in seconds, if it has changed. */
+  formerTtl?: number | undefined;
+  /** Who has changed the quiet hours at which workspaces stop, if anybody: their owner, or the template by its days. */
+  stopsBy?: "owner" | "template" | undefined;
+}
+
+/** Moves the deadlines of the workspaces of a user whose quiet hours have changed in this transaction. */
+export const quietHoursChanged = (ctx: Context, userId: string): Promise<void> =>
+  moveDeadlines(ctx, (eb) => eb("w.ownerId", "=", userId), { stopsBy: "owner" });
+
+/** Moves the deadlines of the workspaces of a template whose settings have changed in this transaction. */
+export const templateTimesChanged = (ctx: Context, templateId: string, change: Change): Promise<void> =>
+  moveDeadlines(ctx, (eb) => eb("w.templateId", "=", templateId), change);
+
+/** Locks the workspaces that run, in the order of their ids. */
+const running = (ctx: Context) =>
+  ctx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("workspaceBuilds as b", "b.id", "w.latestBuildId")
+    .innerJoin("provisionerJobs as j", "j.id", "b.jobId")
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .leftJoin("userQuietHours as q", "q.userId", "w.ownerId")
+    .select([
+      "w.id",
+      "b.id as buildId",
+      "j.completedAt",
+      "w.ttl as ownTtl",
+      "t.defaultTtl",
+      "t.autostopDays",
+      "q.schedule",
+      "b.deadline",
+      "b.maxDeadline",
+      "b.plannedDeadline",
+    ])
+    .where("w.deletedAt", "is", null)
+    .where("w.prebuiltPresetId", "is", null)
+    .where("w.latestStatus", "=", "running")
+    .where("j.completedAt", "is not", null)
+    .orderBy("w.id")
+    .forNoKeyUpdate("w");
+
+type Running = InferResult<ReturnType<typeof running>>[number];
+type Workspaces = ExpressionBuilder<{ w: { ownerId: string; templateId: string } }, "w">;
+
+async function moveDeadlines(
+  ctx: Context,
+  among: (eb: Workspaces) => Expression<SqlBool>,
+  change: Change,
+): Promise<void> {
+  const time = databaseTime();
+  const found = await running(ctx)
+    .where(among as never)
+    .execute();
+  const moved = found.flatMap((workspace) => {
+    const { deadline, latest, planned } = timesOf(ctx, workspace, change, time);
+    const isSame = deadline === timeIn(workspace.deadline) && latest === timeIn(workspace.maxDeadline);
+    if (isSame) return [];
+    const times = { deadline, maxDeadline: latest, plannedDeadline: planned };
+    return { id: workspace.id, buildId: workspace.buildId, ...mapped(times, dateOf) };
+  });
+  if (moved.length === 0) return;
+  const rows = jsonOf(moved);
+  await sql`
+    update workspaces w set deadline = r.deadline, updated_at = ${now}
+    from jsonb_to_recordset(${rows}::jsonb) r (id uuid, deadline timestamptz) where w.id = r.id`.execute(ctx.db);
+  await sql`
+    update workspace_builds b set deadline = r.deadline, max_deadline = r.max_deadline,
+      planned_deadline = r.planned_deadline, updated_at = ${now}
+    from jsonb_to_recordset(${rows}::jsonb)
+      r (build_id uuid, deadline timestamptz, max_deadline timestamptz, planned_deadline timestamptz)
+    where b.id = r.build_id`.execute(ctx.db);
+  ctx.publish(...moved.map(({ id }) => workspaceHint(id)));
+}
+
+/** Unix milliseconds; `Infinity` without a limit. */
+interface Times {
+  deadline: number;
+  latest: number;
+  planned: number;
+}
+
+const timeIn = (text: string | null): number => (text === null ? Infinity : Date.parse(text));
+const dateOf = (time: number): string | null => (time === Infinity ? null : new Date(time).toISOString());
+const mapped = <Key extends string, From, To>(of: Record<Key, From>, map: (value: From) => To) =>
+  Object.fromEntries(Object.entries<From>(of).map(([key, value]) => [key, map(value)])) as Record<Key, To>;
+
+/**
+ * Computes the deadlines of a workspace anew: the end of its start and the time to live, or the time to which people or
+ * activity have moved it if that is later. What changes is at least an hour ahead.
+ */
+function timesOf(ctx: Context, workspace: Running, change: Change, time: number): Times {
+  const { ownTtl, defaultTtl, deadline: text, maxDeadline, plannedDeadline } = workspace;
+  const [start, former, formerLatest] = [Date.parse(workspace.completedAt!), timeIn(text), timeIn(maxDeadline)];
+  const latest = change.stopsBy === undefined ? formerLatest : latestOf(ctx, workspace, change.stopsBy, time);
+  const after = (seconds: number) => (seconds > 0 ? start + seconds * 1000 : Infinity);
+  const ttl = ownTtl ?? defaultTtl;
+  const isFollowing = ownTtl === null && change.formerTtl !== undefined;
+  const formerPlan =
+    plannedDeadline === null
+      ? Math.min(after(isFollowing ? change.formerTtl! : ttl), formerLatest)
+      : timeIn(plannedDeadline);
+  const moved = former !== Infinity && former > formerPlan ? former : -Infinity;
+
+  // A deadline that neither its template nor the quiet hours gave now stays as it is.
+  const kept = isFollowing || former === formerLatest ? -Infinity : former;
+  const planned = Math.max(after(ttl), ttl > 0 ? kept : -Infinity);
+  const wanted = Math.min(ttl > 0 ? Math.max(planned, moved) : Infinity, latest);
+  if (wanted === former) return { deadline: former, latest, planned: Math.min(planned, latest) };
+  const ahead = (each: number) => Math.min(Math.max(each, time + hour), latest);
+  return { deadline: ahead(wanted), latest, planned: ahead(planned) };
+}
+
+/**
+ * Returns the first quiet hours that are at least an hour ahead, on an autostop day. Owners cannot put them off by moving
+ * them to a time of day that has passed: the workspace then stops when it would have before.
+ */
+function latestOf(ctx: Context, workspace: Running, by: "owner" | "template", time: number): number {
+  const { autostopDays: days, schedule: own, completedAt, maxDeadline } = workspace;
+  if (days.length === 0 || !hasFeature(ctx, "advanced_template_scheduling")) return Infinity;
+  const schedule = scheduleOfUser(ctx, own);
+  const next = firstOn(days, schedule, time + hour);
+  const sinceStart = firstOn(days, schedule, Date.parse(completedAt!) + hour);
+  return by === "owner" && sinceStart < next ? Math.min(next, timeIn(maxDeadline)) : next;
+}
