@@ -43,7 +43,7 @@ describe("sessions that an agent reports", () => {
     const token = await tokenOf(workspaceBuild.id);
     await endBuild(w, workspaceBuild.id);
     const first = await open(token);
-    await setTimes(w, "workspace_agents", { workspace_id: workspace.id }, { last_heartbeat_at: "-1 h" });
+    await setTimes(w, "workspace_agents", { workspace_id: workspace.id }, { last_connected_at: "-1 h" });
     expect(await sessionsOf(workspace)).to.deep.equal({ [first]: null });
 
     const { stopWorkspace } = await w.as(ada).graphql(stop, { workspace: workspace.id });

@@ -16,7 +16,7 @@ import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";
 import { userHelp } from "./user/run.js";
 import { list, misused } from "../runtime/manual.js";
-import { version } from "../runtime/program-files.js";
+import { versions } from "../runtime/versions.js";
 
 const commands: Record<string, Command> = {
   migrate: {
@@ -138,7 +138,7 @@ async function outputOf(words: string[]): Promise<string> {
   const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
   const asksForHelp = words.length === 0 || words.includes("--help");
   if (asksForHelp) return name ? helpOf(commands[name]!) : help();
-  if (words[0] === "--version") return version;
+  if (words[0] === "--version") return versions();
   if (!name) throw new UsageError(`Unknown command "${words.join(" ")}".`, `${steward} --help`);
   try {
     return await commands[name]!.run(words.slice(name.split(" ").length));

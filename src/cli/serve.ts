@@ -4,6 +4,7 @@ import type { App } from "../app.js";
 import { handleOptions } from "./server-options.js";
 import { exposedFiles, readConfig, unknownSettings } from "../config/config.js";
 import { type Config, ConfigError, type Environment } from "../runtime/config.js";
+import { describeZoneData } from "../runtime/time-zones/zone-data.js";
 import { createServerLog } from "../observability/log.js";
 import { startTracing } from "../observability/tracing/start.js";
 
@@ -22,7 +23,7 @@ process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
 
 // A start is never silent for long: loading the program takes time, the first start creates a database, and a start may
 // wait for one.
-log.info("starting");
+log.info({ timeZoneData: describeZoneData() }, "starting");
 const said = setInterval(() => log.info({ seconds: Math.round(performance.now() / 1_000) }, "still starting"), 1_500);
 
 // Imported dynamically, so that invalid settings are reported without loading the server.

@@ -1,6 +1,6 @@
 import { settingsManual } from "../config/config.js";
 import { list, misused, UsageError, wrapped } from "../runtime/manual.js";
-import { version } from "../runtime/program-files.js";
+import { versions } from "../runtime/versions.js";
 
 /** Describes the environment variables of the server and of the commands. */
 export const environment = (): string =>
@@ -18,7 +18,7 @@ export function handleOptions(words: readonly string[]): void {
   const [word] = words;
   if (word === undefined) return;
   if (words.includes("--help")) process.stdout.write(`${help()}\n`);
-  else if (words.includes("--version")) process.stdout.write(`${version}\n`);
+  else if (words.includes("--version")) process.stdout.write(`${versions()}\n`);
   else {
     process.stderr.write(`${new UsageError(`Unknown option "${word}".`, "npm start -- --help").message}\n`);
     process.exitCode = misused;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import * as z from "zod/mini";
 import { descriptionOf } from "./rules.js";
 import { type Setting, settings } from "./settings.js";
@@ -12,6 +12,7 @@ import {
   type Environment,
   type UnreadLimits,
 } from "../runtime/config.js";
+import { useZoneFolder } from "../runtime/time-zones/zone-data.js";
 import { isLocal } from "../domain/workspace-proxies/sites.js";
 
 type Settings = typeof settings;
@@ -54,6 +55,8 @@ const together = [
 /** Reads and validates the settings. Throws a `ConfigError` that lists all errors. */
 export function readConfig(env: Environment): Config {
   const faults: string[] = [];
+  // Before schedules are read, which name time zones.
+  useZones(env[settings.zoneinfoDir.name] || undefined, faults);
   const values = Object.fromEntries(
     Object.entries(settings).map(([key, each]) => [key, readSetting(each, env, faults)]),
   ) as { [Key in keyof Settings]: ValueOf<Settings[Key]> };
@@ -86,6 +89,12 @@ export function readConfig(env: Environment): Config {
     proxyHealthAllowLoopback: values.proxyHealthAllowLoopback ?? isOnOneMachine,
     taskAppAllowLoopback: values.taskAppAllowLoopback ?? isOnOneMachine,
   };
+}
+
+/** Has this process use a folder of time zones as well, if there is one. */
+function useZones(folder: string | undefined, faults: string[]): void {
+  if (folder === undefined || statSync(folder, { throwIfNoEntry: false })?.isDirectory()) useZoneFolder(folder);
+  else faults.push(`${settings.zoneinfoDir.name} must be the path of a folder.`);
 }
 
 const isGiven = ({ name, or, secret, file }: Setting<unknown>, env: Environment): boolean =>

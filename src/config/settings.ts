@@ -234,6 +234,7 @@ export const settings = {
   scimRateLimit:            setting("STEWARD_SCIM_RATE_LIMIT",              perTime,                   "3000", "SCIM requests per minute, per key and server process. 0 means unlimited."),
 
   quietHoursDefault:        setting("STEWARD_QUIET_HOURS_DEFAULT",          dailySchedule,             "CRON_TZ=UTC 0 0 * * *", "Default start of quiet hours, as a cron expression."),
+  zoneinfoDir:              optional("STEWARD_ZONEINFO_DIR",                text,                      "Folder with compiled time zones, as in /usr/share/zoneinfo, which apply if they are newer than those of the system and of Node.js."),
   quietHoursAllowCustom:    setting("STEWARD_QUIET_HOURS_ALLOW_CUSTOM",     yesOrNo,                   "true", "Whether users can set their own quiet hours."),
 
   taskMaxInputBytes:        setting("STEWARD_TASK_MAX_INPUT_BYTES",         wholeNumber(1, 1048576),   "65536", "Maximum size of a prompt or an input of a task, in bytes."),

@@ -5,6 +5,7 @@ import { auditPurge } from "./audit/audit-log.js";
 import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { sessionEnds } from "./connection-logs/ended-sessions.js";
 import { clockJob } from "./deployment/clock.js";
+import { zoneCheck } from "./deployment/zone-check.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
 import { monthsJob } from "../infrastructure/database/months.js";
@@ -40,6 +41,8 @@ interface Job {
   name: string;
   /** Milliseconds from the end of one run to the start of the next. */
   every: number;
+  /** Milliseconds from the start of the server to the first run. Default: `every`. */
+  first?: number;
   run: (services: Services) => Promise<void>;
 }
 
@@ -79,6 +82,7 @@ const jobs: readonly Job[] = [
   unacceptedJobs,
   userCountJob,
   ...workspaceJobs,
+  zoneCheck,
   { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];
 
@@ -93,9 +97,13 @@ export function runInBackground(services: Services): () => Promise<void> {
 }
 
 /** Repeats a job until the signal is aborted. A failed run is logged and does not prevent the next one. */
-async function repeat({ name, every, run }: Job, services: Services, signal: AbortSignal): Promise<void> {
+async function repeat(
+  { name, every, first = every, run }: Job,
+  services: Services,
+  signal: AbortSignal,
+): Promise<void> {
   // Jitter spreads replicas that start together.
-  while (await pause(every * (0.5 + Math.random()), signal)) {
+  for (let period = first; await pause(period * (0.5 + Math.random()), signal); period = every) {
     try {
       await run(services);
     } catch (error) {

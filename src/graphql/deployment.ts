@@ -20,6 +20,12 @@ class SignInProviderType implements SignInProvider {
 @ObjectType("ServerInfo", { simpleResolvers: true, description: "Public information about this server." })
 class ServerInfoType implements ServerInfo {
   @Field({ description: "Version of the server software." }) version!: string;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Version of the time zone data by which the server computes schedules, such as `2026b`; null if they do not say.",
+  })
+  timeZoneDataVersion!: string | null;
   @Field(() => Url, { description: "External URL of the deployment; the base of every link it generates." })
   accessUrl!: string;
   @Field(() => UUID, { description: "Unique ID of the deployment, shared by all of its replicas." })

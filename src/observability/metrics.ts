@@ -6,6 +6,7 @@ import type { RequestDetails } from "../domain/kernel/request.js";
 import { LabeledCounter } from "../runtime/labeled-counter.js";
 import type { CompletedOperation, CompletedRequest, RequestObserver } from "../http/request-log.js";
 import { version } from "../runtime/program-files.js";
+import { zoneSources } from "../runtime/time-zones/zone-data.js";
 
 /** Maximum number of names of clients' operations that have counts of their own. */
 const mostNames = 200;
@@ -190,10 +191,10 @@ const undeliveredSecrets = (deliveries: Services["deliveries"]) =>
 function build() {
   const gauge = new Gauge({
     name: "steward_build_info",
-    help: "The version of Steward and of Node.js.",
-    labelNames: ["version", "node"],
+    help: "The version of Steward, of Node.js, and of the time zone data.",
+    labelNames: ["version", "node", "tzdata"],
     registers: [],
   });
-  gauge.set({ version, node: process.versions.node }, 1);
+  gauge.set({ version, node: process.versions.node, tzdata: zoneSources()[0].version ?? "unknown" }, 1);
   return gauge;
 }

@@ -7,6 +7,7 @@ import { Problems } from "../kernel/errors.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { timeZoneNamed } from "../quiet-hours/time-zones.js";
 import { databaseTime } from "../../runtime/clock.js";
+import { dateAt, firstAt } from "../../runtime/time-zones/zone-data.js";
 
 /** The days that are counted, and where. Each series is counted by itself, if it is selected. */
 export interface CountedDays {
@@ -33,7 +34,7 @@ export async function countedDays(ctx: Context, { organization, days, timeZone }
   if (days < 1 || days > mostDays) problems.add("days", `Must be from 1 to ${mostDays}.`);
   if (zone === undefined) problems.add("timeZone", "Must be the name of an IANA time zone.");
   problems.throwIfAny();
-  const today = new Intl.DateTimeFormat("en-CA", { timeZone: zone }).format(databaseTime());
+  const today = dateAt(zone!, databaseTime());
   const at = (back: number) => new Date(Date.parse(today) - back * 86_400_000).toISOString().slice(0, 10);
   return {
     days: Array.from({ length: days }, (_, index) => at(days - 1 - index)),
@@ -110,13 +111,12 @@ export async function countDaily(ctx: Context, of: CountedDays, name: CountedSer
     : everywhere && organizationId === undefined
       ? sql`x.organization_id = any(array(select id from organizations))`
       : sql`x.organization_id = any(${readable}::uuid[])`;
-  const begin = sql`(${days[0]}::timestamp at time zone ${timeZone})`;
-  // Grouping by dates takes half the time of grouping by their texts.
-  const counting = sql<{ day: string; count: number }>`
-    select to_char(day, 'YYYY-MM-DD') as day, count from (
-      select (${counted.time} at time zone ${timeZone})::date as day, count(*)::int as count
-      from ${counted.from} where ${counted.time} >= ${begin} and ${counted.where} and ${place} group by 1) counted`;
+  // Where days begin is computed here, since Postgres has time zone data of its own. The last day ends with the time.
+  const begins = days.map((day) => new Date(firstAt(timeZone, Date.parse(day))).toISOString());
+  const counting = sql<{ index: number; count: number }>`
+    select width_bucket(${counted.time}, ${begins}::timestamptz[]) - 1 as index, count(*)::int as count
+    from ${counted.from} where ${counted.time} >= ${begins[0]}::timestamptz and ${counted.where} and ${place} group by 1`;
   const { rows } = await ctx.readOnStandby(({ db }) => counting.execute(db));
-  const counts = new Map(rows.map(({ day, count }) => [day, count]));
-  return days.map((day) => counts.get(day) ?? 0);
+  const counts = new Map(rows.map(({ index, count }) => [index, count]));
+  return days.map((_, index) => counts.get(index) ?? 0);
 }

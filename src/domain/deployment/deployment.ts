@@ -1,10 +1,13 @@
 import { version } from "../../runtime/program-files.js";
+import { zoneSources } from "../../runtime/time-zones/zone-data.js";
 import type { ProviderName } from "../../infrastructure/identity-providers.js";
 import type { Context } from "../kernel/context.js";
 
 /** Public information about this server. */
 export interface ServerInfo {
   version: string;
+  /** Null if the source of the data does not say. */
+  timeZoneDataVersion: string | null;
   accessUrl: string;
   deploymentId: string;
   passwordAuth: boolean;
@@ -33,5 +36,6 @@ export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
     label,
     signInUrl: `${accessUrl}/login/${name}`,
   }));
-  return { version, accessUrl, deploymentId, passwordAuth, identityProviders };
+  const timeZoneDataVersion = zoneSources()[0].version;
+  return { version, timeZoneDataVersion, accessUrl, deploymentId, passwordAuth, identityProviders };
 }

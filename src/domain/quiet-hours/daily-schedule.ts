@@ -1,4 +1,5 @@
-import { offsetAt, timeZoneNamed } from "./time-zones.js";
+import { firstAt, offsetAt } from "../../runtime/time-zones/zone-data.js";
+import { timeZoneNamed } from "./time-zones.js";
 
 /** A local time of day in an IANA time zone. */
 export interface DailySchedule {
@@ -108,24 +109,4 @@ export function nextStart({ zone, hour, minute }: DailySchedule, now: number, da
     const start = firstAt(zone, time);
     if (start > now) return start;
   }
-}
-
-/**
- * Returns the first instant at which the local time is `time`, or the end of the gap if clocks skip it. Local times are
- * written as if they were UTC. Clocks are assumed to change at most once within a day before and after.
- */
-function firstAt(zone: string, time: number): number {
-  const shown = (instant: number) => instant + offsetAt(zone, instant);
-  const unchanged = time - offsetAt(zone, time - day);
-  if (shown(unchanged) === time) return unchanged;
-  const changed = time - offsetAt(zone, time + day);
-  if (shown(changed) === time) return changed;
-
-  let [before, after] = [changed, unchanged];
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2);
-    if (shown(middle) < time) before = middle;
-    else after = middle;
-  }
-  return after;
 }

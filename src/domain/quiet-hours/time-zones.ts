@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { hasZone } from "../../runtime/time-zones/zone-data.js";
 
 const areas = new Set(
   "Africa America Antarctica Arctic Asia Atlantic Australia Brazil Canada Chile Etc Europe Indian Mexico Pacific US".split(
@@ -34,34 +34,5 @@ export function timeZoneNamed(text: string): string | undefined {
   const bare = bareNames.get(text.toLowerCase());
   if (bare !== undefined) return bare;
   const name = spelled(text);
-  return areas.has(name.slice(0, name.indexOf("/"))) && isKnown(name) ? name : undefined;
-}
-
-function isKnown(name: string): boolean {
-  try {
-    offsets(name);
-    return true;
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
-}
-
-/** Cached because constructing a format takes about a hundred times as long as using it. */
-const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 100 });
-
-function offsets(zone: string): Intl.DateTimeFormat {
-  let format = formats.get(zone);
-  if (!format) {
-    format = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" });
-    formats.set(zone, format);
-  }
-  return format;
-}
-
-/** Returns the offset of a zone from UTC at an instant, in milliseconds; positive east of Greenwich. */
-export function offsetAt(zone: string, instant: number): number {
-  // `6/30/2026, GMT+05:45`, or `GMT` alone for UTC; seconds occur in the nineteenth century only.
-  const [, sign, hours = 0, minutes = 0] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(offsets(zone).format(instant)) ?? [];
-  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return areas.has(name.slice(0, name.indexOf("/"))) && hasZone(name) ? name : undefined;
 }

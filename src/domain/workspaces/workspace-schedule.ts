@@ -4,9 +4,9 @@ import { hasFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { anyOf, hour, now } from "../kernel/queries.js";
+import { offsetAt } from "../../runtime/time-zones/zone-data.js";
 import { type DailySchedule, nextStart } from "../quiet-hours/daily-schedule.js";
 import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
-import { offsetAt } from "../quiet-hours/time-zones.js";
 import { lockWorkspace, workspaceHint } from "./workspaces.js";
 
 /** The values from which the deadlines of a workspace are computed. */

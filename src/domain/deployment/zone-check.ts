@@ -1,0 +1,69 @@
+// Whether the sources of time zone data agree about the zones that schedules use.
+import { setImmediate as breathe } from "node:timers/promises";
+import { sql } from "kysely";
+import type { Services } from "../kernel/context.js";
+import { day, hour } from "../kernel/queries.js";
+import { databaseTime } from "../../runtime/clock.js";
+import { type ZoneSource, zoneSources } from "../../runtime/time-zones/zone-data.js";
+
+/** How far ahead they are compared: two changes of most clocks. */
+const ahead = 400 * day;
+const step = 6 * hour;
+
+/** Reads the zones that schedules use. */
+async function zonesInUse({ database, config }: Pick<Services, "config" | "database">): Promise<string[]> {
+  const { rows } = await sql<{ zone: string }>`
+    select distinct zone from (
+      select substring(schedule from '^CRON_TZ=(\\S+)') as zone from user_quiet_hours
+      union all
+      select substring(autostart_schedule from '^CRON_TZ=(\\S+)') from workspaces
+        where autostart_schedule is not null and deleted_at is null
+      union all
+      select each ->> 'timezone' from templates t
+        join template_presets p on p.version_id = t.active_version_id
+        cross join jsonb_array_elements(p.prebuild_schedules) each
+        where t.deleted_at is null
+    ) used where zone is not null`.execute(database.db);
+  return [...new Set([config.quietHoursDefault.zone, ...rows.map(({ zone }) => zone)])].toSorted();
+}
+
+/** Returns the first time at which a source differs from the one that applies, to a quarter of a day; `undefined` if none. */
+function firstDifference(applied: ZoneSource, other: ZoneSource, zone: string, from: number): number | undefined {
+  for (let time = from; time < from + ahead; time += step) {
+    const [offset, another] = [applied.offsetAt(zone, time), other.offsetAt(zone, time)];
+    if (offset !== undefined && another !== undefined && offset !== another) return time;
+  }
+  return undefined;
+}
+
+/** The zones of which this process has warned. */
+const warned = new Set<string>();
+
+/**
+ * Warns once of each zone in use about which another source says something else than the one that applies: programs that use
+ * that one, such as those in workspaces, show other times.
+ */
+export async function checkZones(services: Pick<Services, "config" | "database" | "log">): Promise<void> {
+  const [applied, ...others] = zoneSources();
+  for (const zone of await zonesInUse(services)) {
+    for (const other of others) {
+      const key = `${zone} ${applied.name} ${other.name}`;
+      if (warned.has(key)) continue;
+      const from = firstDifference(applied, other, zone, databaseTime());
+      await breathe();
+      if (from === undefined) continue;
+      warned.add(key);
+      services.log.warn(
+        {
+          zone,
+          from: new Date(from).toISOString(),
+          applied: { source: applied.name, version: applied.version },
+          other: { source: other.name, version: other.version },
+        },
+        "Two sources of time zone data disagree about a zone that schedules use.",
+      );
+    }
+  }
+}
+
+export const zoneCheck = { name: "compare the sources of time zone data", every: day, first: 10_000, run: checkZones };
