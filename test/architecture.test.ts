@@ -151,6 +151,15 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it("compute local times by their own time zone data, never in SQL or by the formats of Node.js", () => {
+    for (const path of sources.filter((each) => each !== "src/runtime/time-zones/zone-data.ts")) {
+      for (const [, zone] of read(path).matchAll(/at time zone (\S+)/gi)) expect(zone, path).to.match(/^'UTC'/);
+      expect(read(path), path).to.not.match(
+        /\btimeZone: \w+(?:\.\w+)* \}\)\.format|new Cron\([^)]*\btimezone\b(?!: "UTC")/,
+      );
+    }
+  });
+
   it("keep an area in a file or in a folder, never in both", () => {
     const folders = new Set(sources.map(dirname));
     expect(sources.filter((path) => folders.has(path.replace(/\.ts$/, "")))).to.deep.equal([]);
