@@ -19,7 +19,7 @@ const connectionsOf = async (w: World, workspace: { id: string }) =>
 describe("sessions that an agent reports", () => {
   const the = world();
 
-  it("end with their agent or workspace, which nobody can report any more, but not with a missed heartbeat", async () => {
+  it("end with their agent or workspace, after which no report can come, but not with a missed heartbeat", async () => {
     const w = the();
     const ada = await w.user("ada");
     const template = await templateOf(w, boxOf());

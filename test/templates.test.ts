@@ -2,10 +2,9 @@
 // Looks inside: variables are stored nowhere as text, and jobs wait for a daemon with parameters.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
-import { openVariables } from "../src/domain/templates/variables.js";
 import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";
 import { taskDocument } from "./support/tasks.js";
-import { echo, endImport, makeTemplate } from "./support/templates.js";
+import { echo, endImport, makeTemplate, variablesOf } from "./support/templates.js";
 import { type Anything, type Client, type Person, type World, world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
@@ -427,19 +426,11 @@ describe("versions of templates", () => {
       (await owner().graphql(createVersion, { input: { templateId: id, document, variables } })).createTemplateVersion
         .templateVersion.id as string;
     const errorOf = async (version: string) => (await jobOf(w(), version)).error ?? "";
-    /** What daemons get for a version. */
-    const valuesOf = async (version: string) => {
-      const { rows } = await w().app.services.database.pool.query(
-        `select id, template_id as "templateId", variables_key_id as "variablesKeyId",
-           variables_nonce as "variablesNonce", variables_ciphertext as "variablesCiphertext"
-         from template_versions where id = $1`,
-        [version],
-      );
-      return Object.fromEntries(openVariables(w().app.services, rows[0]).map(({ name, value }) => [name, value]));
-    };
+    /** The values that daemons get for a version. */
+    const valuesOf = (version: string) => variablesOf(w(), version);
     expect(await valuesOf(first)).to.deep.equal({ token: secret, image: "debian", size: "7" });
 
-    // Another default applies where nobody gave a value; a value that has lost its type is not kept.
+    // Another default applies where no user gave a value; a value that has lost its type is not kept.
     const second = await addVersion({
       ...documentOf(),
       variables: [

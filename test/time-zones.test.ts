@@ -11,6 +11,7 @@ import { offsetIn, parseZone } from "../src/runtime/time-zones/tzif.js";
 import { offsetAt, useZoneFolder, zoneSources } from "../src/runtime/time-zones/zone-data.js";
 import { boxOf, createBox, templateOf } from "./support/builds.js";
 import { command } from "./support/process.js";
+import { setColumns } from "./support/tables.js";
 import { startWorld, type World } from "./support/world.js";
 import { zoneFile, zoneFolder } from "./support/zone-files.js";
 
@@ -168,10 +169,7 @@ describe("time zone data", () => {
     const [day, former, today] = (await counts()) as [string, number, number];
     expect(day).to.equal(midnight.toISOString().slice(0, 10));
     const move = (milliseconds: number) =>
-      w.app.services.database.pool.query("update users set created_at = $2 where id = $1", [
-        ada!.id,
-        new Date(midnight.getTime() + milliseconds),
-      ]);
+      setColumns(w, "users", { id: ada!.id }, { created_at: new Date(midnight.getTime() + milliseconds) });
     await move(-1);
     expect(await counts()).to.deep.equal([day, former + 1, today - 1]);
     await move(0);

@@ -269,14 +269,14 @@ describe("workspaces", () => {
       field: "input.parameters.region",
       detail: "Cannot be changed after the workspace was created.",
     });
-    // A value that does not have the type any more cannot be kept: it is given anew, once.
+    // A value that does not have the type any more cannot be kept: it is given once more.
     const numbered = regions({ type: "number", options: options("1", "2") });
     expect((await startWith(numbered)).field).to.equal("input.parameters.region");
     expect(await startWith(numbered, [{ name: "region", value: "2" }])).to.deep.equal({ ...started, region: "2" });
     expect((await startWith(numbered, [{ name: "region", value: "1" }])).detail).to.include("Cannot be changed");
     expect(
       (await startWith(regions({ mutable: true, type: "string", options: options("eu") }))).field,
-      "mutable values are chosen anew",
+      "mutable values are chosen again",
     ).to.equal("input.parameters.region");
   });
 

@@ -50,7 +50,7 @@ export const ConnectionLogSchema = defineEntity({
     disconnectTime: moment().nullable(),
     disconnectReason: p.string().length(512).nullable(),
     exitCode: p.integer().nullable(),
-    /** Whether nobody has reported the end, which is that of the agent or its workspace. */
+    /** Whether no agent has reported the end, which is that of the agent or its workspace. */
     isEndDerived: p.boolean().default(false),
 
     /** Slug of an application, or number of a port. */

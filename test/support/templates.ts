@@ -1,6 +1,7 @@
 // Templates as tests need them: created through the API, with imports that end as if a daemon had worked on them.
 // Looks inside: imports end as their daemons do, without a daemon, which would take a second each.
 import type { JobRow } from "../../src/domain/provisioners/provisioner-jobs.js";
+import { openVariables } from "../../src/domain/templates/variables.js";
 import { importEnded } from "../../src/domain/templates/version-changes.js";
 import { systemContext } from "./app.js";
 import type { Person, World } from "./world.js";
@@ -41,4 +42,15 @@ export async function endImport({ app }: World, versionId: string): Promise<void
   ]);
   const ctx = systemContext(app);
   await ctx.transactional(() => importEnded(ctx, { versionId } as JobRow, "succeeded"));
+}
+
+/** The values of the variables of a version, as daemons get them. */
+export async function variablesOf({ app }: World, versionId: string): Promise<Record<string, string>> {
+  const { rows } = await app.services.database.pool.query(
+    `select id, template_id as "templateId", variables_key_id as "variablesKeyId",
+       variables_nonce as "variablesNonce", variables_ciphertext as "variablesCiphertext"
+     from template_versions where id = $1`,
+    [versionId],
+  );
+  return Object.fromEntries(openVariables(app.services, rows[0]).map(({ name, value }) => [name, value]));
 }

@@ -1,4 +1,4 @@
-// Sessions whose agent is gone, and which therefore nobody reports as ended.
+// Sessions whose agent is gone, and which therefore no report ends.
 import { sql } from "kysely";
 import type { Services } from "../kernel/context.js";
 import { minute } from "../kernel/queries.js";

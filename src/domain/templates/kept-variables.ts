@@ -26,7 +26,7 @@ export async function keptFromLatest(ctx: Context, templateId: string, next: Tem
 
 /**
  * Chooses which values of a version the next one keeps. A value that was the default of the former document is not one that
- * somebody gave: the next document's default takes its place.
+ * a user gave: the next document's default takes its place.
  */
 function keptVariables(
   before: TemplateDocument,
@@ -53,7 +53,7 @@ const isDefault = (was: DocumentVariable, value: string, is: DocumentVariable): 
 const isElsewhere = (before: TemplateDocument, next: TemplateDocument): boolean =>
   before.provisioner !== next.provisioner || !isDeepStrictEqual(before.tags, next.tags);
 
-/** The paths of texts that nobody is shown: they go to the programs of a workspace alone. */
+/** The paths of texts that no user is shown: they go to the programs of a workspace alone. */
 const unshownPath = /\.(env\.[^]*|command\[\d+\])$/;
 
 /**

@@ -21,7 +21,7 @@ export interface ResolvedVariables {
   withheld: string[];
 }
 
-/** What a version has of the version before. */
+/** The values that a version takes over from the version before. */
 export interface KeptVariables {
   values: ReadonlyMap<string, string>;
   /** The names of sensitive variables whose values are not kept, since the version could show them. */

@@ -8,11 +8,11 @@ import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
 import { firstOn } from "./workspace-schedule.js";
 import { workspaceHint } from "./workspaces.js";
 
-/** What has changed. */
+/** The settings that have changed. */
 interface Change {
   /** The former time to live of the template, in seconds, if it has changed. */
   formerTtl?: number | undefined;
-  /** Who has changed the quiet hours at which workspaces stop, if anybody: their owner, or the template by its days. */
+  /** Who has changed the quiet hours at which workspaces stop, if they have: their owner, or the template by its days. */
   stopsBy?: "owner" | "template" | undefined;
 }
 
@@ -97,7 +97,7 @@ const mapped = <Key extends string, From, To>(of: Record<Key, From>, map: (value
   Object.fromEntries(Object.entries<From>(of).map(([key, value]) => [key, map(value)])) as Record<Key, To>;
 
 /**
- * Computes the deadlines of a workspace anew: the end of its start and the time to live, or the time to which people or
+ * Computes the deadlines of a workspace again: the end of its start and the time to live, or the time to which people or
  * activity have moved it if that is later. What changes is at least an hour ahead.
  */
 function timesOf(ctx: Context, workspace: Running, change: Change, time: number): Times {

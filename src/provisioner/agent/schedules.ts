@@ -3,7 +3,7 @@ import { Cron } from "croner";
 import { firstBy, firstInstant, hasZone, offsetAt } from "../../runtime/time-zones/zone-data.js";
 import type { ManifestScript } from "./client.js";
 
-/** Milliseconds. Timers are set anew after it, since clocks may be adjusted. */
+/** Milliseconds. Timers are set again after it, since clocks may be adjusted. */
 const longestWait = 600_000;
 
 type Offset = (instant: number) => number;

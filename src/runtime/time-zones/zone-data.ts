@@ -92,10 +92,9 @@ const nodeSource: ZoneSource = {
 
 /** Orders versions: `2026a` before `2026b`, and `2026z` before `2026za`. */
 function isNewer(version: string, than: string): boolean {
-  const parts = (text: string) => [Number(text.slice(0, 4)), text.length, text] as const;
-  const [[year, length, text], [otherYear, otherLength, other]] = [parts(version), parts(than)];
-  if (year !== otherYear) return year > otherYear;
-  return length === otherLength ? text > other : length > otherLength;
+  const [year, other] = [version.slice(0, 4), than.slice(0, 4)];
+  if (year !== other) return year > other;
+  return version.length === than.length ? version > than : version.length > than.length;
 }
 
 interface Chosen {
