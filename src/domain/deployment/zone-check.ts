@@ -36,8 +36,8 @@ function firstDifference(applied: ZoneSource, other: ZoneSource, zone: string, f
   return undefined;
 }
 
-/** The zones of which this process has warned. */
-const warned = new Set<string>();
+/** The zones of which each log has warned. */
+const warnings = new WeakMap<Services["log"], Set<string>>();
 
 /**
  * Warns once of each zone in use about which another source says something else than the one that applies: programs that use
@@ -45,6 +45,8 @@ const warned = new Set<string>();
  */
 export async function checkZones(services: Pick<Services, "config" | "database" | "log">): Promise<void> {
   const [applied, ...others] = zoneSources();
+  const warned = warnings.get(services.log) ?? new Set<string>();
+  warnings.set(services.log, warned);
   for (const zone of await zonesInUse(services)) {
     for (const other of others) {
       const key = `${zone} ${applied.name} ${other.name}`;
