@@ -87,7 +87,7 @@ function chosen(entries: readonly Values[], operation: Operation): Values[] {
  */
 function meantAsWork(entries: readonly Values[], { target: { attribute, where } }: Operation): Values[] {
   const typeOf = ({ type }: Values) => String(type ?? "").toLowerCase();
-  const isMeant = attribute.name === "emails" && where && typeOf(equalities(where)) === "work";
+  const isMeant = attribute.name === "emails" && where?.kind === "compare" && typeOf(equalities(where)) === "work";
   if (!isMeant || entries.some((entry) => typeOf(entry) === "work")) return [];
   const entry = entries.length === 1 ? entries[0] : entries.find(({ primary }) => primary === true);
   return entry && ["", "other"].includes(typeOf(entry)) && matches(where, { ...entry, type: "work" }) ? [entry] : [];
