@@ -341,7 +341,7 @@ describe("every notification", () => {
       const whom = `**${account.name}** (${account.username})`;
       return {
         to: uma!,
-        title: `Account ${account.name} may belong to somebody else now`,
+        title: `Account ${account.name} may belong to another person now`,
         content: `An identity provider has created a user with the email of ${whom}, whom it had deleted, and gave no other ID. The user has the account now. If it is another person, its email was given out again. Secrets, linked accounts, and ways to sign in of before are gone.`,
         link: `/users/${id}`,
       };

@@ -315,7 +315,10 @@ describe("SCIM with Entra ID", () => {
     const two = [{ value: "7" }, { value: "8" }];
     const answer = await entra.change(path, { op: "Add", path: at, value: two });
     expect([answer.status, answer.body.scimType]).to.deep.equal([400, "invalidValue"]);
-    const empty = await entra.put(path, { ...user, [enterpriseUrn]: { department: "Sales", manager: [] } });
+    const empty = await entra.put(path, {
+      ...(await entra.get(path)).body,
+      [enterpriseUrn]: { department: "Sales", manager: [] },
+    });
     expect(accepted(empty, 200)[enterpriseUrn]).to.deep.equal({ department: "Sales" });
   });
 

@@ -90,7 +90,7 @@ export const UserSchema = defineEntity({
      * triggers, with each change of the status and by each link that is in use.
      */
     deprovisionedAt: moment().nullable(),
-    /** The email of a deprovisioned user that somebody else took. */
+    /** The email of a deprovisioned user that another user took. */
     formerEmail: p.string().length(254).nullable(),
     deletedAt: moment().nullable(),
   },

@@ -199,7 +199,7 @@ export function UsersView() {
   );
 }
 
-/** The email of a user, or the one that somebody else took after the user left. */
+/** The email of a user, or the one that another user took after the user left. */
 const shownEmail = ({ email, formerEmail }: { email: string; formerEmail: string | null }): string =>
   formerEmail === null ? email : `${formerEmail} (former)`;
 

@@ -81,12 +81,14 @@ function chosen(entries: readonly Values[], operation: Operation): Values[] {
   );
 }
 
+/** The type of an entry in lower case; "" without one. */
+const typeOf = ({ type }: Values): string => (typeof type === "string" ? type.toLowerCase() : "");
+
 /**
  * The email that a filter for type `work` means where none has the type: the only one, or the primary one, if it has no
  * type or `other`. Some identity providers change only the work address, whatever they have created.
  */
 function meantAsWork(entries: readonly Values[], { target: { attribute, where } }: Operation): Values[] {
-  const typeOf = ({ type }: Values) => String(type ?? "").toLowerCase();
   const isMeant = attribute.name === "emails" && where?.kind === "compare" && typeOf(equalities(where)) === "work";
   if (!isMeant || entries.some((entry) => typeOf(entry) === "work")) return [];
   const entry = entries.length === 1 ? entries[0] : entries.find(({ primary }) => primary === true);

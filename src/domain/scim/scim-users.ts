@@ -224,7 +224,7 @@ async function adoptUser(
     done = difference(before, replaced({ ...before, active }, { ...known, ...resource }));
   }
   if (isRevived && account.status === "suspended" && !isBeyond(ctx, account)) {
-    // As it was: a role in the deployment protects the account from other names and emails until the end of the revival.
+    // First: a role in the deployment protects the account from other names and emails until the end of the revival.
     accountChange(ctx, account, wantedUser(before), done!.wanted);
     await startAnew(ctx, account, { isSomebodyElse: adoption === "revivedByEmail" });
     account.siteRoles = [];

@@ -63,8 +63,8 @@ async function usersLike(ctx: Context, { source }: Provisioner, wanted: WantedUs
 
 /**
  * Finds the user whom a source means by one that it wants to create, or with `upsert` to update: by the externalId, and
- * by the email if at least one side has no externalId. By the email alone, one that the source deleted is meant only if the
- * email is all that is known of both, and no other source knows the user. By a userName, nobody is meant.
+ * by the email if at least one side has no externalId. By the email alone, it selects one that the source deleted only if the
+ * email is all that is known of both, and no other source knows the user. A userName selects no user.
  *
  * Throws CONFLICT if another user has the externalId, the userName or the email. Those of leavers are free. What others
  * commit afterwards is left to the unique indexes. `isFree` tells whether the first of the usernames for the user is free.
@@ -85,7 +85,7 @@ export async function matchUser(
   return { isFree: !found.some(({ hasUsername }) => hasUsername), ...(existing && { existing }) };
 }
 
-/** The one of the users who is meant; `undefined` if none is. */
+/** Selects the one of the users who matches; `undefined` if none does. */
 function meant(found: readonly Found[], { externalId }: WantedUser, upsert: boolean): Existing | undefined {
   const known = found.find((each) => each.hasExternalId);
   if (known?.isGone) return { id: known.id, adoption: "revived" };
@@ -211,10 +211,11 @@ export async function hideUser(
     .updateTable("users as u")
     .set({ deprovisionedAt: now })
     .where("u.id", "=", userId)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom("scimUserLinks as l")
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("scimUserLinks as l")
             .select("l.source")
             .whereRef("l.userId", "=", "u.id")
             .where("l.deprovisionedAt", "is", null),

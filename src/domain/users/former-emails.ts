@@ -5,8 +5,8 @@ import { formerAddress } from "./names.js";
 
 /**
  * Makes an email free that a deprovisioned user has, other than `taker`: its account gets an address that receives no
- * mail, and keeps the email as its former one. To be called in the transaction in which somebody takes the email. Nothing
- * changes for an email that nobody has, or that is in use.
+ * mail, and keeps the email as its former one. To be called in the transaction in which another user takes the email. Nothing
+ * changes for an email that no user has, or that is in use.
  */
 export async function releaseFormerEmail(ctx: Context, email: string, taker: string | null = null): Promise<void> {
   const leaver = await ctx.db

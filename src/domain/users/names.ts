@@ -11,13 +11,13 @@ export const realNameProblem = (text: string): string | undefined => labelProble
 const emailPattern =
   /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
 
-/** The domain of the addresses of users whose own one somebody else took. No mail is delivered to it (RFC 2606 §2). */
+/** The domain of the addresses of users whose own one another user took. No mail is delivered to it (RFC 2606 §2). */
 const formerDomain = "former.invalid";
 
-/** The address of a user whose own one somebody else took. */
+/** The address of a user whose own one another user took. */
 export const formerAddress = (userId: string): string => `${userId}@${formerDomain}`;
 
-/** Whether an address is one that receives no mail, since somebody else took that of the user. */
+/** Whether an address is one that receives no mail, since another user took that of the user. */
 export const isFormerAddress = (email: string): boolean => email.toLowerCase().endsWith(`@${formerDomain}`);
 
 /** To be called with "" for an absent address. */

@@ -32,7 +32,7 @@ class ScimUserAttributesType implements Omit<ScimUserLink, "userId"> {
   @Field(() => DateTime, {
     nullable: true,
     description:
-      "When the identity provider suspended the user; null unless it did, and nobody activated the user since.",
+      "When the identity provider suspended the user; null unless it did, and the user was not activated since.",
   })
   suspendedAt!: string | null;
   @Field(() => DateTime, {

@@ -80,7 +80,7 @@ export class UserType implements Omit<
   @Field(() => EmailAddress, {
     nullable: true,
     description:
-      "The email address that the user had until an identity provider deleted the user and somebody else took it. `email` receives no mail then. Null for all others.",
+      "The email address that the user had until an identity provider deleted the user and another user took it. `email` receives no mail then. Null for all others.",
   })
   formerEmail!: string | null;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
