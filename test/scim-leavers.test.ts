@@ -1,5 +1,5 @@
 // People who leave, and others who get their names: whose account it is, and what is left of before.
-// Looks inside: runs the statements of a migration again; no interface shows links of identities, and whose schedule it was.
+// Looks inside: puts rows into the state from before an upgrade, and counts what is left of a person.
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
 import { boxOf, doBuild, readBox, runningBox, templateOf } from "./support/builds.js";

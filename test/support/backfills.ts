@@ -1,4 +1,5 @@
 // Fills in the values of rows from before a migration, as an upgrade does.
+// Looks inside: runs statements of migrations, which no interface does.
 import { migrationSql } from "../../src/infrastructure/database/migrations.js";
 import type { World } from "./world.js";
 
