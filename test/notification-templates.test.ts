@@ -9,6 +9,7 @@ import { newKey, serve } from "./support/provisioners.js";
 import { TaskStage } from "./support/tasks.js";
 import { endImport, makeTemplate } from "./support/templates.js";
 import { eventually } from "./support/watchers.js";
+import { newScimUser, scimClient } from "./support/scim.js";
 import { type Anything, Client, type Person, startWorld, type World } from "./support/world.js";
 
 const inbox = "/api/v2/notifications/inbox";
@@ -328,6 +329,21 @@ describe("every notification", () => {
         title: `Account ${eve.username} was activated`,
         content: `The account **${eve.username}** was activated by **${name(w.owner)}** and can sign in again.`,
         link: `/users/${eve.id}`,
+      };
+    },
+    "User account given again by its email": async () => {
+      const scim = await scimClient(w, { source: "hr" });
+      const { externalId: _, ...user } = newScimUser();
+      const { id } = (await scim.post("/Users", user)).body;
+      await scim.delete(`/Users/${id}`);
+      await scim.post("/Users", user);
+      const { user: account } = await w.as(w.owner).graphql(`{ user(user: "${id}") { name username } }`);
+      const whom = `**${account.name}** (${account.username})`;
+      return {
+        to: uma!,
+        title: `Account ${account.name} may belong to another person now`,
+        content: `An identity provider has created a user with the email of ${whom}, whom it had deleted, and gave no other ID. The user has the account now. If it is another person, its email was given out again. Secrets, linked accounts, and ways to sign in of before are gone.`,
+        link: `/users/${id}`,
       };
     },
     "Your account has been suspended": async () => {

@@ -205,7 +205,9 @@ describe("SCIM changes of users", () => {
     return [
       { op, path: `emails[${filter}].${sub}`, value },
       (entries) => {
-        const touched = new Map(entries.filter(selects).map((entry) => [entry, { ...entry, [sub]: value }]));
+        const selected = entries.filter(selects);
+        const those = selected.length > 0 ? selected : meantAsWork(filter, entries);
+        const touched = new Map(those.map((entry) => [entry, { ...entry, [sub]: value }]));
         const changed = entries.map((entry) => touched.get(entry) ?? entry);
         if (touched.size > 0)
           return primaryOf(
@@ -218,6 +220,13 @@ describe("SCIM changes of users", () => {
       },
     ];
   }
+
+  /** The only or primary address, if no address is one for work, and it is of another type, or of none. */
+  const meantAsWork = (filter: string, entries: Entry[]): Entry[] => {
+    if (filter !== 'type eq "work"' || entries.some(({ type }) => type === "work")) return [];
+    const entry = entries.length === 1 ? entries[0] : entries.find(({ primary }) => primary === true);
+    return entry && [undefined, "other"].includes(entry.type as undefined) ? [entry] : [];
+  };
 
   /** The values that a filter implies for an entry that it selects. */
   const equalities = (filter: string): Entry => {
@@ -330,6 +339,8 @@ describe("SCIM users who are deleted", () => {
     const { body: group } = await scim.post("/Groups", { displayName: "Left", members: both });
     const made = await w().group(undefined, { members: [{ id }] });
     const path = `/Groups/${group.id}`;
+    // Managed by another source as well, which goes on seeing it.
+    await other.change(`/Users/${id}`, { op: "add", value: { externalId: `other-${id}` } });
     const members = async (client = scim) =>
       ((await client.get(path)).body.members ?? []).map(({ value }: { value: string }) => value) as string[];
     const { version } = (await scim.get(path)).body.meta;

@@ -83,6 +83,15 @@ describe("SCIM with Okta", () => {
     }
   });
 
+  it("assigns the user again after it was unassigned: the same person comes back", async () => {
+    const change = { schemas: [patchUrn], Operations: [{ op: "replace", value: { active: false } }] };
+    expect(accepted(await okta.patch(`/Users/${id}`, change), 200)).to.include({ active: false });
+    const again = { ...user, name: { givenName: "Runscope", familyName: "Married" } };
+    const back = accepted(await okta.post("/Users", again), 201);
+    expect(back).to.deep.include({ id, active: true, name: again.name });
+    accepted(await okta.post("/Users", again), 409);
+  });
+
   it("pushes a group: creation, new name with id, members, and removal", async () => {
     const other = accepted(
       await okta.post("/Users", {
@@ -243,6 +252,74 @@ describe("SCIM with Entra ID", () => {
     const changed = await change({ op: "Replace", path: 'emails[type eq "home"].value', value: "home@x.example" });
     expect(changed.emails).to.have.length(2);
     expect(changed.emails[1]).to.deep.equal({ type: "home", value: "home@x.example" });
+  });
+
+  it("changes the only or primary address where none is for work, if it has no type, or another one", async () => {
+    const replace = (value: string) => change({ op: "Replace", path: 'emails[type eq "work"].value', value });
+    const formerPath = path;
+    for (const [nr, emails, expected] of [
+      [1, [{ value: "one@x.example" }], [{ value: "new1@x.example" }]],
+      [2, [{ value: "two@x.example", type: "Other" }], [{ value: "new2@x.example", type: "Other" }]],
+      [
+        3,
+        [
+          { value: "three@x.example", type: "home" },
+          { value: "four@x.example", primary: true },
+        ],
+        [
+          { value: "three@x.example", type: "home" },
+          { value: "new3@x.example", primary: true },
+        ],
+      ],
+      [
+        4,
+        [{ value: "five@x.example", type: "home" }],
+        [
+          { value: "five@x.example", type: "home" },
+          { value: "new4@x.example", type: "work" },
+        ],
+      ],
+      [
+        5,
+        [{ value: "six@x.example" }, { value: "seven@x.example" }],
+        [{ value: "six@x.example" }, { value: "seven@x.example" }, { value: "new5@x.example", type: "work" }],
+      ],
+    ] as const) {
+      const made = accepted(
+        await entra.post("/Users", { ...user, userName: `u${nr}`, externalId: `o${nr}`, emails }),
+        201,
+      );
+      path = `/Users/${made.id}`;
+      expect((await replace(`new${nr}@x.example`)).emails, `of ${nr}`).to.deep.equal(expected);
+      const account = await w().as(w().owner).graphql(`{ user(user: "${made.id}") { email } }`);
+      // An address for work comes before others that are not primary.
+      expect(account.user.email, `of ${nr}`).to.equal(`new${nr}@x.example`);
+    }
+    path = formerPath;
+  });
+
+  it("sends the manager as a text, an object, or a list of one of them, and never of two", async () => {
+    const at = `${enterpriseUrn}:manager`;
+    const one = { $ref: "../Users/7", value: "7" };
+    for (const [value, expected] of [
+      ["7", { value: "7" }],
+      [one, one],
+      [[one], one],
+      [["8"], { value: "8" }],
+    ] as const) {
+      const changed = await change({ op: "Add", path: at, value: "1" }, { op: "Remove", path: at }, { op: "Add", path: at, value }); // oxfmt-ignore
+      expect(changed[enterpriseUrn].manager, JSON.stringify(value)).to.deep.equal(expected);
+      const put = await entra.put(path, { ...changed, [enterpriseUrn]: { manager: value } });
+      expect(accepted(put, 200)[enterpriseUrn]).to.deep.equal({ manager: expected });
+    }
+    const two = [{ value: "7" }, { value: "8" }];
+    const answer = await entra.change(path, { op: "Add", path: at, value: two });
+    expect([answer.status, answer.body.scimType]).to.deep.equal([400, "invalidValue"]);
+    const empty = await entra.put(path, {
+      ...(await entra.get(path)).body,
+      [enterpriseUrn]: { department: "Sales", manager: [] },
+    });
+    expect(accepted(empty, 200)[enterpriseUrn]).to.deep.equal({ department: "Sales" });
   });
 
   it("finds a user by any of its addresses, in any letter case", async () => {

@@ -330,9 +330,10 @@ describe("SCIM in the dialect of RFC 7644", () => {
     const account = await w().as(w().owner).graphql(`{ user(user: "${body.id}") { status scim { deprovisionedAt } } }`);
     expect(account.user.status).to.equal("SUSPENDED");
     expect(account.user.scim[0].deprovisionedAt).to.be.a("string");
-    const revived = await scim.post("/Users", { ...newScimUser(), emails: user.emails });
+    const { userName, emails } = newScimUser();
+    const revived = await scim.post("/Users", { ...user, userName, emails });
     expect(revived).to.include({ status: 201 });
-    expect(revived.body).to.include({ id: body.id, active: true });
+    expect(revived.body).to.deep.include({ id: body.id, userName, emails, active: true });
   });
 
   it("keeps the links of sources apart", async () => {

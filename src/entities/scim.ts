@@ -105,6 +105,8 @@ export const ScimUserLinkSchema = defineEntity({
     userName: p.string().length(256).nullable(),
     /** The SCIM attributes that no other column holds, in their canonical spelling. */
     attributes: p.json<Record<string, unknown>>(),
+    /** When the source suspended the user. A trigger clears it with each change of the status. */
+    suspendedAt: moment().nullable(),
     /** When the source deleted the user, who is then hidden from it. */
     deprovisionedAt: moment().nullable(),
   },

@@ -52,6 +52,11 @@ export const UserSchema = defineEntity({
       expression: "create index users_site_roles_index on users (id) where site_roles <> '{}'",
     },
     {
+      name: "users_deprovisioned_index",
+      expression: `create index users_deprovisioned_index on users (id)
+        where deprovisioned_at is not null and deleted_at is null`,
+    },
+    {
       name: "users_search_index",
       expression: `create index users_search_index on users using gin (
         lower(username collate "C") gin_trgm_ops, lower(email collate "C") gin_trgm_ops,
@@ -80,6 +85,13 @@ export const UserSchema = defineEntity({
     aiSeatAt: moment().nullable(),
     /** Raised by triggers with each change that SCIM clients see. */
     scimVersion: p.integer().default(1),
+    /**
+     * When the identity provider that managed the user deleted it: its email and its userName are free. Cleared by
+     * triggers, with each change of the status and by each link that is in use.
+     */
+    deprovisionedAt: moment().nullable(),
+    /** The email of a deprovisioned user that another user took. */
+    formerEmail: p.string().length(254).nullable(),
     deletedAt: moment().nullable(),
   },
 });

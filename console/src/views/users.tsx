@@ -184,7 +184,7 @@ export function UsersView() {
             sort: "USERNAME",
             show: (user) => <PersonLink user={user} />,
           },
-          { title: "Email", show: ({ email }) => email },
+          { title: "Email", show: shownEmail },
           {
             title: "Roles",
             show: ({ roles, isServiceAccount }) =>
@@ -198,6 +198,10 @@ export function UsersView() {
     </>
   );
 }
+
+/** The email of a user, or the one that another user took after the user left. */
+const shownEmail = ({ email, formerEmail }: { email: string; formerEmail: string | null }): string =>
+  formerEmail === null ? email : `${formerEmail} (former)`;
 
 export function UserView({ id }: { id: string }) {
   const { route } = useLocation();
@@ -222,7 +226,7 @@ export function UserView({ id }: { id: string }) {
   if (!user) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   return (
     <>
-      <Heading title={user.name || user.username} note={user.email} up={["/users", "Users"]}>
+      <Heading title={user.name || user.username} note={shownEmail(user)} up={["/users", "Users"]}>
         {may("edit") && (
           <Action
             label="Edit"

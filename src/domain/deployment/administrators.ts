@@ -8,6 +8,7 @@ import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/credentials.js";
+import { releaseFormerEmail } from "../users/former-emails.js";
 
 /** The credentials of an administrator. */
 export interface Administrator {
@@ -41,6 +42,7 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   const id = newId();
   const password = given ?? randomText(generatedLength);
   const hash = await ctx.services.passwords.hash(password);
+  await releaseFormerEmail(ctx, email);
   await ctx.db
     .insertInto("users")
     .values({

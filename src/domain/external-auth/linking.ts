@@ -78,6 +78,8 @@ export async function storeLink(
             account: null,
             refreshError: "",
             refreshingUntil: null,
+            revokeAt: null,
+            revokeAttempts: 0,
             version: eb("externalAuthLinks.version", "+", 1),
           })),
         )

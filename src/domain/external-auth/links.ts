@@ -27,6 +27,8 @@ const links = (db: Db) =>
       // Whether the provider must not be called to validate.
       sql<boolean>`coalesce(l.validation_paused_until > now(), false)`.as("isPaused"),
     ])
+    // Another person's, who had the account before: its token is revoked in the background.
+    .where("l.revokeAt", "is", null)
     .$narrowType<{ account: Account | null }>();
 
 /** A link without its tokens. */

@@ -7,6 +7,7 @@ import { userIdOf } from "../kernel/actor.js";
 import { anyOf, day, insertAll, now } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
+import { isFormerAddress } from "../users/names.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
 import { render, type Subject, type Variables } from "./rendering.js";
 import type { NotificationTemplate } from "./templates/template.js";
@@ -188,7 +189,8 @@ async function plan(ctx: Context, notifications: readonly Notification[]): Promi
 function messagesTo(ctx: Context, recipient: Recipient, notification: Notification, eventId: string): Planned[] {
   const { template, isSecret, dedupeKey = null, lifetime = 7 * day } = notification;
   if (recipient.status === "suspended" && !template.reachesSuspended) return [];
-  const transport = transportFor(ctx, recipient.method);
+  const wanted = transportFor(ctx, recipient.method);
+  const transport = wanted === "smtp" && isFormerAddress(recipient.email) ? undefined : wanted;
   const methods: DeliveryMethod[] = [...(isSecret ? [] : (["inbox"] as const)), ...(transport ? [transport] : [])];
   if (methods.length === 0) return [];
   const payload = renderedFor(ctx, recipient, notification);

@@ -339,6 +339,20 @@ async function endMembership(
   ctx.publish(userHint(userId));
 }
 
+/** Takes the roles in all organizations from a locked user. Checks no permission. */
+export async function endRoles(ctx: Context, user: FoundUser): Promise<void> {
+  const held = user.memberships.filter(({ roles }) => roles.length > 0);
+  if (held.length === 0) return;
+  await ctx.db.updateTable("organizationMembers").set({ roles: [] }).where("userId", "=", user.id).execute();
+  for (const { organizationId, roles } of held)
+    ctx.audit({
+      action: "update",
+      ...identified({ ...user, organizationId }),
+      diff: { roles: { old: roles, new: [] } },
+    });
+  ctx.publish(userHint(user.id));
+}
+
 /** Replaces the roles of a member. Throws FORBIDDEN if the caller may not assign one of the added or removed roles. */
 export async function setOrganizationMemberRoles(
   ctx: Context,

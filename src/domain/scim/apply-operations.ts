@@ -60,10 +60,12 @@ const naming =
       : value === entry.value;
 
 /** The values of a multi-valued attribute, after a change of those that a filter or a sub-attribute selects. */
-function chosen(entries: readonly Values[], { op, target, value }: Operation): Values[] {
+function chosen(entries: readonly Values[], operation: Operation): Values[] {
+  const { op, target, value } = operation;
   const { attribute, sub, where } = target;
-  const selected = new Set(where ? entries.filter((entry) => matches(where, entry)) : entries);
   const isCleared = op === "remove" || value === undefined;
+  const found = where ? entries.filter((entry) => matches(where, entry)) : entries;
+  const selected = new Set(found.length === 0 && !isCleared ? meantAsWork(entries, operation) : found);
   if (isCleared && !sub) return entries.filter((entry) => !selected.has(entry));
   const change: Values = sub ? { [sub.name]: value } : (value as Values);
   if (selected.size === 0 && !isCleared) {
@@ -77,6 +79,20 @@ function chosen(entries: readonly Values[], { op, target, value }: Operation): V
     updated,
     updated.filter((entry) => !entries.includes(entry)),
   );
+}
+
+/** The type of an entry in lower case; "" without one. */
+const typeOf = ({ type }: Values): string => (typeof type === "string" ? type.toLowerCase() : "");
+
+/**
+ * The email that a filter for type `work` means where none has the type: the only one, or the primary one, if it has no
+ * type or `other`. Some identity providers change only the work address, whatever they have created.
+ */
+function meantAsWork(entries: readonly Values[], { target: { attribute, where } }: Operation): Values[] {
+  const isMeant = attribute.name === "emails" && where?.kind === "compare" && typeOf(equalities(where)) === "work";
+  if (!isMeant || entries.some((entry) => typeOf(entry) === "work")) return [];
+  const entry = entries.length === 1 ? entries[0] : entries.find(({ primary }) => primary === true);
+  return entry && ["", "other"].includes(typeOf(entry)) && matches(where, { ...entry, type: "work" }) ? [entry] : [];
 }
 
 function mended(entry: Values, change: Values): Values {

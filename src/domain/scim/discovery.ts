@@ -58,7 +58,7 @@ const schemaDocuments = (ctx: Configured): Values[] =>
   }));
 
 function described(attribute: Attribute): Values {
-  const { isMultiValued, isRequired, isCaseExact, subAttributes, type, ...rest } = attribute;
+  const { isMultiValued, isRequired, isCaseExact, subAttributes, type, isListable: _, ...rest } = attribute;
   return {
     ...rest,
     type,

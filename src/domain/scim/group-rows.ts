@@ -6,10 +6,10 @@ import { notFound } from "../kernel/errors.js";
 import { type Candidates, type Columns, few, noJson, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
-import { isSeen, type MemberRow, memberValues } from "./scim-members.js";
+import { type MemberRow, memberValues } from "./scim-members.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { groupType, groupUrn } from "./schema.js";
-import { groupDisplay, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";
+import { groupDisplay, isSeen, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";
 
 /** The groups `g` that the caller sees, with the link `l` of its source. */
 export const visibleGroups = (ctx: Context, db: Db, { source }: Provisioner) =>

@@ -16,6 +16,8 @@ export interface Attribute {
   readonly canonicalValues?: readonly string[];
   readonly referenceTypes?: readonly string[];
   readonly subAttributes?: readonly Attribute[];
+  /** Whether clients may send a single value as a list of one, as some do. */
+  readonly isListable?: boolean;
 }
 
 export interface Schema {
@@ -184,14 +186,19 @@ const enterprise: Schema = {
     attribute("organization", "The organization."),
     attribute("division", "The division."),
     attribute("department", "The department."),
-    complex("manager", "The manager.", [
-      attribute("value", "The ID of the manager.", { isCaseExact: true }),
-      attribute("$ref", "The URL of the manager. It is never fetched.", {
-        type: "reference",
-        referenceTypes: ["User"],
-      }),
-      attribute("displayName", "The display name of the manager."),
-    ]),
+    complex(
+      "manager",
+      "The manager.",
+      [
+        attribute("value", "The ID of the manager.", { isCaseExact: true }),
+        attribute("$ref", "The URL of the manager. It is never fetched.", {
+          type: "reference",
+          referenceTypes: ["User"],
+        }),
+        attribute("displayName", "The display name of the manager."),
+      ],
+      { isListable: true },
+    ),
   ],
 };
 

@@ -160,12 +160,20 @@ function readSingle(attribute: Attribute, given: unknown, path: string, problems
   }
 }
 
-/** A scalar stands for the sub-attribute `value`. */
-function readComplex({ subAttributes = [] }: Attribute, given: unknown, path: string, problems: Problems) {
+/** A scalar stands for the sub-attribute `value`; a list of one for its element, where clients send such lists. */
+function readComplex(
+  { subAttributes = [], isListable = false }: Attribute,
+  given: unknown,
+  path: string,
+  problems: Problems,
+) {
   const value = attributeNamed(subAttributes, "value");
-  const isScalar = typeof given === "string" && value !== undefined;
-  if (!isScalar && !isObject(given)) return problems.add(path, "Must be an object.");
-  const source = isScalar ? { value: given } : (given as Json);
+  const single = isListable && Array.isArray(given) && given.length <= 1 ? (given[0] as unknown) : given;
+  if (single == null || single === "") return undefined;
+  const isScalar = typeof single === "string" && value !== undefined;
+  if (!isScalar && !isObject(single))
+    return problems.add(path, isListable ? "Must be one object." : "Must be an object.");
+  const source = isScalar ? { value: single } : (single as Json);
   const found = {};
   readAttributes(subAttributes, source, found, `${path}.`, problems);
   return Object.keys(found).length > 0 ? found : undefined;

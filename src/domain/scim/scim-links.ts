@@ -8,7 +8,7 @@ import { membershipsOf, type UserRow, userTarget } from "../users/users.js";
 const userLinks = ({ db }: Context) =>
   db
     .selectFrom("scimUserLinks")
-    .select(["userId", "source", "externalId", "userName", "attributes", "deprovisionedAt"])
+    .select(["userId", "source", "externalId", "userName", "attributes", "suspendedAt", "deprovisionedAt"])
     .orderBy("source");
 
 /** The attributes of a user at an identity provider. */

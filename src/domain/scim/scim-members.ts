@@ -1,4 +1,4 @@
-import { type InferResult, sql, type SqlBool } from "kysely";
+import { type InferResult, sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
@@ -10,7 +10,7 @@ import { fault } from "./faults.js";
 import type { Comparison, Filter } from "./filter.js";
 import type { Operation } from "./operations.js";
 import { type Provisioner, provisionerOf } from "./provisioner.js";
-import { locationOf } from "./user-rows.js";
+import { isSeen, locationOf } from "./user-rows.js";
 
 /** A member as a client sends it. */
 interface Entry {
@@ -21,22 +21,16 @@ interface Entry {
 /** Maximum number of members of a group that a response has. */
 const mostMembers = 50_000;
 
-/** The condition that a source sees the user whose id is in a column: it has no groups with users that it deleted. */
-export const isSeen = ({ source }: Provisioner, column: string) => sql<SqlBool>`not exists(
-  select from scim_user_links gone
-  where gone.source = ${source} and gone.deprovisioned_at is not null and gone.user_id = ${sql.ref(column)})`;
-
-/** Returns those of some users that a source has deleted. */
-export async function goneOf(ctx: Context, { source }: Provisioner, users: readonly string[]): Promise<string[]> {
+/** Returns those of some users that a source does not see: it has deleted them, or they have left. */
+export async function goneOf(ctx: Context, provisioner: Provisioner, users: readonly string[]): Promise<string[]> {
   if (users.length === 0) return [];
   const gone = await ctx.db
-    .selectFrom("scimUserLinks")
-    .select("userId")
-    .where("source", "=", source)
-    .where("deprovisionedAt", "is not", null)
-    .where("userId", "=", anyOf(users))
+    .selectFrom("users as u")
+    .select("u.id")
+    .where("u.id", "=", anyOf(users))
+    .where((eb) => eb.not(isSeen(provisioner, "u.id")))
     .execute();
-  return gone.map(({ userId }) => userId);
+  return gone.map(({ id }) => id);
 }
 
 /** Users as members of groups. */

@@ -12,12 +12,14 @@ import { now } from "../kernel/queries.js";
 import { joinOrganization, leaveOrganizations } from "../organizations/organization-members.js";
 import { type AccountChange, changeAccount } from "../users/accounts.js";
 import { addUser } from "../users/create-user.js";
+import { releaseFormerEmail } from "../users/former-emails.js";
+import { newEmailProblem } from "../users/names.js";
 import { setStatus } from "../users/suspension.js";
 import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
 import { changed } from "./apply-operations.js";
 import { type Json, readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
-import { beyondOrganizations, privileged } from "./faults.js";
+import { beyondOrganizations, fault, privileged } from "./faults.js";
 import { type Listed, type ListQuery, listResources } from "./scim-lists.js";
 import { type Operation, readOperations, replacing } from "./operations.js";
 import { isBeyond, isVisibleGroup, permissionToLink, type Provisioner, provisionerOf } from "./provisioner.js";
@@ -30,6 +32,7 @@ import {
   freeUsername,
   hideUser,
   matchUser,
+  noteSuspension,
   requireUserNameFree,
   writeLink,
 } from "./user-links.js";
@@ -45,6 +48,7 @@ import {
   visibleUsers,
 } from "./user-rows.js";
 import { requireVersion } from "./etags.js";
+import { startAnew } from "./revivals.js";
 
 /** A SCIM document, and the versions that the resource may have: tags or `*`, separated by commas. */
 export interface ScimChange {
@@ -90,19 +94,23 @@ export async function createScimUser(
   const wanted = wantedUser(resource);
   authorize(ctx.actor, "user:create");
   const { existing, isFree } = await matchUser(ctx, provisioner, wanted, upsert ?? false);
-  if (existing) return adoptUser(ctx, provisioner, existing, resource);
+  if (existing) return adoptUser(ctx, provisioner, existing, { resource, wanted, upsert: upsert ?? false });
 
   const { email, name, avatarUrl } = wanted.account;
+  const problem = newEmailProblem(email);
+  if (problem) throw fault("invalidValue", problem, "emails");
   const { scimLoginType: loginType } = ctx.config;
   const username = isFree ? baseOf(wanted) : await freeUsername(ctx, wanted, null);
   const status = wanted.active === false ? "suspended" : "active";
   const account = { email, username, name: name ?? "", status } as const;
   const { organizationIds, source } = provisioner;
+  await releaseFormerEmail(ctx, email);
   // A value that another transaction took meanwhile is found by the next attempt.
   const created = await addUser(ctx, { ...account, avatarUrl: avatarUrl ?? "", loginType, organizationIds }).catch(
     throwLostRace,
   );
   await addLink(ctx, provisioner, created.id, wanted).catch(throwLostRace);
+  if (status === "suspended") await noteSuspension(ctx, provisioner, created.id);
   const { externalId, userName, kept: attributes } = wanted;
   return { row: { ...created, ...account, externalId, userName, nameSource: source, attributes, groups: [] } };
 }
@@ -145,9 +153,10 @@ export async function deleteScimUser(
   const provisioner = provisionerOf(ctx);
   const { account } = await lockedUser(ctx, provisioner, id, { ifMatch });
   await leaveGroups(ctx, account.id, isVisibleGroup(ctx));
-  if (isBeyond(ctx, account)) await leaveOrganizations(ctx, account, provisioner.organizationIds ?? []);
-  else await setStatus(ctx, account, "suspended");
-  await hideUser(ctx, provisioner, account.id);
+  const hasLeft = !isBeyond(ctx, account);
+  if (hasLeft) await setStatus(ctx, account, "suspended");
+  else await leaveOrganizations(ctx, account, provisioner.organizationIds ?? []);
+  await hideUser(ctx, provisioner, account.id, { hasLeft });
   ctx.audit({ action: "delete", ...identified(account), diff: { provisioned: { old: true, new: false } } });
   return account.id;
 }
@@ -177,33 +186,67 @@ async function changeUser(
   return done ? write(ctx, provisioner, locked, done) : { row: locked.row };
 }
 
+/** A user that a source wants to create. */
+interface Creation {
+  resource: Values;
+  wanted: WantedUser;
+  upsert: boolean;
+}
+
 /** Changes an existing user to one that a source wants to create: it joins as a new one would, and becomes visible. */
 async function adoptUser(
   ctx: Context,
   provisioner: Provisioner,
-  { id, isGone }: Existing,
-  resource: Values,
+  { id, adoption }: Existing,
+  { resource, wanted, upsert }: Creation,
 ): Promise<ScimUser> {
-  const { account, row } = await lockedUser(ctx, provisioner, id, { isGone }).catch((error: unknown) => {
+  const isRevived = adoption === "revived" || adoption === "revivedByEmail";
+  const { account, row } = await lockedUser(ctx, provisioner, id, { isGone: isRevived }).catch((error: unknown) => {
     // Another transaction changed what was found before the lock.
     throw error instanceof DomainError && error.code === "NOT_FOUND" ? lostRace(error) : error;
   });
+  // Most users that a synchronization updates are known by their externalId.
+  const isKnown = adoption === "updated" && row.externalId !== null && row.externalId === wanted.externalId;
+  const { existing } = isKnown ? { existing: { id, adoption } } : await matchUser(ctx, provisioner, wanted, upsert);
+  if (existing?.id !== id || existing.adoption !== adoption) throw lostRace(new Error("The user has changed."));
   const before = writable(ctx, row);
-  const after = replaced(before, resource);
-  let done = difference(before, after);
-  if (isGone) {
+  // Who updates a user by its email need not say what is known already.
+  const known = adoption === "updated" && before.externalId !== undefined ? { externalId: before.externalId } : {};
+  let done: Difference | undefined;
+  if (isRevived) {
     const usual = isBeyond(ctx, account) ? before.active : true;
-    done = reviving(before, { ...after, active: resource.active ?? usual });
+    const { emails } = wanted.kept;
+    done = reviving(before, { ...resource, emails, active: resource.active ?? usual });
     // Others may have added it to groups meanwhile.
     await leaveGroups(ctx, id, isVisibleGroup(ctx));
+  } else {
+    const active = adoption === "returned" ? true : before.active;
+    done = difference(before, replaced({ ...before, active }, { ...known, ...resource }));
   }
-  await joinAsNew(ctx, provisioner, account);
-  return done ? write(ctx, provisioner, { account, row }, done) : { row };
+  if (isRevived && account.status === "suspended" && !isBeyond(ctx, account)) {
+    // First: a role in the deployment protects the account from other names and emails until the end of the revival.
+    accountChange(ctx, account, wantedUser(before), done!.wanted);
+    await startAnew(ctx, account, { isSomebodyElse: adoption === "revivedByEmail" });
+    account.siteRoles = [];
+  }
+  await joinAsNew(ctx, provisioner, account, { everywhere: isRevived });
+  const written = done ? await write(ctx, provisioner, { account, row }, done) : { row };
+  if (isRevived && written.row.status === "suspended" && !isBeyond(ctx, account))
+    await noteSuspension(ctx, provisioner, id);
+  return written;
 }
 
-/** Adds a user of none of the caller's organizations to all of them, as if it were new. */
-async function joinAsNew(ctx: Context, { organizationIds = [] }: Provisioner, { id, memberships }: FoundUser) {
-  if (memberships.some(({ organizationId }) => organizationIds.includes(organizationId))) return;
+/**
+ * Adds a user of none of the caller's organizations to all of them, as if it were new; with `everywhere` one of some of
+ * them to the others, too.
+ */
+async function joinAsNew(
+  ctx: Context,
+  { organizationIds = [] }: Provisioner,
+  { id, memberships }: FoundUser,
+  { everywhere }: { everywhere: boolean },
+) {
+  if (!everywhere && memberships.some(({ organizationId }) => organizationIds.includes(organizationId))) return;
   for (const organizationId of organizationIds) await joinOrganization(ctx, organizationId, [id]);
 }
 
@@ -287,7 +330,8 @@ async function write(
     await writeLink(ctx, provisioner, account.id, wanted, name);
   }
   const isAccountChanged = await changeAccount(ctx, account, change).catch(asUniqueness);
-  if (status) await setStatus(ctx, account, status);
+  if (status && (await setStatus(ctx, account, status)) && status === "suspended")
+    await noteSuspension(ctx, provisioner, account.id);
   // What changed in the account is recorded, too.
   if (isLinkChanged) ctx.audit({ action: "update", ...identified(account), diff: attributes });
   // Triggers raise the version with changes of the account.

@@ -3,75 +3,102 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import { anyOf, now } from "../kernel/queries.js";
-import type { UserStatus } from "../users/users.js";
 import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
 import { hasUserName, isUserNameOfAnother } from "./user-names.js";
-import { linkedUsers, userName } from "./user-rows.js";
+import { linkedUsers } from "./user-rows.js";
+
+/**
+ * How a user becomes the one whom a source wants to create: it is updated; it returns after the source suspended it; or it is
+ * revived after the source deleted it, known by its externalId, or by its email alone.
+ */
+export type Adoption = "updated" | "returned" | "revived" | "revivedByEmail";
 
 /** A user who is the one that a provider wants to create. */
 export interface Existing {
   id: string;
-  status: UserStatus;
-  /** Whether the source deleted it. */
-  isGone: boolean;
+  adoption: Adoption;
 }
 
 const is = (column: string, value: string) => sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
 
-/**
- * Finds the user to revive, or with `upsert` to update: by externalId, then email, and among deleted ones by userName.
- * Throws CONFLICT if the source sees another user with one of them. What others commit afterwards is left to the unique
- * indexes. `isFree` tells whether the first of the usernames for the user is free.
- */
-export async function matchUser(
-  ctx: Context,
-  { source }: Provisioner,
-  wanted: WantedUser,
-  upsert: boolean,
-): Promise<{ existing?: Existing; isFree: boolean }> {
+/** A user who has something in common with the one that a source wants to create. */
+type Found = Awaited<ReturnType<typeof usersLike>>[number];
+
+/** Reads the users who have the externalId at the source, the userName, the email or the first username of a wanted one. */
+async function usersLike(ctx: Context, { source }: Provisioner, wanted: WantedUser) {
   const {
     externalId,
-    userName: wantedName,
+    userName: name,
     account: { email },
   } = wanted;
   const username = baseOf(wanted);
   const { rows } = await sql<{ id: string }>`
     select user_id as id from scim_user_links where source = ${source} and external_id collate "C" = ${externalId}
-    union all select user_id from scim_user_links where ${is("user_name", wantedName)} and deprovisioned_at is null
-    union all select user_id from scim_user_links
-      where source = ${source} and ${is("user_name", wantedName)} and deprovisioned_at is not null
-    union all select id from users where deleted_at is null and ${is("username", wantedName)}
+    union all select user_id from scim_user_links where ${is("user_name", name)} and deprovisioned_at is null
+    union all select id from users where deleted_at is null and ${is("username", name)}
     union all select id from users where deleted_at is null and ${is("username", username)}
     union all select id from users where deleted_at is null and ${is("email", email)}`.execute(ctx.db);
   // Most users that a synchronization creates have nothing in common with others.
-  if (rows.length === 0) return { isFree: true };
-  const found = await linkedUsers(ctx.db, { source })
+  if (rows.length === 0) return [];
+  return linkedUsers(ctx.db, { source })
     .select([
       "u.id",
-      "u.status",
+      "l.externalId",
+      sql<boolean>`u.deprovisioned_at is not null`.as("hasLeft"),
       sql<boolean>`l.deprovisioned_at is not null`.as("isGone"),
+      sql<boolean>`l.suspended_at is not null and u.status = 'suspended'`.as("isSuspendedBySource"),
+      sql<boolean>`exists(
+        select from scim_user_links o where o.user_id = u.id and o.source <> ${source})`.as("isLinkedElsewhere"),
       sql<boolean>`coalesce(l.external_id collate "C" = ${externalId}, false)`.as("hasExternalId"),
-      sql<boolean>`lower(${userName} collate "C") = ${folded(wantedName)}`.as("hasUserName"),
+      sql<boolean>`lower(coalesce(n.user_name, u.username) collate "C") = ${folded(name)}`.as("hasUserName"),
       is("u.email", email).as("hasEmail"),
       is("u.username", username).as("hasUsername"),
     ])
     .where("u.deletedAt", "is", null)
     .where("u.id", "=", anyOf(rows.map(({ id }) => id)))
     .execute();
-  const rivals = found.filter((each) => each.hasExternalId || each.hasUserName || each.hasEmail);
-  const updated = upsert
-    ? (rivals.find(({ hasExternalId }) => hasExternalId) ?? rivals.find(({ hasEmail }) => hasEmail))
-    : undefined;
-  const taken = rivals.find((each) => !each.isGone && each !== updated);
+}
+
+/**
+ * Finds the user whom a source means by one that it wants to create, or with `upsert` to update: by the externalId, and
+ * by the email if at least one side has no externalId. By the email alone, it selects one that the source deleted only if the
+ * email is all that is known of both, and no other source knows the user. A userName selects no user.
+ *
+ * Throws CONFLICT if another user has the externalId, the userName or the email. Those of leavers are free. What others
+ * commit afterwards is left to the unique indexes. `isFree` tells whether the first of the usernames for the user is free.
+ */
+export async function matchUser(
+  ctx: Context,
+  provisioner: Provisioner,
+  wanted: WantedUser,
+  upsert: boolean,
+): Promise<{ existing?: Existing; isFree: boolean }> {
+  const found = await usersLike(ctx, provisioner, wanted);
+  const existing = meant(found, wanted, upsert);
+  const taken = found.find(
+    (each) =>
+      each.id !== existing?.id && (each.hasExternalId || (!each.hasLeft && (each.hasUserName || each.hasEmail))),
+  );
   if (taken) throw notUnique(taken.hasExternalId ? "externalId" : taken.hasUserName ? "userName" : "emails");
-  const existing =
-    updated ??
-    rivals.find(({ hasExternalId }) => hasExternalId) ??
-    rivals.find(({ hasUserName: hasName }) => hasName) ??
-    rivals[0];
   return { isFree: !found.some(({ hasUsername }) => hasUsername), ...(existing && { existing }) };
+}
+
+/** Selects the one of the users who matches; `undefined` if none does. */
+function meant(found: readonly Found[], { externalId }: WantedUser, upsert: boolean): Existing | undefined {
+  const known = found.find((each) => each.hasExternalId);
+  if (known?.isGone) return { id: known.id, adoption: "revived" };
+  if (known && upsert) return { id: known.id, adoption: "updated" };
+  if (known) return known.isSuspendedBySource ? { id: known.id, adoption: "returned" } : undefined;
+  const reached = found.find((each) => each.hasEmail);
+  if (!reached) return undefined;
+  const isOnlyReached = externalId === null && reached.externalId === null && !reached.isLinkedElsewhere;
+  if (reached.isGone && isOnlyReached) return { id: reached.id, adoption: "revivedByEmail" };
+  const isUpdated = upsert && !reached.hasLeft && !reached.isGone;
+  return isUpdated && (externalId === null || reached.externalId === null)
+    ? { id: reached.id, adoption: "updated" }
+    : undefined;
 }
 
 /** The first of the usernames that are tried for a user. */
@@ -103,7 +130,8 @@ export async function freeUsername(ctx: Context, wanted: WantedUser, id: string 
 export async function requireUserNameFree(ctx: Context, name: string, id: string): Promise<void> {
   const isUsername = sql<SqlBool>`exists(
     select from users u
-    where u.deleted_at is null and ${foldedColumn("u.username")} = ${folded(name)} and u.id <> ${id} and not ${hasUserName})`;
+    where u.deleted_at is null and u.deprovisioned_at is null and ${foldedColumn("u.username")} = ${folded(name)}
+      and u.id <> ${id} and not ${hasUserName})`;
   const { isTaken } = await ctx.db
     .selectNoFrom(sql<boolean>`${isUserNameOfAnother(name, id)} or ${isUsername}`.as("isTaken"))
     .executeTakeFirstOrThrow();
@@ -152,8 +180,16 @@ export async function writeLink(
     .catch(throwNotUnique);
 }
 
-/** Hides a user from the source. */
-export async function hideUser(ctx: Context, { source }: Provisioner, userId: string): Promise<void> {
+/**
+ * Hides a user from the source. If `hasLeft`, the account was suspended with it: unless another source still manages the
+ * user, its names are free from now on, and no source sees it.
+ */
+export async function hideUser(
+  ctx: Context,
+  { source }: Provisioner,
+  userId: string,
+  { hasLeft }: { hasLeft: boolean },
+): Promise<void> {
   await ctx.db
     .insertInto("scimUserLinks")
     .columns(["source", "userId", "attributes", "deprovisionedAt"])
@@ -169,6 +205,33 @@ export async function hideUser(ctx: Context, { source }: Provisioner, userId: st
         .where("id", "=", userId),
     )
     .onConflict((on) => on.columns(["source", "userId"]).doUpdateSet({ deprovisionedAt: now }))
+    .execute();
+  if (!hasLeft) return;
+  await ctx.db
+    .updateTable("users as u")
+    .set({ deprovisionedAt: now })
+    .where("u.id", "=", userId)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("scimUserLinks as l")
+            .select("l.source")
+            .whereRef("l.userId", "=", "u.id")
+            .where("l.deprovisionedAt", "is", null),
+        ),
+      ),
+    )
+    .execute();
+}
+
+/** Records that the source has suspended a user, who returns when the source creates it again. */
+export async function noteSuspension(ctx: Context, { source }: Provisioner, userId: string): Promise<void> {
+  await ctx.db
+    .updateTable("scimUserLinks")
+    .set({ suspendedAt: now })
+    .where("source", "=", source)
+    .where("userId", "=", userId)
     .execute();
 }
 

@@ -23,9 +23,23 @@ export const linkedUsers = (db: Db, { source }: Pick<Provisioner, "source">) =>
 /** As in the partial indexes of users. */
 const isListed = sql<SqlBool>`deleted_at is null and not is_system`;
 
+/** The condition that the user whose id is in a column has not left: no source sees leavers. */
+const hasNotLeft = (column: string) => sql<SqlBool>`not exists(
+  select from users leaver
+  where leaver.id = ${sql.ref(column)} and leaver.deprovisioned_at is not null and leaver.deleted_at is null)`;
+
+/** The condition that a source sees the user whose id is in a column: it has not deleted it, and the user has not left. */
+export const isSeen = ({ source }: Pick<Provisioner, "source">, column: string) => sql<SqlBool>`(not exists(
+  select from scim_user_links gone
+  where gone.source = ${source} and gone.deprovisioned_at is not null and gone.user_id = ${sql.ref(column)})
+  and ${hasNotLeft(column)})`;
+
 /** The users `u` that a source sees, with its own link `l` and the link `n` that has the userName. */
 export const visibleUsers = (db: Db, provisioner: Provisioner) =>
-  linkedUsers(db, provisioner).where(isListed).where("l.deprovisionedAt", "is", null);
+  linkedUsers(db, provisioner)
+    .where(isListed)
+    .where("l.deprovisionedAt", "is", null)
+    .where("u.deprovisionedAt", "is", null);
 
 export const userName = sql<string>`coalesce(n.user_name, l.user_name, u.username)`;
 
@@ -76,38 +90,26 @@ export async function readUserRow(
   { isGone = false } = {},
 ): Promise<ScimUserRow> {
   const users = linkedUsers(ctx.db, provisioner).where(isListed).where("u.id", "=", id);
-  const seen = users.where("l.deprovisionedAt", isGone ? "is not" : "is", null);
+  const seen = isGone
+    ? users.where("l.deprovisionedAt", "is not", null)
+    : users.where("l.deprovisionedAt", "is", null).where("u.deprovisionedAt", "is", null);
   const row = isUuid(id) ? await selectUsers(ctx, seen).executeTakeFirst() : undefined;
   if (!row) throw notFound();
   return row;
 }
 
-/** The ids of the users that a source sees, by the index on them alone. */
-export const visibleIds = (db: Db, { source }: Provisioner) =>
-  db
-    .selectFrom("users as u")
-    .select("u.id")
-    .where(isListed)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom("scimUserLinks as l")
-            .select("l.source")
-            .whereRef("l.userId", "=", "u.id")
-            .where("l.source", "=", source)
-            .where("l.deprovisionedAt", "is not", null),
-        ),
-      ),
-    );
+/** The ids of the users that a source sees, by indexes on them alone. */
+export const visibleIds = (db: Db, provisioner: Provisioner) =>
+  db.selectFrom("users as u").select("u.id").where(isListed).where(isSeen(provisioner, "u.id"));
 
 /** Counts the users that a source sees. Deleted users have no links. */
 export async function countVisibleUsers(db: Db, { source }: Provisioner): Promise<number> {
+  const gone = sql<number>`(
+    select count(*) from scim_user_links l
+    where l.source = ${source} and l.deprovisioned_at is not null and ${hasNotLeft("l.user_id")})`;
+  const left = sql<number>`(select count(*) from users where deprovisioned_at is not null and deleted_at is null)`;
   const { count } = await db
-    .selectFrom("scimUserLinks")
-    .select(sql<number>`${numberOfUsers} - count(*)`.as("count"))
-    .where("source", "=", source)
-    .where("deprovisionedAt", "is not", null)
+    .selectNoFrom(sql<number>`(select ${numberOfUsers}) - ${gone} - ${left}`.as("count"))
     .executeTakeFirstOrThrow();
   return count;
 }

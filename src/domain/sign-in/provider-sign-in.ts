@@ -11,6 +11,7 @@ import { counted } from "./counted-sign-ins.js";
 import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { announce } from "../users/account-events.js";
+import { releaseFormerEmail } from "../users/former-emails.js";
 
 /** A completed sign-in at a provider. */
 export interface ProviderSignIn {
@@ -81,6 +82,7 @@ async function link({ db }: Context, { provider, issuer, subject }: Identity, us
 
 /** Links the account with the email of the identity, if it was created for the provider and has no link. */
 async function linkByEmail(ctx: Context, identity: Identity): Promise<Account | undefined> {
+  if (identity.email !== undefined) await releaseFormerEmail(ctx, identity.email);
   const account = await accountWithEmailOf(ctx, identity);
   if (!account) return undefined;
   if (account.loginType !== identity.provider) throw refused(ctx, account, otherLoginType(account));

@@ -17,10 +17,32 @@ export const announce = (ctx: Context, event: AccountEvent, account: Affected): 
     ...(event === "suspended" || event === "activated" ? [toItsUser(event, account)] : []),
   );
 
+/** Tells owners and user administrators whose account a person got who may be another one, and what it owns. */
+export const announceRevival = (
+  ctx: Context,
+  { id, username, name }: Affected,
+  workspaces: readonly string[],
+): Promise<unknown> =>
+  notify(ctx, {
+    template: accountNotifications.revived,
+    recipients: administrators(id),
+    targets: [id],
+    labels: {
+      revived_account_name: name || username,
+      revived_account_user_name: username,
+      workspaces: workspaces.join(", "),
+    },
+    data: {},
+  });
+
+/** The condition that a user `u`, other than the one with the id, administers accounts. */
+const administrators = (id: string) =>
+  sql<SqlBool>`u.site_roles <> '{}' and u.site_roles && '{owner,user-admin}' and u.id <> ${id}`;
+
 function toAdministrators(event: AccountEvent, { id, username, name }: Affected): Notification {
   return {
     template: accountNotifications[event],
-    recipients: sql<SqlBool>`u.site_roles <> '{}' and u.site_roles && '{owner,user-admin}' and u.id <> ${id}`,
+    recipients: administrators(id),
     targets: [id],
     labels: { [`${event}_account_name`]: name || username, [`${event}_account_user_name`]: username },
     data: {},

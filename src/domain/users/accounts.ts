@@ -5,7 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
 import { changesOf, isEmpty } from "../kernel/objects.js";
 import { folded, foldedColumn, iconProblem } from "../kernel/text.js";
-import { emailProblem, realNameProblem, usernameProblem } from "./names.js";
+import { newEmailProblem, realNameProblem, usernameProblem } from "./names.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
@@ -13,6 +13,7 @@ import { passwordProblem } from "../sign-in/passwords.js";
 import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
+import { releaseFormerEmail } from "./former-emails.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./user-roles.js";
 
@@ -27,7 +28,7 @@ export const hasNoPassword = "Only users who sign in with a password have one.";
 /** The faults of values of an account. */
 export function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
   const problems = new Problems();
-  if (email != null) problems.add("email", emailProblem(email));
+  if (email != null) problems.add("email", newEmailProblem(email));
   if (username != null) problems.add("username", usernameProblem(username));
   if (name != null) problems.add("name", realNameProblem(name));
   if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
@@ -58,33 +59,67 @@ export async function updateProfile(ctx: Context, change: Omit<AccountChange, "e
  * not allowed, and CONFLICT for those of other users. Returns whether anything was changed.
  */
 export async function changeAccount(ctx: Context, user: UserRow, change: AccountChange): Promise<boolean> {
-  accountProblems(change).throwIfAny();
   const changes = changesOf(user, change);
+  accountProblems(changes).throwIfAny();
   if (isEmpty(changes)) return false;
   await requireFree(ctx, changes, user.id);
-  ctx.em.assign(await ctx.em.findOneOrFail(User, user.id), changes);
+  const more = changes.email === undefined ? {} : { formerEmail: null };
+  ctx.em.assign(await ctx.em.findOneOrFail(User, user.id), { ...changes, ...more });
   await ctx.em.flush().catch(throwTaken);
   return true;
 }
+
+/** The tables of what others share with a user. */
+const sharedTables = ["templateAclEntries", "workspaceAclEntries"] as const;
+
+/** The tables of what is only for the person behind an account: how it signs in, its secrets, and its linked accounts. */
+const personalTables = [
+  "apiKeys",
+  "userLinks",
+  "oneTimePasscodes",
+  "loginConversions",
+  "userSecrets",
+  "externalAuthStates",
+  "externalAuthDevices",
+] as const;
 
 /**
  * The tables of what belongs to a user. Deleted users keep their row, so no foreign key deletes these; the inbox and the
  * preferences of notifications stay.
  */
 const ownTables = [
-  "apiKeys",
+  ...personalTables,
+  ...sharedTables,
   "organizationMembers",
-  "userLinks",
   "scimUserLinks",
-  "oneTimePasscodes",
-  "loginConversions",
-  "userSecrets",
   "userQuietHours",
-  "templateAclEntries",
-  "workspaceAclEntries",
-  "externalAuthStates",
-  "externalAuthDevices",
 ] as const;
+
+/** Ends all that others share with a locked user. */
+export async function endShares(ctx: Context, userId: string): Promise<void> {
+  for (const table of sharedTables) await ctx.db.deleteFrom(table).where("userId", "=", userId).execute();
+  ctx.publish(userHint(userId));
+}
+
+/**
+ * Removes from the account of a locked user what is only for the person behind it, for another one: how it signs in,
+ * grants of applications, secrets, and linked accounts, whose tokens are revoked in the background.
+ */
+export async function forgetPerson(ctx: Context, user: Pick<UserRow, "id" | "username">): Promise<void> {
+  await removePersonal(ctx, user.id, personalTables);
+  await ctx.db.updateTable("users").set({ passwordHash: null, updatedAt: now }).where("id", "=", user.id).execute();
+  await ctx.db.deleteFrom("inbox").where("userId", "=", user.id).execute();
+  await ctx.db.updateTable("inboxCursors").set({ unreadCount: 0 }).where("userId", "=", user.id).execute();
+  await revokeGrantsOfUser(ctx, user.id, "user_suspended");
+  const gone = { old: "***" };
+  ctx.audit({ action: "update", ...identified(user), diff: { password: gone, secrets: gone, identities: gone } });
+  ctx.publish(userHint(user.id));
+}
+
+async function removePersonal(ctx: Context, userId: string, tables: typeof ownTables | typeof personalTables) {
+  for (const table of tables) await ctx.db.deleteFrom(table).where("userId", "=", userId).execute();
+  await ctx.db.updateTable("externalAuthLinks").set({ revokeAt: now }).where("userId", "=", userId).execute();
+}
 
 /**
  * Deletes a user permanently, with its keys, memberships, entries of access lists, identity links, secrets and linked
@@ -101,8 +136,7 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   const workspaces = ctx.db.selectFrom("workspaces").select("id").where("ownerId", "=", user.id);
   if (await workspaces.where("deletedAt", "is", null).executeTakeFirst())
     throw conflict("The user owns workspaces. Delete them first.");
-  for (const table of ownTables) await ctx.db.deleteFrom(table).where("userId", "=", user.id).execute();
-  await ctx.db.updateTable("externalAuthLinks").set({ revokeAt: now }).where("userId", "=", user.id).execute();
+  await removePersonal(ctx, user.id, ownTables);
   const deleted = { deletedAt: now, updatedAt: now, passwordHash: null };
   await ctx.db.updateTable("users").set(deleted).where("id", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_deleted");
@@ -157,7 +191,8 @@ const has = (column: string, value: string | null | undefined) =>
 
 /**
  * Throws CONFLICT if another user than `id` has the email or the username, or is known by it to identity providers, with
- * one fault for each. Conflicts with concurrent transactions are left to the unique indexes.
+ * one fault for each. Takes the email from a deprovisioned user. Conflicts with concurrent transactions are left to the
+ * unique indexes.
  */
 export async function requireFree(
   ctx: Context,
@@ -165,6 +200,7 @@ export async function requireFree(
   id: string | null = null,
 ): Promise<void> {
   if (email == null && username == null) return;
+  if (email != null) await releaseFormerEmail(ctx, email, id);
   const hasEmail = has("u.email", email);
   const hasUsername = has("u.username", username);
   const others = await ctx.db
@@ -183,7 +219,7 @@ export async function requireFree(
 }
 
 /** Whether identity providers know another user by the name by which they would know the user `id`. */
-async function isKnownAs(ctx: Context, username: string, id: string | null): Promise<boolean> {
+export async function isKnownAs(ctx: Context, username: string, id: string | null): Promise<boolean> {
   const isNamed = sql<SqlBool>`exists(select from users u where u.id = ${id}::uuid and ${hasUserName})`;
   const { isKnown } = await ctx.db
     .selectNoFrom(sql<boolean>`${isUserNameOfAnother(username, id)} and not ${isNamed}`.as("isKnown"))

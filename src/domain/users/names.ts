@@ -11,6 +11,15 @@ export const realNameProblem = (text: string): string | undefined => labelProble
 const emailPattern =
   /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
 
+/** The domain of the addresses of users whose own one another user took. No mail is delivered to it (RFC 2606 §2). */
+const formerDomain = "former.invalid";
+
+/** The address of a user whose own one another user took. */
+export const formerAddress = (userId: string): string => `${userId}@${formerDomain}`;
+
+/** Whether an address is one that receives no mail, since another user took that of the user. */
+export const isFormerAddress = (email: string): boolean => email.toLowerCase().endsWith(`@${formerDomain}`);
+
 /** To be called with "" for an absent address. */
 export const emailProblem = (text: string): string | undefined => {
   if (text === "") return "Is required.";
@@ -18,3 +27,7 @@ export const emailProblem = (text: string): string | undefined => {
     ? undefined
     : "Must be one email address of at most 254 bytes.";
 };
+
+/** `emailProblem` of an address that a user is to get. */
+export const newEmailProblem = (text: string): string | undefined =>
+  isFormerAddress(text) ? `Addresses at ${formerDomain} are reserved.` : emailProblem(text);

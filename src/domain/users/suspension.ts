@@ -5,6 +5,7 @@ import { conflict } from "../kernel/errors.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
+import { isKnownAs } from "./accounts.js";
 import { requireAnotherOwner } from "./user-roles.js";
 import { authorizeOn, type FoundUser, lockUser, type UserStatus } from "./users.js";
 
@@ -16,6 +17,10 @@ export const activateUser = (ctx: Context, ref: string): Promise<string> => chan
 
 async function changeStatus(ctx: Context, ref: string, status: UserStatus): Promise<string> {
   const user = await lockUser(ctx, ref, "user:update");
+  // A leaver is known by its username again.
+  const returns = status === "active" && user.status !== status && user.deprovisionedAt !== null;
+  if (returns && (await isKnownAs(ctx, user.username, user.id)))
+    throw conflict("Identity providers know another user by this username. Change it first.");
   await setStatus(ctx, user, status);
   return user.id;
 }

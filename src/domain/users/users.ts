@@ -46,6 +46,8 @@ export const userFields = [
   "u.isSystem",
   "u.lastSeenAt",
   "u.aiSeatAt",
+  "u.deprovisionedAt",
+  "u.formerEmail",
 ] as const;
 
 /** Columns whose values are narrower than their type in the database. */

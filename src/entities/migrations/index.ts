@@ -8,6 +8,9 @@ import { Months } from "./0056-months.js";
 import { TaskConversations } from "./0067-task-conversations.js";
 import { ScimRequests } from "./0068-scim-requests.js";
 import { EventsCarrier } from "./0069-events-carrier.js";
+import { Leavers } from "./0070-leavers.js";
+import { OwnerSuspended } from "./0071-owner-suspended.js";
+import { OwnerSuspendedChecked } from "./0072-owner-suspended-checked.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
@@ -104,4 +107,7 @@ export const migrations: MigrationObject[] = [
   { name: "0069-events-carrier", class: EventsCarrier },
   { name: "0088-planned-deadlines", class: PlannedDeadlines },
   { name: "0089-ended-sessions", class: EndedSessions },
+  { name: "0070-leavers", class: Leavers },
+  { name: "0071-owner-suspended", class: OwnerSuspended },
+  { name: "0072-owner-suspended-checked", class: OwnerSuspendedChecked },
 ];

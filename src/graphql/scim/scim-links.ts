@@ -31,6 +31,12 @@ class ScimUserAttributesType implements Omit<ScimUserLink, "userId"> {
   attributes!: Record<string, unknown>;
   @Field(() => DateTime, {
     nullable: true,
+    description:
+      "When the identity provider suspended the user; null unless it did, and the user was not activated since.",
+  })
+  suspendedAt!: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
     description: "When the identity provider deleted the user; null unless it did.",
   })
   deprovisionedAt!: string | null;

@@ -68,12 +68,21 @@ export class UserRoleType implements HeldRole {
 
 @Access({ readWith: "user:read", references: ["id", "username", "name", "avatarUrl"] })
 @ObjectType("User", { simpleResolvers: true, description: "A person or a service account." })
-export class UserType implements Omit<UserRow, "siteRoles" | "aiSeatAt" | "isSystem" | "memberships"> {
+export class UserType implements Omit<
+  UserRow,
+  "siteRoles" | "aiSeatAt" | "isSystem" | "memberships" | "deprovisionedAt"
+> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field({ description: "Unique username, case-insensitive." }) username!: string;
   @Field({ description: "Real name; may be empty." }) name!: string;
   @Field(() => EmailAddress, { description: "Unique email address, in the letter case it was entered in." })
   email!: string;
+  @Field(() => EmailAddress, {
+    nullable: true,
+    description:
+      "The email address that the user had until an identity provider deleted the user and another user took it. `email` receives no mail then. Null for all others.",
+  })
+  formerEmail!: string | null;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
   @Field(() => UserStatus, { description: "The status of the user, which decides if the user may use the deployment." })
   status!: UserStatus;

@@ -51,6 +51,14 @@ export const accountNotifications = {
     title: "Account {{ labels.activated_account_name }} was activated",
     body: `The account **{{ labels.activated_account_name }}**${account("activated")} was activated${byInitiator} and can sign in again.`,
   },
+  revived: {
+    ...accountEvent,
+    id: "5d1c6a0e-3b52-4c7e-9a41-7f0f0a6b7c52",
+    name: "User account given again by its email",
+    labels: [...labelsOf("revived"), "workspaces"],
+    title: "Account {{ labels.revived_account_name }} may belong to another person now",
+    body: `An identity provider has created a user with the email of **{{ labels.revived_account_name }}**${account("revived")}, whom it had deleted, and gave no other ID. The user has the account now. If it is another person, its email was given out again. Secrets, linked accounts, and ways to sign in of before are gone.{% if labels.workspaces %} These workspaces of before are stopped: {{ labels.workspaces }}.{% endif %}`,
+  },
   ownSuspended: {
     ...accountEvent,
     id: "6a2f0609-9b69-4d36-a989-9f5925b6cbff",

@@ -1,0 +1,307 @@
+// People who leave, and others who get their names: whose account it is, and what is left of before.
+// Looks inside: puts rows into the state from before an upgrade, and counts what is left of a person.
+import { expect } from "chai";
+import { fillIn } from "./support/backfills.js";
+import { boxOf, doBuild, readBox, runningBox, templateOf } from "./support/builds.js";
+import { GithubServer } from "./support/providers.js";
+import { newScimUser, type ScimClient, scimClient } from "./support/scim.js";
+import { countRows, setColumns } from "./support/tables.js";
+import { type Answer, Client, startWorld, userPassword, type World, world } from "./support/world.js";
+
+const accountOf = async (w: World, id: string) =>
+  (
+    await w.as(w.owner).graphql(
+      `query($id: String!) { user(user: $id) { email formerEmail username status roles { name } organizationIds
+          scim { source externalId suspendedAt deprovisionedAt } } }`,
+      { id },
+    )
+  ).user;
+
+/** A user as one that provider makes: with its own ID, or known by the email alone. */
+const unidentified = (more: Record<string, unknown> = {}) => {
+  const { externalId: _, ...user } = newScimUser(more);
+  return user;
+};
+
+for (const header of ["Authorization", "Authorizaiton"])
+  describe(`people who leave, and SCIM in ${header}`, () => {
+    const w = world();
+    let scim: ScimClient;
+    /** 201, or 200 in the dialect of the contract. */
+    const made = header === "Authorization" ? 201 : 200;
+    before(async () => {
+      scim = await scimClient(w(), { source: "hr" }, header);
+    });
+    const create = async (user: unknown): Promise<string> => {
+      const { status, body } = await scim.post("/Users", user);
+      expect(status, JSON.stringify(body)).to.equal(made);
+      return body.id as string;
+    };
+    const leaver = async (user: unknown = newScimUser()) => {
+      const id = await create(user);
+      expect(await scim.delete(`/Users/${id}`)).to.include({ status: 204 });
+      return id;
+    };
+    const conflict = ({ status, body }: Answer) => expect(status, JSON.stringify(body)).to.equal(409);
+
+    it("gives a newcomer with the same userName, or the same email, an account of its own", async () => {
+      const user = newScimUser();
+      const id = await leaver(user);
+      const named = { ...newScimUser(), userName: user.userName };
+      const other = await create(named);
+      expect(other).to.not.equal(id);
+      expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value, formerEmail: null });
+
+      const reached = { ...newScimUser(), emails: [{ value: user.emails[0]!.value.toUpperCase(), primary: true }] };
+      const third = await create(reached);
+      expect([id, other]).to.not.include(third);
+      expect(await accountOf(w(), id)).to.include({
+        status: "SUSPENDED",
+        email: `${id}@former.invalid`,
+        formerEmail: user.emails[0]!.value,
+      });
+      expect(await accountOf(w(), third)).to.include({ email: reached.emails[0]!.value, formerEmail: null });
+      // The leaver comes back with an address of its own, and not with one that is in use.
+      conflict(await scim.post("/Users", user));
+      const { userName, emails } = newScimUser();
+      expect(await create({ ...user, userName, emails })).to.equal(id);
+      expect(await accountOf(w(), id)).to.include({ status: "ACTIVE", email: userName, formerEmail: null });
+    });
+
+    it("means another person if one side alone has an externalId", async () => {
+      const [one, two] = [newScimUser(), unidentified()];
+      const { externalId: _, ...withoutId } = one;
+      const [first, second] = [await leaver(one), await leaver(two)];
+      expect(await create(withoutId)).to.not.equal(first);
+      expect(await create({ ...two, externalId: `late-${second}` })).to.not.equal(second);
+      const [again, elsewhere] = [unidentified(), await scimClient(w(), { source: "other" })];
+      const third = await create(again);
+      await elsewhere.change(`/Users/${third}`, { op: "add", value: { externalId: third } });
+      await scim.delete(`/Users/${third}`);
+      await elsewhere.delete(`/Users/${third}`);
+      expect(await create(again), "known to another source").to.not.equal(third);
+    });
+
+    it("never returns an active person for a name, and one for an email only if it can be the same", async () => {
+      const user = newScimUser();
+      const id = await create(user);
+      conflict(await scim.post("/Users", { ...newScimUser(), userName: user.userName }));
+      conflict(await scim.post("/Users", { ...newScimUser(), emails: user.emails }));
+      const { externalId: _, ...withoutId } = user;
+      const same = await scim.post("/Users", withoutId);
+      if (header === "Authorization") {
+        conflict(same);
+        return;
+      }
+      expect(same.body).to.include({ id });
+      expect((await accountOf(w(), id)).scim[0]).to.include({ externalId: user.externalId });
+    });
+
+    it("revives the person with the externalId as a plain member", async () => {
+      const user = newScimUser();
+      const id = await create(user);
+      const [organization] = [w().defaultOrganization];
+      const owner = w().as(w().owner);
+      const run = (text: string) => owner.graphql(`mutation { ${text} { __typename } }`);
+      await run(`setUserRoles(input: { user: "${id}", roles: [AUDITOR] })`);
+      await run(
+        `setOrganizationMemberRoles(input: { organization: "${organization}", user: "${id}", roles: [ORGANIZATION_ADMIN] })`,
+      );
+      const template = await templateOf(w(), boxOf(), { isClosed: true });
+      await owner.patch(`/api/v2/templates/${template.id}/acl`, { user_perms: { [id]: "admin" } });
+      expect(await countRows(w(), "template_acl_entries", { user_id: id })).to.equal(1);
+      await scim.delete(`/Users/${id}`);
+      expect((await accountOf(w(), id)).roles, "for administrators").to.have.length(2);
+      // A role in the deployment protects the name and the email.
+      expect(await scim.post("/Users", { ...user, displayName: "Evil", name: undefined })).to.include({ status: 403 });
+      expect(await create(user)).to.equal(id);
+      expect(await accountOf(w(), id)).to.deep.include({
+        status: "ACTIVE",
+        roles: [],
+        organizationIds: [organization],
+      });
+      expect(await countRows(w(), "template_acl_entries", { user_id: id })).to.equal(0);
+    });
+
+    it("keeps nothing personal for whom the email alone identifies, and stops workspaces of before", async () => {
+      const user = unidentified();
+      const id = await create(user);
+      const owner = w().as(w().owner);
+      await setColumns(w(), "users", { id }, { login_type: "password" });
+      await owner.graphql(
+        `mutation { resetUserPassword(input: { user: "${id}", password: "${userPassword}" }) { __typename } }`,
+      );
+      const token = await w().login(user.userName, userPassword);
+      await w()
+        .as({ token })
+        .graphql(`mutation { createUserSecret(input: { name: "a", value: "v", envName: "A" }) { __typename } }`);
+      const template = await templateOf(w(), boxOf());
+      const box = await runningBox(w(), { token }, template.id);
+      await scim.delete(`/Users/${id}`);
+      expect(await countRows(w(), "user_secrets", { user_id: id })).to.equal(1);
+      expect(await create(user)).to.equal(id);
+      for (const table of ["user_secrets", "api_keys", "user_links", "inbox"])
+        expect(await countRows(w(), table, { user_id: id }), table).to.equal(table === "inbox" ? 1 : 0);
+      expect(await w().nobody.post("/api/v2/users/login", { email: user.userName, password: userPassword })).to.include(
+        {
+          status: 401,
+        },
+      );
+      const { latestBuild } = await readBox(w(), w().owner, box.workspace.id);
+      expect(latestBuild).to.include({ transition: "STOP", reason: "OWNER_SUSPENDED" });
+      await doBuild(w(), latestBuild.id);
+      const { inboxNotifications } = await owner.graphql("{ inboxNotifications { nodes { title content } } }");
+      const told = inboxNotifications.nodes.find(({ title }: { title: string }) =>
+        title.includes("another person now"),
+      );
+      expect(told.content).to.include(`These workspaces of before are stopped: ${box.workspace.name}.`);
+    });
+
+    it("brings back whom the source suspended, and no user whom an administrator did", async () => {
+      const user = newScimUser();
+      const id = await create(user);
+      const path = `/Users/${id}`;
+      const activate = (active: boolean) => scim.change(path, { op: "replace", value: { active } });
+      await activate(false);
+      expect((await accountOf(w(), id)).scim[0].suspendedAt).to.be.a("string");
+      const results = await Promise.all(Array.from({ length: 5 }, () => scim.post("/Users", user)));
+      const wanted = header === "Authorization" ? [201, 409, 409, 409, 409] : Array<number>(5).fill(200);
+      expect(results.map(({ status }) => status)).to.have.members(wanted);
+      const account = await accountOf(w(), id);
+      expect([account.status, account.scim[0].suspendedAt]).to.deep.equal(["ACTIVE", null]);
+
+      await w().as(w().owner).graphql(`mutation { suspendUser(input: { user: "${id}" }) { __typename } }`);
+      // The dialect of the contract updates whom it knows, whatever the status.
+      if (header !== "Authorization") return;
+      conflict(await scim.post("/Users", user));
+      await activate(false);
+      expect((await accountOf(w(), id)).scim[0].suspendedAt).to.equal(null);
+    });
+
+    it("gives one of ten newcomers the email of a leaver", async () => {
+      const user = newScimUser();
+      const id = await leaver(user);
+      const results = await Promise.all(
+        Array.from({ length: 10 }, () => scim.post("/Users", { ...newScimUser(), emails: user.emails })),
+      );
+      expect(results.map(({ status }) => status)).to.have.members([made, ...Array<number>(9).fill(409)]);
+      expect(await accountOf(w(), id)).to.include({ formerEmail: user.userName });
+      const again = newScimUser();
+      const gone = await leaver(again);
+      const back = await Promise.all(Array.from({ length: 10 }, () => scim.post("/Users", again)));
+      expect(new Set(back.filter(({ status }) => status === made).map(({ body }) => body.id as string))).to.deep.equal(
+        new Set([gone]),
+      );
+    });
+
+    it("renames to a userName that a leaver had", async () => {
+      const [user, other] = [newScimUser({ userName: `plain-${header}` }), newScimUser()];
+      await leaver(user);
+      const id = await create(other);
+      const renamed = await scim.change(`/Users/${id}`, { op: "replace", path: "userName", value: user.userName });
+      expect(renamed.status, JSON.stringify(renamed.body)).to.equal(200);
+      const email = { op: "replace", path: "emails", value: user.emails };
+      expect(await scim.change(`/Users/${id}`, email)).to.include({ status: 200 });
+      expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value });
+    });
+  });
+
+describe("the address of a person who left", () => {
+  let github: GithubServer;
+  let started: World;
+  let scim: ScimClient;
+  before(async () => {
+    github = await GithubServer.open();
+    started = await startWorld({ ...github.settings, STEWARD_OIDC_EMAIL_DOMAINS: "corp.example" });
+    scim = await scimClient(started, { source: "hr" });
+  });
+  after(async () => {
+    await started.close();
+    await github.close();
+  });
+  const w = () => started;
+  const leaver = async () => {
+    const user = newScimUser();
+    const { body } = await scim.post("/Users", user);
+    await scim.delete(`/Users/${body.id}`);
+    return { id: body.id as string, email: user.userName };
+  };
+  const expectFormer = async ({ id, email }: { id: string; email: string }) =>
+    expect(await accountOf(w(), id)).to.include({ email: `${id}@former.invalid`, formerEmail: email });
+
+  it("is free for administrators, who create and change users, and stays reserved as a former one", async () => {
+    const owner = w().as(w().owner);
+    const [one, two] = [await leaver(), await leaver()];
+    const input = { email: one.email.toUpperCase(), username: "newcomer", password: userPassword };
+    const { createUser } = await owner.graphql(
+      "mutation($input: CreateUserInput!) { createUser(input: $input) { user { id email } } }",
+      { input },
+    );
+    await expectFormer(one);
+    const update = (user: string, email: string) =>
+      owner.post("/graphql", {
+        query:
+          "mutation($user: String!, $email: EmailAddress!) { updateUser(input: { user: $user, email: $email }) { user { email formerEmail } } }",
+        variables: { user, email },
+      });
+    expect((await update(createUser.user.id, two.email)).body.errors).to.equal(undefined);
+    await expectFormer(two);
+    const reserved = await update(createUser.user.id, `x@former.invalid`);
+    expect(reserved.body.errors[0].extensions.code).to.equal("BAD_USER_INPUT");
+    // Activated, the leaver gets another one.
+    await owner.graphql(`mutation { activateUser(input: { user: "${two.id}" }) { __typename } }`);
+    expect((await update(two.id, "back@corp.example")).body.data.updateUser.user).to.deep.equal({
+      email: "back@corp.example",
+      formerEmail: null,
+    });
+    // Whom an administrator activated again keeps the address.
+    const three = await leaver();
+    await owner.graphql(`mutation { activateUser(input: { user: "${three.id}" }) { __typename } }`);
+    expect((await update(createUser.user.id, three.email)).body.errors[0].extensions.code).to.equal("CONFLICT");
+  });
+
+  it("is free for who signs in with it", async () => {
+    const gone = await leaver();
+    github.emails = [{ email: gone.email, primary: true, verified: true }];
+    const visitor = new Client(w().app.url);
+    const begun = await visitor.get("/login/github");
+    const cookie = begun.headers.getSetCookie()[0]!.split(";")[0]!;
+    const back = await fetch(begun.headers.get("location")!, { redirect: "manual" });
+    const { pathname, search } = new URL(back.headers.get("location")!);
+    expect(await visitor.get(pathname + search, { cookie })).to.include({ status: 303 });
+    await expectFormer(gone);
+    const { users } = await w()
+      .as(w().owner)
+      .graphql(`{ users(filter: { search: "${gone.email}" }) { nodes { id email } } }`);
+    expect(users.nodes.map(({ email }: { email: string }) => email)).to.deep.equal([gone.email]);
+    expect(users.nodes[0].id).to.not.equal(gone.id);
+  });
+
+  it("is seen by no identity provider, whose lookups by a name find the newcomer only", async () => {
+    const gone = await leaver();
+    const other = await scimClient(w(), { source: "elsewhere" });
+    expect(await other.get(`/Users/${gone.id}`)).to.include({ status: 404 });
+    const { body } = await other.find("/Users", `userName eq "${gone.email}"`);
+    expect(body).to.include({ totalResults: 0 });
+  });
+
+  it("is told by an upgrade, which also knows from the audit log whom a source had suspended", async () => {
+    const [gone, user] = [await leaver(), newScimUser()];
+    const { body } = await scim.post("/Users", user);
+    const member = await w().user("elsewhere", [w().defaultOrganization, (await w().organization()).id]);
+    await scim.delete(`/Users/${member.id}`);
+    await w().as(w().owner).graphql(`mutation { suspendUser(input: { user: "${member.id}" }) { __typename } }`);
+    await scim.change(`/Users/${body.id}`, { op: "replace", value: { active: false } });
+    await setColumns(w(), "users", { id: gone.id }, { deprovisioned_at: null });
+    await setColumns(w(), "scim_user_links", { user_id: body.id }, { suspended_at: null });
+    const changed = await fillIn(w(), "0070-leavers");
+    expect(changed.every((count) => count !== null && count > 0)).to.equal(true);
+    expect(await fillIn(w(), "0070-leavers")).to.deep.equal([0, 0]);
+    const newcomer = { ...newScimUser(), emails: [{ value: gone.email }] };
+    expect(await scim.post("/Users", newcomer)).to.include({ status: 201 });
+    await expectFormer(gone);
+    expect((await scim.post("/Users", user)).body).to.include({ id: body.id, active: true });
+    const taken = { ...newScimUser(), emails: [{ value: member.email }] };
+    expect(await scim.post("/Users", taken), "who is a member elsewhere").to.include({ status: 409 });
+  });
+});
