@@ -324,7 +324,9 @@ describe("the hosts of client metadata documents", () => {
   });
 
   it("do not matter where the operator has decided what is announced", async () => {
-    await withServer({ ...local }, async (app) => expect(await announced(app)).to.equal(undefined));
+    await withServer(local, async (app) => {
+      expect(await announced(app)).to.equal(undefined);
+    });
     await withServer(
       { ...local, STEWARD_OAUTH2_CIMD: "true", STEWARD_OAUTH2_CIMD_PROBE: `${site.origin}/x` },
       async (app) => {

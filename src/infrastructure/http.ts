@@ -1,6 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import { type ClientRequest, type IncomingMessage, request as requestHttp, type RequestOptions } from "node:http";
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -225,7 +225,7 @@ async function send(request: Request, context: Omit<Exchange, "bodyLimit">): Pro
   const { begin, target, options } = await passageOf(way, url, signal, connectTimeout);
   const message = await new Promise<IncomingMessage>((resolve, reject) => {
     const all = { ...options, method: request.method, headers: { ...headers, ...options.headers }, signal };
-    const sent = begin(target, all as RequestOptions, resolve).on("error", reject);
+    const sent = begin(target, all, resolve).on("error", reject);
     const isSecured = url.protocol === "https:" || target.protocol === "https:";
     limitConnecting(sent, isSecured ? "secureConnect" : "connect", connectTimeout, progress);
     sent.end(body);

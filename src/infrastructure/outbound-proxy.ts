@@ -7,7 +7,7 @@ import { connect as connectTls } from "node:tls";
 export interface Passage {
   begin: typeof requestHttp;
   target: URL;
-  options: RequestOptions;
+  options: RequestOptions & { headers?: Record<string, string> };
 }
 
 /** The proxy cannot be reached, or does not open a connection. The message names no credentials. */
@@ -27,7 +27,7 @@ export async function passageThrough(proxy: URL, url: URL, signal: AbortSignal):
   return { begin: beginFor(proxy), target: originOf(proxy), options };
 }
 
-async function tunneled(proxy: URL, url: URL, signal: AbortSignal): Promise<RequestOptions> {
+async function tunneled(proxy: URL, url: URL, signal: AbortSignal): Promise<Passage["options"]> {
   const socket = await openTunnel(proxy, `${url.hostname}:${url.port || 443}`, signal);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   // RFC 6066 §3: server_name is never an address.
@@ -64,7 +64,7 @@ const beginFor = ({ protocol }: URL) => (protocol === "https:" ? requestHttps : 
 /** The URL of the proxy without its credentials. */
 const originOf = ({ origin }: URL): URL => new URL(origin);
 
-function credentialsOf({ username, password }: URL): { "proxy-authorization"?: string } {
+function credentialsOf({ username, password }: URL): Record<string, string> {
   if (username === "" && password === "") return {};
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { "proxy-authorization": `Basic ${Buffer.from(pair).toString("base64")}` };

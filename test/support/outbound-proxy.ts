@@ -56,6 +56,8 @@ export class OutboundProxy {
     proxy.#server.on("connection", (socket) => {
       proxy.open.add(socket);
       socket.on("close", () => proxy.open.delete(socket)).on("error", () => {});
+      // Sockets of HTTP servers stay half open otherwise.
+      socket.on("end", () => socket.end());
     });
     proxy.#port = await listening(proxy.#server);
     return proxy;
@@ -89,7 +91,7 @@ export class OutboundProxy {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
       target.pipe(socket).pipe(target);
     });
-    target.on("error", () => socket.destroy());
+    target.on("error", () => socket.destroy()).on("close", () => socket.destroySoon());
     socket.on("close", () => target.destroy());
   }
 
