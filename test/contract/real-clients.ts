@@ -50,7 +50,8 @@ export interface SignIn extends Origin {
   readonly comesIn: string | null;
 }
 
-/** Requests of a provider that keeps accounts up to date (SCIM, RFC 7644). `{id}` is the id of the first answer. */
+/** Requests of a provider that keeps accounts up to date (SCIM, RFC 7644). `{user}` and `{group}` are the ids
+ * of what was created last. */
 export interface Provisioning extends Origin {
   readonly situation: string;
   readonly requests: ReadonlyArray<{
@@ -595,7 +596,7 @@ export const provisionings: readonly Provisioning[] = [
       },
       {
         method: "PATCH",
-        path: "/Users/{id}",
+        path: "/Users/{user}",
         body: {
           schemas: [patch],
           Operations: [
@@ -628,7 +629,7 @@ export const provisionings: readonly Provisioning[] = [
       },
       {
         method: "PATCH",
-        path: "/Users/{id}",
+        path: "/Users/{user}",
         body: {
           schemas: [patch],
           Operations: [{ op: "Replace", path: 'emails[type eq "work"].value', value: "entra.typed@corp.example.com" }],
@@ -653,7 +654,7 @@ export const provisionings: readonly Provisioning[] = [
       },
       {
         method: "PATCH",
-        path: "/Users/{id}",
+        path: "/Users/{user}",
         body: { schemas: [patch], Operations: [{ op: "Replace", path: "active", value: "False" }] },
         status: 200,
       },
@@ -727,7 +728,7 @@ export const provisionings: readonly Provisioning[] = [
       },
       {
         method: "PATCH",
-        path: "/Users/{id}",
+        path: "/Users/{user}",
         body: { schemas: [patch], Operations: [{ op: "replace", value: { active: false } }] },
         status: 200,
       },
@@ -775,7 +776,7 @@ export const provisionings: readonly Provisioning[] = [
       },
       {
         method: "PUT",
-        path: "/Users/{id}",
+        path: "/Users/{user}",
         body: {
           schemas: [user],
           externalId: "authentik-1",
@@ -801,25 +802,35 @@ export const provisionings: readonly Provisioning[] = [
     requests: [
       {
         method: "POST",
+        path: "/Users",
+        body: { schemas: [user], userName: "entra.member@corp.example.com", active: true },
+        status: 201,
+      },
+      {
+        method: "POST",
         path: "/Groups",
-        body: {
-          schemas: [group],
-          externalId: "entra-group",
-          displayName: "Entra Watch",
-          meta: { resourceType: "Group" },
-        },
+        body: { schemas: [group], externalId: "entra-group", displayName: "Entra Watch" },
         status: 201,
       },
       {
         method: "PATCH",
-        path: "/Groups/{id}",
+        path: "/Groups/{group}",
         body: {
           schemas: [patch],
-          Operations: [{ op: "Remove", path: "members", value: [{ value: "f648f8d5ea4e4cd38e9c1d6a0d2b4d11" }] }],
+          Operations: [{ op: "Add", path: "members", value: [{ value: "{user}" }] }],
+        },
+        status: 204,
+      },
+      {
+        method: "PATCH",
+        path: "/Groups/{group}",
+        body: {
+          schemas: [patch],
+          Operations: [{ op: "Remove", path: "members", value: [{ value: "{user}" }] }],
         },
         status: 204,
       },
     ],
-    becomes: { displayName: "Entra Watch", externalId: "entra-group" },
+    becomes: { displayName: "Entra Watch", externalId: "entra-group", members: [] },
   },
 ];
