@@ -19,7 +19,7 @@ const json =
 const documentUrl = "https://client.outside.test/client.json";
 const issuer = "https://login.outside.test";
 
-/** What there is to call. */
+/** The servers to call. */
 const internet: Internet = {
   "client.outside.test/client.json": json({
     client_id: documentUrl,
@@ -135,7 +135,7 @@ describe("an outbound proxy", () => {
     expect(proxy.asked).to.include("CONNECT region.outside.test:443");
   });
 
-  it("is not asked for private addresses, which stay refused, nor for this machine", async () => {
+  it("gets no requests for private addresses, which are rejected, nor for this machine", async () => {
     const app = await replica();
     for (const host of ["127.0.0.1", "localhost", "db.localhost", "[::1]", "10.0.0.1", "169.254.169.254", "0x7f.1"]) {
       const url = new URL(`https://${host}/client.json`).href;

@@ -7,7 +7,7 @@ import { connect as connectTls } from "node:tls";
 export interface Passage {
   begin: typeof requestHttp;
   target: URL;
-  options: RequestOptions & { headers?: Record<string, string> };
+  options: Omit<RequestOptions, "headers"> & { headers?: Record<string, string> };
 }
 
 /** The proxy cannot be reached, or does not open a connection. The message names no credentials. */

@@ -240,6 +240,7 @@ describe("real identity providers that keep accounts up to date", () => {
       }
       const { body } = await scim.get(last);
       expect(body).to.deep.include(row.becomes);
+      for (const name of row.lacks ?? []) expect(body).to.not.have.property(name);
     });
 });
 

@@ -23,7 +23,7 @@ export interface RegisteringClient extends Origin {
   readonly namesResource: boolean;
   /** How it authenticates where it gets tokens. */
   readonly authenticates: "none" | "body" | "basic";
-  /** The authentication method that the registration answers. */
+  /** The authentication method in the response to the registration. */
   readonly method: "none" | "client_secret_basic" | "client_secret_post";
   /** The scopes of its token. */
   readonly gets: string;
@@ -46,7 +46,7 @@ export interface SignIn extends Origin {
   readonly idToken: Readonly<Record<string, unknown>>;
   /** The response of the UserInfo endpoint, if the ID token lacks the address. */
   readonly userInfo?: Readonly<Record<string, unknown>>;
-  /** The address of the new account; null if nobody gets in. */
+  /** The address of the new account; null if the user does not get in. */
   readonly comesIn: string | null;
 }
 
@@ -60,8 +60,10 @@ export interface Provisioning extends Origin {
     readonly body?: Readonly<Record<string, unknown>>;
     readonly status: number;
   }>;
-  /** What the user or group is like afterwards. */
+  /** Attributes of the user or group afterwards. */
   readonly becomes: Readonly<Record<string, unknown>>;
+  /** Attributes that it has no longer. */
+  readonly lacks?: readonly string[];
 }
 
 const codeAndRefresh = { grant_types: ["authorization_code", "refresh_token"], response_types: ["code"] };
@@ -322,7 +324,7 @@ export const registeringClients: readonly RegisteringClient[] = [
     version: "1.32.2",
     taken: "source",
     source:
-      "@modelcontextprotocol/sdk, client/auth.js: it sends the secret in the body where the answer names no other way",
+      "@modelcontextprotocol/sdk, client/auth.js: it sends the secret in the body where the response names no other way",
     registers: { client_name: "Assistant", redirect_uris: ["http://127.0.0.1:8000/callback"] },
     returnsTo: "http://127.0.0.1:8000/callback",
     scope: "user:read all",
@@ -391,7 +393,7 @@ export const signIns: readonly SignIn[] = [
     client: "Microsoft Entra ID",
     version: "v2.0, 2026-08-12",
     taken: "report",
-    source: "screentinker/screentinker#256, pond/omniauth-entra-id#33: anybody sets the address of a guest",
+    source: "screentinker/screentinker#256, pond/omniauth-entra-id#33: anyone sets the address of a guest",
     situation: "a guest with an address elsewhere",
     idToken: {
       sub: "aaKiiQxN35I2v4nx5MHMo4ChReGZXEYE51mWxcnuJmo",
@@ -614,7 +616,7 @@ export const provisionings: readonly Provisioning[] = [
   },
   {
     ...entra,
-    situation: "a work address for somebody whose address has no type",
+    situation: "a work address for a user whose address has no type",
     requests: [
       {
         method: "POST",
@@ -644,7 +646,7 @@ export const provisionings: readonly Provisioning[] = [
     version: "2026",
     taken: "documentation",
     source: "Known issues of SCIM 2.0 compliance of the Microsoft Entra provisioning service: booleans are text",
-    situation: "somebody who leaves, by the text False",
+    situation: "a user who leaves, by the text False",
     requests: [
       {
         method: "POST",
@@ -708,7 +710,7 @@ export const provisionings: readonly Provisioning[] = [
     version: "2026",
     taken: "documentation",
     source: "Okta, SCIM 2.0 protocol reference: assignment, unassignment, and assignment of the same person again",
-    situation: "somebody who is assigned again",
+    situation: "a user who is assigned again",
     requests: [
       {
         method: "POST",
@@ -831,6 +833,7 @@ export const provisionings: readonly Provisioning[] = [
         status: 204,
       },
     ],
-    becomes: { displayName: "Entra Watch", externalId: "entra-group", members: [] },
+    becomes: { displayName: "Entra Watch", externalId: "entra-group" },
+    lacks: ["members"],
   },
 ];

@@ -82,7 +82,7 @@ export class OutboundProxy {
 
   #tunnel(request: IncomingMessage, socket: Socket): void {
     this.asked.push(`CONNECT ${request.url}`);
-    const end = (status: number) => void socket.resume().end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\n\r\n`);
+    const end = (status: number) => void socket.resume().end(`HTTP/1.1 ${status} Failed\r\nContent-Length: 0\r\n\r\n`);
     if (this.refusal === "silence") return void socket.resume();
     if (this.refusal) return end(this.refusal);
     if (!this.#isWelcome(request)) return end(407);

@@ -215,7 +215,7 @@ describe("MCP", () => {
       await client.close();
     });
 
-    it("refuses the code alone, since the server announces that it names itself", async () => {
+    it("rejects the code alone, since the server announces that it names itself", async () => {
       const state = new ClientState(`${site.url}/callback`);
       const transport = new Version2Transport(url, { authProvider: state });
       const options = { versionNegotiation: { mode: "auto" } } as const;
