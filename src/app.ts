@@ -25,6 +25,7 @@ import { BackgroundTasks } from "./domain/background-tasks.js";
 import { LabeledCounter } from "./runtime/labeled-counter.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
+import { DocumentProbe } from "./domain/oauth2/document-probe.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
 import { createIdentityProviders } from "./infrastructure/identity-providers.js";
 import { outsideFetch } from "./infrastructure/http.js";
@@ -127,6 +128,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
       return made;
     });
     stopJobs = runInBackground(services);
+    services.documentProbe.start();
     const dispatcher = new Dispatcher(services);
     dispatcher.start();
     closers.push(() => dispatcher.close());
@@ -190,14 +192,26 @@ export async function openServices(
   closers.push(() => externalAuth.close());
   const proxyHealth = new ProxyHealth({ config, database, log });
   closers.push(() => proxyHealth.close());
-  const fetch = outsideFetch({ allow: config.outboundAllow });
+  const fetch = outsideFetch({ proxy: config.outboundProxy, allow: config.outboundAllow });
   const vault = new Vault();
-  const clientDocuments = new DocumentFetches(config);
+  const clientDocuments = new DocumentFetches(config, log);
+  const documentProbe = new DocumentProbe({ config, clientDocuments, log });
+  closers.push(async () => documentProbe.close());
   const transports = new Transports({ config, database, events, vault, log });
   closers.push(() => transports.close());
   const seals = new Seals({ database, vault });
   const agentApi = new AgentApi(config);
-  const outside = { fetch, agentApi, clientDocuments, passwords, vault, seals, identityProviders, externalAuth };
+  const outside = {
+    fetch,
+    agentApi,
+    clientDocuments,
+    documentProbe,
+    passwords,
+    vault,
+    seals,
+    identityProviders,
+    externalAuth,
+  };
   const signIns = new LabeledCounter("method", "result");
   const deliveries = { undelivered: 0 };
   return {

@@ -171,8 +171,8 @@ describe("what OAuth2 clients can discover", () => {
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
       response_types_supported: ["code"],
       authorization_response_iss_parameter_supported: true,
-      client_id_metadata_document_supported: true,
     });
+    expect(server).to.not.have.property("client_id_metadata_document_supported");
     const scopes = (await nobody.get("/api/v2/auth/scopes")).body.external;
     expect(server.scopes_supported).to.have.members(scopes);
     const { oauth2ServerMetadata } = await nobody.graphql("{ oauth2ServerMetadata { issuer tokenEndpoint } }");

@@ -3,9 +3,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { type App, startServer } from "./support/app.js";
+import { type App, loggedFromInfo, startServer } from "./support/app.js";
 import { challenge } from "./support/oauth2.js";
 import { letPass, setTimes } from "./support/tables.js";
+import { eventually } from "./support/watchers.js";
 import { Client, GraphqlFailure, type Person, world } from "./support/world.js";
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
@@ -290,6 +291,59 @@ describe("the hosts of client metadata documents", () => {
       site.publish("/named.json", { client_id: url });
       expect((await find(app, the().owner, url)).app.clientId).to.equal(url);
     }));
+
+  const announced = async ({ url }: App): Promise<unknown> => {
+    const response = await fetch(`${url}/.well-known/oauth-authorization-server`);
+    return ((await response.json()) as Record<string, unknown>).client_id_metadata_document_supported;
+  };
+
+  const announcedInGraphql = async ({ url }: App): Promise<unknown> =>
+    (await new Client(url).graphql("{ oauth2ServerMetadata { clientIdMetadataDocumentSupported } }"))
+      .oauth2ServerMetadata.clientIdMetadataDocumentSupported;
+
+  it("decide whether documents are announced: while one of them can be fetched", async () => {
+    const probed = (path: string) => ({ ...local, STEWARD_OAUTH2_CIMD_PROBE: site.origin + path });
+    const url = site.publish("/probe.json");
+    site.publish("/forged.json", { client_id: "https://watch.example.com/client.json" });
+    await withServer(probed("/probe.json"), async (app) => {
+      await eventually(async () => (await announced(app)) === true, "documents are announced");
+      expect(site.hits.get("/probe.json")).to.equal(1);
+      loggedFromInfo.length = 0;
+      site.publish("/probe.json", {}, {}, 502);
+      await app.services.documentProbe.check(url);
+      expect(await announced(app)).to.equal(undefined);
+      expect(JSON.stringify(loggedFromInfo)).to.include("STEWARD_OAUTH2_CIMD_PROBE").and.include("responds with 502");
+      // They are accepted all the same.
+      expect((await find(app, the().owner, site.publish("/quiet.json"))).app.name).to.equal("Night Watch");
+    });
+    for (const path of ["/forged.json", "/missing.json"])
+      await withServer(probed(path), async (app) => {
+        await app.services.documentProbe.check(site.origin + path);
+        expect(await announced(app), path).to.equal(undefined);
+      });
+  });
+
+  it("do not matter where the operator has decided what is announced", async () => {
+    await withServer(local, async (app) => {
+      expect(await announced(app)).to.equal(undefined);
+    });
+    await withServer(
+      { ...local, STEWARD_OAUTH2_CIMD: "true", STEWARD_OAUTH2_CIMD_PROBE: `${site.origin}/x` },
+      async (app) => {
+        expect(await announced(app)).to.equal(true);
+        expect(await announcedInGraphql(app)).to.equal(true);
+        expect(site.hits.get("/x"), "fetched").to.equal(undefined);
+      },
+    );
+    await withServer(
+      { ...local, STEWARD_OAUTH2_CIMD: "false", STEWARD_OAUTH2_CIMD_PROBE: `${site.origin}/x` },
+      async (app) => {
+        expect(await announced(app)).to.equal(undefined);
+        expect(await announcedInGraphql(app)).to.equal(null);
+        expect(site.hits.get("/x"), "fetched").to.equal(undefined);
+      },
+    );
+  });
 
   it("are not called at all when documents are switched off", () =>
     withServer({ ...local, STEWARD_OAUTH2_CIMD: "false" }, async (app) => {

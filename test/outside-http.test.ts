@@ -120,7 +120,8 @@ describe("outgoing calls", () => {
     return { url: `http://127.0.0.1:${port}`, port };
   }
 
-  const within = (options: OutsideOptions = {}) => outsideFetch({ allow: thisMachine, ...options });
+  const outside = (options: Partial<OutsideOptions> = {}) => outsideFetch({ proxy: undefined, ...options });
+  const within = (options: Partial<OutsideOptions> = {}) => outside({ allow: thisMachine, ...options });
 
   async function failure(call: Promise<Response>): Promise<OutsideError> {
     try {
@@ -131,7 +132,7 @@ describe("outgoing calls", () => {
     }
     throw new Error("The call succeeded.");
   }
-  const refused = async (url: string, fetch: Fetch = outsideFetch(), init?: RequestInit) =>
+  const refused = async (url: string, fetch: Fetch = outside(), init?: RequestInit) =>
     expect(await failure(fetch(url, init)), url).to.have.property("reason", "refused");
 
   it("never reach loopback, private networks, or cloud metadata, however the address is spelled", async () => {
@@ -168,10 +169,10 @@ describe("outgoing calls", () => {
     const { port, requests } = await receiver((request, response) => response.end(request.headers.host));
     const inside = ["127.0.0.1", "::1", "10.0.0.5", "169.254.169.254", "::ffff:127.0.0.1", "nonsense"];
     for (const address of inside) {
-      await refused(`http://rebound.example:${port}/`, outsideFetch({ resolve: async () => [address] }));
+      await refused(`http://rebound.example:${port}/`, outside({ resolve: async () => [address] }));
     }
-    await refused(`http://rebound.example:${port}/`, outsideFetch({ resolve: async () => inside }));
-    await refused(`http://rebound.example:${port}/`, outsideFetch({ resolve: async () => [] }));
+    await refused(`http://rebound.example:${port}/`, outside({ resolve: async () => inside }));
+    await refused(`http://rebound.example:${port}/`, outside({ resolve: async () => [] }));
     expect(requests).to.have.length(0);
 
     // A name that resolves differently each time is resolved once.
@@ -187,7 +188,7 @@ describe("outgoing calls", () => {
     const named = await receiver((request, response) =>
       request.url === "/away" ? response.writeHead(302, { Location: elsewhere.url }).end() : response.end("here"),
     );
-    const fetch = outsideFetch({ named: [named.url] });
+    const fetch = outside({ named: [named.url] });
     expect(await (await fetch(`${named.url}/path?a=b`)).text()).to.equal("here");
     await refused(elsewhere.url, fetch);
     await refused(`${named.url}/away`, fetch);

@@ -104,6 +104,22 @@ export const trustedUrl = readBy((given) => {
   return isSafe && url.username === "" && url.password === "" && !/[?#\s\\]/.test(given) ? given : undefined;
 }, "an https URL, or http on the same machine, without a query");
 
+/** URL of an HTTP proxy, which may contain credentials. */
+export const proxyUrl = readBy((given) => {
+  const url = URL.parse(given);
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== "/" || /[?#\s\\]/.test(given)) return undefined;
+  return isDecodable(url.username + url.password) ? given : undefined;
+}, "an http or https URL without a path, such as http://proxy.example.com:3128");
+
+function isDecodable(component: string): boolean {
+  try {
+    decodeURIComponent(component);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The contents of a file, given by its path. */
 export const file = readBy((given) => {
   try {

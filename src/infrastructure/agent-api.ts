@@ -78,9 +78,11 @@ export class AgentApi {
   }: Pick<Config, "taskAppTimeout" | "taskAppSendTimeout" | "taskAppAllowLoopback" | "taskAppAllowedCidrs">) {
     const rules = { loopback: taskAppAllowLoopback, only: taskAppAllowedCidrs };
     const permits = (address: string) => mayCallInside(address, rules);
-    this.#read = outsideFetch({ permits, timeout: taskAppTimeout, bodyLimit: limits.other });
-    this.#list = outsideFetch({ permits, timeout: taskAppTimeout, bodyLimit: limits.messages });
-    this.#send = outsideFetch({ permits, timeout: taskAppSendTimeout, bodyLimit: limits.other });
+    // Programs of tasks run inside of the network.
+    const direct = { proxy: undefined };
+    this.#read = outsideFetch({ ...direct, permits, timeout: taskAppTimeout, bodyLimit: limits.other });
+    this.#list = outsideFetch({ ...direct, permits, timeout: taskAppTimeout, bodyLimit: limits.messages });
+    this.#send = outsideFetch({ ...direct, permits, timeout: taskAppSendTimeout, bodyLimit: limits.other });
     this.#open = outsideStreams({ permits, connectTimeout: taskAppTimeout });
   }
 

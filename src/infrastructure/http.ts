@@ -5,12 +5,18 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../runtime/config.js";
+import { type Passage, passageThrough } from "./outbound-proxy.js";
 import { foreignJson, isTooDeep } from "../domain/kernel/objects.js";
 
 /** Calls other servers, with the signature of the Fetch Standard. Resolves after the whole body was received. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface OutsideOptions {
+  /**
+   * URL of the HTTP proxy that calls go through; `undefined` for none. The proxy resolves names, so that only literal
+   * addresses and names of this machine are checked here. This machine is called directly.
+   */
+  proxy: string | undefined;
   /** Networks that may be called in addition to public addresses. */
   allow?: readonly Cidr[];
   /** Origins that the operator configured: allowed at any address. */
@@ -25,7 +31,7 @@ export interface OutsideOptions {
   sameOrigin?: boolean;
   /** Maximum size of a response body, in bytes. Default: that of foreign JSON. */
   bodyLimit?: number;
-  /** Resolves a host name to its addresses. */
+  /** Resolves a host name to its addresses. Not used for names that the proxy resolves. */
   resolve?: (name: string) => Promise<string[]>;
 }
 
@@ -52,6 +58,7 @@ const maxRedirects = 5;
  * connection uses one that passed, which prevents DNS rebinding. The same checks apply to every redirect.
  */
 export function outsideFetch({
+  proxy,
   allow = [],
   named = [],
   permits = (address) => mayCall(address, allow),
@@ -60,8 +67,8 @@ export function outsideFetch({
   sameOrigin = false,
   bodyLimit = foreignJson.bytes,
   resolve = addressesOf,
-}: OutsideOptions = {}): Fetch {
-  const addressesFor = guarded({ named, permits, resolve });
+}: OutsideOptions): Fetch {
+  const wayTo = guarded({ proxy, named, permits, resolve });
 
   return async (target, init = {}) => {
     const deadline = AbortSignal.timeout(timeout);
@@ -70,7 +77,7 @@ export function outsideFetch({
     try {
       let request = asRequest(target, init);
       for (let redirects = 0; ; redirects++) {
-        const response = await exchange(request, { addressesFor, signal, connectTimeout, bodyLimit, progress });
+        const response = await exchange(request, { wayTo, signal, connectTimeout, bodyLimit, progress });
         const next = redirected(request, response, init.redirect);
         if (!next) return response;
         if (sameOrigin && new URL(next.url).origin !== new URL(request.url).origin)
@@ -97,17 +104,17 @@ function asFailure(error: unknown, timedOut: string | undefined): OutsideError {
 /** Opens a response without end, such as a stream of events. Resolves when its headers were received. */
 export type OpenStream = (url: string, signal: AbortSignal) => Promise<IncomingMessage>;
 
-/** Creates the client for streams, with the address checks of `outsideFetch`. Redirects are not followed. */
+/** Creates the client for streams, with the address checks of `outsideFetch`. Redirects are not followed; no proxy is used. */
 export function outsideStreams({
   permits,
   connectTimeout,
 }: Required<Pick<OutsideOptions, "permits" | "connectTimeout">>): OpenStream {
-  const addressesFor = guarded({ named: [], permits, resolve: addressesOf });
+  const wayTo = guarded({ proxy: undefined, named: [], permits, resolve: addressesOf });
   return async (url, signal) => {
     const headers = { accept: "text/event-stream" };
     try {
       const progress = { isConnected: false };
-      return await send(asRequest(url, { headers }), { addressesFor, signal, connectTimeout, progress });
+      return await send(asRequest(url, { headers }), { wayTo, signal, connectTimeout, progress });
     } catch (error) {
       if (signal.aborted) throw error;
       throw asFailure(error, undefined);
@@ -130,29 +137,45 @@ function asRequest(target: string | URL, init: RequestInit): Request {
   return request;
 }
 
-/** Resolves the host of a URL to the addresses that may be called. Throws if there are none. */
-type Addresses = (url: URL) => Promise<LookupAddress[]>;
+/** How to reach the host of a URL: at the addresses that may be called, or through the proxy. Throws if it may not. */
+type WayTo = (url: URL) => Promise<Way>;
+type Way = { addresses: LookupAddress[] } | { proxy: URL };
 
 function guarded({
+  proxy: proxyUrl,
   named,
   permits,
   resolve,
-}: Required<Pick<OutsideOptions, "named" | "permits" | "resolve">>): Addresses {
+}: Required<Pick<OutsideOptions, "named" | "permits" | "resolve">> & Pick<OutsideOptions, "proxy">): WayTo {
+  const proxy = proxyUrl === undefined ? undefined : new URL(proxyUrl);
   return async ({ hostname, origin }) => {
     const host = hostname.replace(/^\[|\]$/g, "");
-    const found = ipaddr.isValid(host) ? [host] : await resolve(host);
+    const literal = literalAddresses(host);
+    if (proxy && !literal) return { proxy };
+    const found = literal ?? (await resolve(host));
     const passed = named.includes(origin) ? found : found.filter(permits);
     if (passed.length === 0) throw rejection(`${host} has no address that may be called.`);
-    return passed.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    if (proxy && !passed.every(isLoopback)) return { proxy };
+    return { addresses: passed.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })) };
   };
 }
+
+/** The addresses of a host that needs no resolver: of an address, or of a name of this machine. */
+function literalAddresses(host: string): string[] | undefined {
+  if (ipaddr.isValid(host)) return [host];
+  return localNames.test(host) ? loopbackAddresses : undefined;
+}
+
+const loopbackAddresses = ["127.0.0.1", "::1"];
+
+const isLoopback = (address: string): boolean => ipaddr.process(address).range() === "loopback";
 
 /** Names of the loopback interface (RFC 6761 §6.3), which not every resolver knows. */
 export const localNames = /(^|\.)localhost\.?$/i;
 
 /** The addresses of a host name. */
 export async function addressesOf(name: string): Promise<string[]> {
-  if (localNames.test(name)) return ["127.0.0.1", "::1"];
+  if (localNames.test(name)) return loopbackAddresses;
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }
 
@@ -171,7 +194,7 @@ export function mayCall(address: string, allow: readonly Cidr[]): boolean {
 }
 
 interface Exchange {
-  addressesFor: Addresses;
+  wayTo: WayTo;
   signal: AbortSignal;
   connectTimeout: number;
   bodyLimit: number;
@@ -189,9 +212,9 @@ async function exchange(request: Request, context: Exchange): Promise<Response> 
 
 /** Sends one request on a new connection. Resolves to the response as soon as its headers were received. */
 async function send(request: Request, context: Omit<Exchange, "bodyLimit">): Promise<IncomingMessage> {
-  const { addressesFor, signal, connectTimeout, progress } = context;
+  const { wayTo, signal, connectTimeout, progress } = context;
   const url = new URL(request.url);
-  const addresses = await Promise.race([addressesFor(url), endOf(signal)]);
+  const way = await Promise.race([wayTo(url), endOf(signal)]);
   const body = Buffer.from(await request.arrayBuffer());
   const headers = {
     ...Object.fromEntries(request.headers),
@@ -199,13 +222,32 @@ async function send(request: Request, context: Omit<Exchange, "bodyLimit">): Pro
     // Node.js does not send it with a DELETE.
     ...(body.length > 0 && { "content-length": String(body.length) }),
   };
-  const begin = url.protocol === "https:" ? requestHttps : requestHttp;
-  return new Promise<IncomingMessage>((resolve, reject) => {
-    const options = { method: request.method, headers, lookup: always(addresses), signal, agent: false };
-    const sent = begin(url, options, resolve).on("error", reject);
-    limitConnecting(sent, url.protocol === "https:" ? "secureConnect" : "connect", connectTimeout, progress);
+  const { begin, target, options } = await passageOf(way, url, signal, connectTimeout);
+  const message = await new Promise<IncomingMessage>((resolve, reject) => {
+    const all = { ...options, method: request.method, headers: { ...headers, ...options.headers }, signal };
+    const sent = begin(target, all, resolve).on("error", reject);
+    const isSecured = url.protocol === "https:" || target.protocol === "https:";
+    limitConnecting(sent, isSecured ? "secureConnect" : "connect", connectTimeout, progress);
     sent.end(body);
   });
+  if (message.statusCode !== 407 || "addresses" in way || url.protocol === "https:") return message;
+  message.destroy();
+  throw new OutsideError("unreachable", "The outbound proxy requires other credentials.");
+}
+
+/** How to begin a request. Opens a tunnel first, where the way leads through a proxy and the server has TLS. */
+async function passageOf(way: Way, url: URL, signal: AbortSignal, connectTimeout: number): Promise<Passage> {
+  if ("addresses" in way) {
+    const begin = url.protocol === "https:" ? requestHttps : requestHttp;
+    return { begin, target: url, options: { lookup: always(way.addresses), agent: false } };
+  }
+  const deadline = AbortSignal.timeout(connectTimeout);
+  try {
+    return await passageThrough(way.proxy, url, AbortSignal.any([signal, deadline]));
+  } catch (error) {
+    if (signal.aborted || !deadline.aborted) throw error;
+    throw new OutsideError("timeout", `No connection through the outbound proxy within ${connectTimeout} ms.`, error);
+  }
 }
 
 /** Destroys a request whose connection is not established in time, and notes when it is. */

@@ -82,6 +82,7 @@ type ProviderSettings = Pick<
   | "githubClientId"
   | "githubClientSecret"
   | "outboundAllow"
+  | "outboundProxy"
 >;
 
 /** Creates the configured providers, by name. */
@@ -91,7 +92,8 @@ export function createIdentityProviders(settings: ProviderSettings): IdentityPro
   const registered = (url: string, id: string, secret: string): Registration => {
     const base = new URL(url);
     // The configured origin may have any address. Endpoints in its metadata may not: the provider chooses them.
-    return { base, id, secret, fetch: outsideFetch({ allow: settings.outboundAllow, named: [base.origin] }) };
+    const { outboundProxy: proxy, outboundAllow: allow } = settings;
+    return { base, id, secret, fetch: outsideFetch({ proxy, allow, named: [base.origin] }) };
   };
   const providers: IdentityProvider[] = [];
   if (oidcIssuerUrl) providers.push(openIdConnect(registered(oidcIssuerUrl, oidcClientId, oidcClientSecret)));

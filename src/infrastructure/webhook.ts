@@ -17,10 +17,12 @@ export function createWebhook({
   webhookUrl: url,
   webhookSecrets,
   dispatchTimeout,
-}: Pick<Config, "webhookUrl" | "webhookSecrets" | "dispatchTimeout">): Webhook | undefined {
+  outboundProxy: proxy,
+}: Pick<Config, "webhookUrl" | "webhookSecrets" | "dispatchTimeout" | "outboundProxy">): Webhook | undefined {
   if (url === undefined) return undefined;
   // The receiver may be in the operator's own network, but never at a link-local address.
   const fetch = outsideFetch({
+    proxy,
     permits: (address) => mayCallInside(address, { loopback: true, only: [] }),
     timeout: dispatchTimeout,
     bodyLimit,

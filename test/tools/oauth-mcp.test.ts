@@ -2,6 +2,11 @@
 // Looks inside: tokens expire after an hour.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  Client as Version2Client,
+  type OAuthClientProvider as Version2Provider,
+  StreamableHTTPClientTransport as Version2Transport,
+} from "@modelcontextprotocol/client";
 import { auth, type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { applyMiddlewares, withOAuth } from "@modelcontextprotocol/sdk/client/middleware.js";
@@ -164,6 +169,77 @@ describe("MCP", () => {
       const rejected = await post(own.tokens()!);
       expect(rejected.status).to.equal(401);
       expect(rejected.headers.get("www-authenticate")).to.include('error="invalid_token"');
+    });
+  });
+
+  describe("version 2 of the SDK, as docs/mcp.md describes it", () => {
+    type Connect = (url: URL, authProvider: Version2Provider, signIn: () => Promise<URL>) => Promise<Version2Client>;
+    let project: Project;
+    let server: Site;
+    let url: URL;
+    let connect: Connect;
+    before(async () => {
+      project = new Project(filesIn(readFileSync(join(root, "docs/mcp.md"), "utf8")));
+      server = await Site.open();
+      url = new URL("/mcp", server.url);
+      const { clientId, clientSecret } = await createApp(w(), {
+        name: "Greeter 2",
+        callbackUrl: url.href,
+        resourceIndicators: [url.href],
+      });
+      const { mcpServer } = (await project.load("src/server2.ts")) as {
+        mcpServer: (steward: string, url: URL, clientId: string, clientSecret: string) => Promise<Express>;
+      };
+      ({ connect } = (await project.load("src/client2.ts")) as { connect: Connect });
+      server.serve(await mcpServer(home(), url, clientId, clientSecret));
+    });
+    after(async () => {
+      project.remove();
+      await server.close();
+    });
+
+    it("signs in with the whole query, speaks revision 2026-07-28, and refreshes tokens", async () => {
+      const state = new ClientState(`${site.url}/callback`);
+      const client = await connect(url, state, () => visitor.decide(state.opened!));
+      expect(visitor.shown).to.include(url.href);
+      expect(client.getNegotiatedProtocolVersion()).to.equal("2026-07-28");
+      const { content } = await client.callTool({ name: "whoami" });
+      expect(content).to.deep.equal([{ type: "text", text: `You are ${ada.username}.` }]);
+      const { access_token } = state.tokens()!;
+      expect(await reads(w(), access_token)).to.deep.equal({ rest: 401, graphql: 401, username: undefined });
+
+      await expireTokens();
+      const refreshed = await client.callTool({ name: "whoami" });
+      expect(refreshed.content).to.deep.equal(content);
+      expect(state.tokens()!.access_token).to.not.equal(access_token);
+      await client.close();
+    });
+
+    it("rejects the code alone, since the server announces that it names itself", async () => {
+      const state = new ClientState(`${site.url}/callback`);
+      const transport = new Version2Transport(url, { authProvider: state });
+      const options = { versionNegotiation: { mode: "auto" } } as const;
+      const client = new Version2Client({ name: "assistant", version: "1.0.0" }, options);
+      await failureOf(client.connect(transport));
+      const callback = await visitor.decide(state.opened!);
+      const failure = (await failureOf(transport.finishAuth(callback.searchParams.get("code")!))) as Error;
+      expect(failure).to.be.instanceOf(Error);
+      expect(failure.message).to.match(/Issuer mismatch/);
+      expect(state.tokens()).to.equal(undefined);
+      await transport.finishAuth(callback.searchParams);
+      expect(state.tokens()).to.include({ token_type: "Bearer" });
+    });
+
+    it("serves clients of version 1, too", async () => {
+      const state = new ClientState(`${site.url}/callback`);
+      const first = new StreamableHTTPClientTransport(url, { authProvider: state });
+      await failureOf(new Client({ name: "assistant", version: "1.0.0" }).connect(first));
+      await first.finishAuth(await consent(state));
+      const client = new Client({ name: "assistant", version: "1.0.0" });
+      await client.connect(new StreamableHTTPClientTransport(url, { authProvider: state }));
+      const { content } = await client.callTool({ name: "whoami" });
+      expect(content).to.deep.equal([{ type: "text", text: `You are ${ada.username}.` }]);
+      await client.close();
     });
   });
 });

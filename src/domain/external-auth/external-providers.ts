@@ -43,9 +43,11 @@ export class ExternalProviders {
   constructor({
     externalAuthTimeout,
     externalAuthParallel,
-  }: Pick<Config, "externalAuthTimeout" | "externalAuthParallel">) {
+    outboundProxy: proxy,
+  }: Pick<Config, "externalAuthTimeout" | "externalAuthParallel" | "outboundProxy">) {
     // The operator chose the addresses, which may be private; redirects stay on the same origin.
     this.#fetch = outsideFetch({
+      proxy,
       permits: () => true,
       sameOrigin: true,
       timeout: externalAuthTimeout,

@@ -9,7 +9,7 @@ declare module "../kernel/context.js" {
   }
 }
 
-type Settings = Pick<Config, "externalAuth" | "externalAuthTimeout" | "externalAuthParallel">;
+type Settings = Pick<Config, "externalAuth" | "externalAuthTimeout" | "externalAuthParallel" | "outboundProxy">;
 
 /** The configured providers of a server process, and its calls to them. */
 export class ExternalAuthRegistry {

@@ -42,7 +42,7 @@ const matches = (host: string, pattern: string): boolean =>
  */
 export async function findClient(ctx: Context, clientId: string): Promise<ClientRow | undefined> {
   if (!isUrl(clientId)) return clientWithId(ctx, clientId);
-  if (!ctx.config.oauth2Cimd) return undefined;
+  if (ctx.config.oauth2Cimd === false) return undefined;
   requireAllowed(ctx, clientId);
   const stored = await findStored(ctx, clientId);
   if (stored?.isFresh || ctx.actor.kind !== "user") return stored;
@@ -107,7 +107,7 @@ async function fetchAndStore({ services, config, request }: Context, url: string
 }
 
 /** The profile that a document describes, or what is wrong with it. */
-function profileIn(url: string, content: Record<string, unknown>, config: Config): ClientProfile | DomainError {
+export function profileIn(url: string, content: Record<string, unknown>, config: Config): ClientProfile | DomainError {
   try {
     return profileOf(metadataOf(url, content), config, "none");
   } catch (error) {

@@ -1,11 +1,12 @@
 import { LRUCache } from "lru-cache";
+import type { Logger } from "pino";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Config } from "../../runtime/config.js";
 import { boundedPool, SingleFlight } from "../../runtime/concurrency.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
 import { isObject } from "../kernel/objects.js";
 import { hour, minute } from "../kernel/queries.js";
-import { addressesOf, type Fetch, mayCall, outsideFetch } from "../../infrastructure/http.js";
+import { addressesOf, type Fetch, mayCall, type OutsideError, outsideFetch } from "../../infrastructure/http.js";
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
 import { oauthFailure } from "./oauth-errors.js";
 
@@ -22,7 +23,7 @@ export interface ClientDocument {
   freshFor: number;
 }
 
-type Configured = Pick<Config, "oauth2CimdAllowPrivate">;
+type Configured = Pick<Config, "oauth2CimdAllowPrivate" | "outboundProxy">;
 
 const fetchTimeout = 5_000;
 const largest = 10 * 1024;
@@ -40,7 +41,10 @@ export class DocumentFetches {
   readonly #failures = new LRUCache<string, DomainError>({ max: 1000, ttl: minute });
   readonly #turns = boundedPool(concurrency, waiting, () => unavailable("Too many metadata documents are fetched."));
 
-  constructor(config: Configured) {
+  constructor(
+    config: Configured,
+    private readonly log: Logger,
+  ) {
     const permits = (address: string) =>
       config.oauth2CimdAllowPrivate ? mayCallInside(address, { loopback: true, only: [] }) : mayCall(address, []);
     // A name with one address that may not be called is not called at any of its addresses.
@@ -48,7 +52,8 @@ export class DocumentFetches {
       const found = await addressesOf(name);
       return found.every(permits) ? found : [];
     };
-    this.#fetch = outsideFetch({ permits, resolve, timeout: fetchTimeout, bodyLimit: largest });
+    const { outboundProxy: proxy } = config;
+    this.#fetch = outsideFetch({ proxy, permits, resolve, timeout: fetchTimeout, bodyLimit: largest });
   }
 
   /** Fetches a document. Rejects with `invalid_request` if that fails or it is not a JSON object. */
@@ -66,12 +71,20 @@ export class DocumentFetches {
 
   async #get(url: string): Promise<ClientDocument> {
     const request = this.#fetch(url, { redirect: "error", headers: { Accept: "application/json" } });
-    // The reason could disclose internal names and addresses.
-    const response = await request.catch(() => Promise.reject(documentFailure("It could not be fetched.")));
+    const response = await request.catch((error: OutsideError) => {
+      const hint = error.reason === "unreachable" || error.reason === "timeout" ? ` ${unreachableHint}` : "";
+      this.log.warn({ url, err: error }, `A client metadata document could not be fetched.${hint}`);
+      // The reason could disclose internal names and addresses.
+      throw documentFailure(`It could not be fetched.${hint}`);
+    });
     if (response.status !== 200) throw documentFailure(`Its server responds with ${response.status}.`);
     return { content: await objectOf(response), freshFor: freshnessOf(response.headers) };
   }
 }
+
+/** Advice for operators whose servers have no way out. */
+const unreachableHint =
+  "If this server cannot reach the internet, its operator can set STEWARD_OUTBOUND_PROXY, or STEWARD_OAUTH2_CIMD to false.";
 
 /** The failure of a request whose client has an unusable document. */
 export const documentFailure = (reason: string): DomainError =>

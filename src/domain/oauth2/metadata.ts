@@ -23,13 +23,14 @@ export interface ServerMetadata {
   introspectionEndpointAuthMethodsSupported: readonly string[];
   /** RFC 9207 §3. */
   authorizationResponseIssParameterSupported: boolean;
-  clientIdMetadataDocumentSupported: boolean;
+  /** Absent while it is not known that documents can be fetched: clients prefer them to registering themselves. */
+  clientIdMetadataDocumentSupported: true | null;
 }
 
 /** Describes this server as an authorization server. Throws NOT_FOUND if it is none. */
 export async function oauth2ServerMetadata(ctx: Context): Promise<ServerMetadata> {
   requireOAuth2(ctx);
-  const { accessUrl, oauth2Cimd } = ctx.config;
+  const { accessUrl } = ctx.config;
   const methods = Object.values(AuthMethod);
   return {
     issuer: accessUrl,
@@ -48,7 +49,7 @@ export async function oauth2ServerMetadata(ctx: Context): Promise<ServerMetadata
     revocationEndpointAuthMethodsSupported: methods,
     introspectionEndpointAuthMethodsSupported: methods.filter((method) => method !== "none"),
     authorizationResponseIssParameterSupported: true,
-    clientIdMetadataDocumentSupported: oauth2Cimd,
+    clientIdMetadataDocumentSupported: ctx.services.documentProbe.isAnnounced || null,
   };
 }
 

@@ -86,7 +86,8 @@ export class ProxyHealth {
   constructor({ config, database, log }: ProxyHealthOptions) {
     const rules = { loopback: config.proxyHealthAllowLoopback, only: config.proxyHealthAllowedCidrs };
     const permits = (address: string) => mayCallInside(address, rules);
-    this.#fetch = outsideFetch({ permits, timeout: config.proxyHealthTimeout, bodyLimit: maxReportSize });
+    const { outboundProxy: proxy, proxyHealthTimeout: timeout } = config;
+    this.#fetch = outsideFetch({ proxy, permits, timeout, bodyLimit: maxReportSize });
     this.#interval = config.proxyHealthInterval;
     this.#db = database.db;
     this.#log = log;

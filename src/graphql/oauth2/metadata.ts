@@ -49,8 +49,11 @@ export class OAuth2ServerMetadataType implements ServerMetadata {
   introspectionEndpointAuthMethodsSupported!: string[];
   @Field({ description: "Whether authorization responses name the issuer (RFC 9207)." })
   authorizationResponseIssParameterSupported!: boolean;
-  @Field({ description: "Whether the URL of a client metadata document is accepted as a client ID." })
-  clientIdMetadataDocumentSupported!: boolean;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "True if clients should use the URL of a client metadata document as their client ID; otherwise null.",
+  })
+  clientIdMetadataDocumentSupported!: true | null;
 }
 
 @ObjectType("OAuth2ProtectedResourceMetadata", {
