@@ -58,6 +58,10 @@ export const tasksWithState = (db: Db) =>
     .leftJoin("workspaceAgents as a", "a.id", "s.agentId")
     .leftJoin("workspaceApps as p", "p.id", "s.appId");
 
+/** Whether the agent of a task of `tasksWithState` takes inputs as actions, so that its program has no URL. */
+export const takesInputs = sql<boolean>`exists (
+  select from task_conversations c where c.task_id = t.id and c.build_number = s.build_number and c.takes_inputs)`;
+
 /** Whether the agent of a task of `tasksWithState` was lost: it was started, is not being stopped, and has fallen silent. */
 export const isLost = sql<boolean>`(w.latest_transition = 'start' and ${isSilent})`;
 
