@@ -28,7 +28,7 @@ const longest = 55_000;
 const pauses = {
   busy: { first: 2_000, most: 30_000 },
   unreachable: { first: 2_000, most: 60_000 },
-  inactive: { first: 30_000, most: 30_000 },
+  inactive: { first: 2_000, most: 30_000 },
 };
 
 /** Number of tasks whose inputs a server process delivers at a time, and milliseconds between reads of the queues. */

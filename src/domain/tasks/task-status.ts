@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { isSilent } from "../agents/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
+import { now } from "../kernel/queries.js";
 
 /** The state of a task as a whole, derived from its latest build, agent, and app. */
 export const TaskStatus = {
@@ -96,8 +97,9 @@ export const updateTaskStatusOf = async (ctx: Context, workspaceId: string): Pro
 const lockTask = ({ db }: Context) =>
   db.selectFrom("tasks").select("id").where("deletedAt", "is", null).forNoKeyUpdate();
 
-async function storeStatus({ db }: Context, task: { id: string } | undefined): Promise<TaskStatus | undefined> {
+async function storeStatus(ctx: Context, task: { id: string } | undefined): Promise<TaskStatus | undefined> {
   if (!task) return undefined;
+  const { db } = ctx;
   const derived = tasksWithState(db)
     .select(["t.id", derivedStatus.as("status")])
     .where("t.id", "=", task.id);
@@ -109,6 +111,16 @@ async function storeStatus({ db }: Context, task: { id: string } | undefined): P
     .whereRef("tasks.status", "<>", "derived.status")
     .returning("tasks.status")
     .executeTakeFirst();
+  // What waits for the task to become active is due.
+  if (changed?.status === "active") {
+    await db
+      .updateTable("taskMessages")
+      .set({ nextAttemptAt: now })
+      .where("taskId", "=", task.id)
+      .where("state", "=", "queued")
+      .execute();
+    ctx.publish(inputsHint);
+  }
   return changed?.status;
 }
 
