@@ -131,7 +131,7 @@ describe("tasks with programs that speak ACP", () => {
   };
 
   /** Creates a task, and waits until its program has responded to the prompt. */
-  async function start(name: string, input = "Hello", version = "acp", status = "active") {
+  async function start(name: string, input = "Hello", version = "acp", first = "active") {
     const made = await as.post(`${tasks}/me`, { template_version_id: versions[version], name, input });
     expect(made, JSON.stringify(made.body)).to.deep.include({ status: 201 });
     const { id } = made.body;
@@ -160,7 +160,7 @@ describe("tasks with programs that speak ACP", () => {
       interrupt: (who = as) => who.graphql(`mutation { interruptTask(input: { task: "${id}" }) { __typename } }`),
       end: () => as.delete(path),
     };
-    await task.becomes(status);
+    await task.becomes(first);
     return task;
   }
 

@@ -160,13 +160,10 @@ export class AgentApi {
     }
   }
 
-  async #call(
-    fetch: Fetch,
-    place: AppPlace,
-    path: string,
-    { headers, ...init }: RequestInit & { headers?: Record<string, string> } = {},
-  ): Promise<Response> {
-    const sent = { ...init, headers: { ...headers, ...authorizationOf(place) }, redirect: "error" } as const;
+  async #call(fetch: Fetch, place: AppPlace, path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(authorizationOf(place))) headers.set(name, value);
+    const sent = { ...init, headers, redirect: "error" } as const;
     try {
       return await this.#pool(() => fetch(place.base + path, sent));
     } catch (error) {

@@ -92,8 +92,8 @@ async function stateAfterDelivery({ services }: Context, taskId: string, id: str
   const { database, events, config } = services;
   const { topic, id: hint } = queueHint(taskId);
   const deadline = performance.now() + config.taskAppSendTimeout;
-  let wake = () => {};
-  const hints = events.subscribe(topic, hint, () => wake());
+  let wake: (() => void) | undefined;
+  const hints = events.subscribe(topic, hint, () => wake?.());
   try {
     for (;;) {
       const woken = new Promise<void>((resolve) => (wake = resolve));

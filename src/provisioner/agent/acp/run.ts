@@ -84,7 +84,8 @@ export async function runAcp(args: readonly string[]): Promise<number> {
 
 /** Reports that the program takes inputs, until the server has stored it. */
 async function reportHealthy(client: AgentClient, slug: string, signal: AbortSignal): Promise<void> {
-  for (let wait = pace.reconnect; slug !== "" && !signal.aborted; wait = Math.min(wait * 2, pace.reconnectMost)) {
+  if (slug === "") return;
+  for (let wait = pace.reconnect; !signal.aborted; wait = Math.min(wait * 2, pace.reconnectMost)) {
     try {
       return await client.appHealth([{ slug, health: "HEALTHY" }]);
     } catch (error) {
