@@ -395,7 +395,7 @@ describe("notifications", () => {
       });
       const { body } = one;
       expect(body).to.deep.include({ unread_count: 1 });
-      expect(body.notification).to.not.have.property("read_at");
+      expect(body.notification.read_at).to.equal(null);
       const { notifications } = (await w.as(ada!).get(`${inbox}?read_status=read`)).body;
       expect(notifications.map(({ id }: { id: string }) => id)).to.deep.equal([second]);
     });

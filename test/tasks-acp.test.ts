@@ -294,7 +294,7 @@ describe("tasks with programs that speak ACP", () => {
     await task.end();
   });
 
-  it("say that their mode asks nobody", async () => {
+  it("say that their mode asks no user", async () => {
     const task = await start("silent", "options", "silent");
     await task.says("auto default high");
     expect((await as.graphql(mode, { id: task.id })).task.conversation).to.deep.equal({
@@ -308,7 +308,7 @@ describe("tasks with programs that speak ACP", () => {
     ["unoffered", "The program does not offer the model gpt-9, but: default, opus, haiku."],
     ["nameless", "The program began a session without an ID: session/new has no sessionId."],
   ] as const)
-    it(`fail at once with the reason: ${version}`, async () => {
+    it(`fail immediately with the reason: ${version}`, async () => {
       const task = await start(version, "Hello", version, "error");
       expect((await as.get(task.path)).body.current_state).to.include({ state: "failed", message: reason });
       await task.end();

@@ -5,7 +5,7 @@ import { Group } from "./groups.js";
 import { Organization } from "./organizations.js";
 import { User } from "./users.js";
 
-/** What the session of an ACP program is set to: values that the program offers. */
+/** The options of the session of an ACP program: values that the program offers. */
 export interface TaskOptions {
   mode?: string;
   model?: string;

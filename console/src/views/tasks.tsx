@@ -261,7 +261,7 @@ export function TaskView({ id }: { id: string }) {
         {structured?.sessionMode && (
           <p class={structured.asksNobody ? "fault" : "faint"}>
             Mode: {structured.sessionMode}.
-            {structured.asksNobody && " In this mode, the program may ask nobody for permissions."}
+            {structured.asksNobody && " In this mode, the program may ask no user for permissions."}
           </p>
         )}
         {isStructured ? (

@@ -61,7 +61,7 @@ export interface ConversationReport {
   state?: ConversationState | null;
   stateMessage?: string | null;
   sessionId?: string | null;
-  /** The mode of the session, and whether no user is asked for permissions in it. */
+  /** The mode of the session, and whether the program requests no permissions in it. */
   sessionMode?: string | null;
   asksNobody?: boolean | null;
   messages?: readonly ReportedMessage[] | null;

@@ -7,11 +7,11 @@ import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { textProblem } from "../kernel/text.js";
 import { after, now } from "../kernel/queries.js";
 import { AgentUnreachable, type AppPlace } from "../../infrastructure/agent-api.js";
 import { requireBudget } from "./ai-budget.js";
 import { appPlace, deliver, newestOf } from "./input-delivery.js";
+import { inputProblem } from "./input-text.js";
 import { isUnfinished, messageById, type TaskInputState } from "./task-messages.js";
 import { idleConversation, requestInput } from "./task-actions.js";
 import { resumeTask } from "./task-changes.js";
@@ -31,15 +31,6 @@ export interface SendTaskInput extends TaskReference {
   input: string;
   /** Whether a paused task is resumed, and gets the input once it is active. Default: false. */
   resume?: boolean | null;
-}
-
-/** Returns the violated rule of a text for a program; `undefined` if it is valid. */
-export function inputProblem({ config }: Context, text: string): string | undefined {
-  // oxlint-disable-next-line no-control-regex -- Tab and line breaks are the only control characters of a prompt.
-  if (/[\x01-\x08\x0b\x0c\x0e-\x1f]/.test(text))
-    return "Must not contain control characters other than tab and line breaks.";
-  const most = config.taskMaxInputBytes;
-  return Buffer.byteLength(text) > most ? `Must be at most ${most} bytes.` : textProblem(text);
 }
 
 /**

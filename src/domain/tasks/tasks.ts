@@ -216,7 +216,7 @@ export function requireActive(task: TaskRow): void {
 
 const onlyActive = "Only an active task takes input.";
 
-/** What to do about a task that takes no input in its state. */
+/** Says how a task that takes no input in its state gets to one in which it does. */
 function wayOut({ id, status, workspaceStatus }: TaskRow): string {
   const resume = `POST /api/v2/tasks/me/${id}/resume`;
   if (status === "paused") return `Resume the task first: ${resume}`;

@@ -49,7 +49,7 @@ export interface ProgramOptions {
   sessionId: string | null;
   /** Milliseconds for the program to begin a session, and to end a turn that was interrupted. */
   timeouts: { begin: number; interrupt: number };
-  /** What the session is set to. */
+  /** The options of the session. */
   session: SessionOptions;
 }
 

@@ -15,13 +15,13 @@ export interface SessionOptions {
   effort?: string;
 }
 
-/** What a session offers, and what it is set to. */
+/** The options that a session offers, with their values. */
 export type SessionState = Pick<NewSessionResponse, "modes" | "configOptions">;
 
 /** The categories of configuration options by the options of a template. */
 const categories = { mode: "mode", model: "model", effort: "thought_level" } as const;
 
-/** Modes of programs that are known to work without asking anybody for permissions, without punctuation. */
+/** Modes of programs that are known to work without asking any user for permissions, without punctuation. */
 const silentModes: ReadonlySet<string> = new Set([
   "auto",
   "autonomous",
