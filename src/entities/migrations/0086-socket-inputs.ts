@@ -11,7 +11,7 @@ export class SocketInputs extends Migration {
     );
     this.addSql(`alter table task_conversation_messages add column sender_id uuid null`);
     this.addSql(
-      `alter table task_conversation_messages add constraint task_conversation_messages_sender_id_foreign foreign key (sender_id) references users (id) not valid`,
+      `alter table task_conversation_messages add constraint task_conversation_messages_sender_id_foreign foreign key (sender_id) references users (id) on delete set null not valid`,
     );
     // Actions are kept for a day, so that the table is small.
     this.addSql(`alter table task_actions drop constraint task_actions_kind_check`);

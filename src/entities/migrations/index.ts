@@ -9,6 +9,7 @@ import { TaskConversations } from "./0067-task-conversations.js";
 import { ScimRequests } from "./0068-scim-requests.js";
 import { EventsCarrier } from "./0069-events-carrier.js";
 import { SocketInputs } from "./0086-socket-inputs.js";
+import { SendersValid } from "./0087-senders-valid.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
@@ -102,4 +103,5 @@ export const migrations: MigrationObject[] = [
   { name: "0068-scim-requests", class: ScimRequests },
   { name: "0069-events-carrier", class: EventsCarrier },
   { name: "0086-socket-inputs", class: SocketInputs },
+  { name: "0087-senders-valid", class: SendersValid },
 ];
