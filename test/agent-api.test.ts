@@ -20,6 +20,8 @@ async function unreachable(call: Promise<unknown>): Promise<AgentUnreachable> {
   return failure as AgentUnreachable;
 }
 
+const at = (base: string) => ({ base, bearer: "of-this-start" });
+
 describe("AgentAPI", () => {
   const api = new AgentApi(options);
   /** For programs that never respond. */
@@ -35,8 +37,8 @@ describe("AgentAPI", () => {
     program.say("system", "secret");
     program.say("user", "Hi");
     program.messages.reverse();
-    expect(await api.status(program.url)).to.equal("stable");
-    const messages = await api.messages(program.url);
+    expect(await api.status(at(program.url))).to.equal("stable");
+    const messages = await api.messages(at(program.url));
     expect(messages.map(({ id, role, content }) => [id, role, content])).to.deep.equal([
       [0, "agent", "Hello"],
       [2, "user", "Hi"],
@@ -44,7 +46,7 @@ describe("AgentAPI", () => {
   });
 
   it("sends a message exactly as AgentAPI has it", async () => {
-    await api.send(program.url, "Do it");
+    await api.send(at(program.url), "Do it");
     expect(program.inputs).to.deep.equal(["Do it"]);
   });
 
@@ -53,7 +55,7 @@ describe("AgentAPI", () => {
       response.writeHead(422).end(JSON.stringify({ title: "x".repeat(600) }));
       return true;
     };
-    const failure = await api.send(program.url, "Do it").catch((error: unknown) => error);
+    const failure = await api.send(at(program.url), "Do it").catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(AgentRejection);
     expect((failure as AgentRejection).title).to.equal("x".repeat(512));
   });
@@ -63,12 +65,12 @@ describe("AgentAPI", () => {
       response.destroy();
       return true;
     };
-    expect((await unreachable(api.send(program.url, "Do it"))).wasSent).to.equal(true);
+    expect((await unreachable(api.send(at(program.url), "Do it"))).wasSent).to.equal(true);
     program.handlers["POST /message"] = () => true;
-    expect((await unreachable(impatient.send(program.url, "Do it"))).wasSent, "no response").to.equal(true);
+    expect((await unreachable(impatient.send(at(program.url), "Do it"))).wasSent, "no response").to.equal(true);
     const { url } = program;
     await program.close();
-    expect((await unreachable(api.send(url, "Do it"))).wasSent, "no program").to.equal(false);
+    expect((await unreachable(api.send(at(url), "Do it"))).wasSent, "no program").to.equal(false);
     program = await AgentProgram.open();
   });
 
@@ -87,7 +89,7 @@ describe("AgentAPI", () => {
         respond(response);
         return true;
       };
-      await unreachable((what === "never comes" ? impatient : api).status(program.url));
+      await unreachable((what === "never comes" ? impatient : api).status(at(program.url)));
       expect(program.requests).to.deep.equal(["GET /status"]);
     });
 
@@ -101,16 +103,16 @@ describe("AgentAPI", () => {
     };
     const room = 1024 * 1024 - conversation("", 1).length;
     body = conversation("x".repeat(room), 1);
-    expect(await api.messages(program.url)).to.have.length(1);
+    expect(await api.messages(at(program.url))).to.have.length(1);
     body = conversation("[{".repeat(100), 63);
-    expect(await api.messages(program.url)).to.have.length(1);
+    expect(await api.messages(at(program.url))).to.have.length(1);
     for (const bad of [
       conversation("x".repeat(room + 1), 1),
       conversation("", 64),
       `\ufeff\n\t ${conversation("", 64)}`,
     ]) {
       body = bad;
-      expect(await unreachable(api.messages(program.url))).to.include({ wasSent: true, isTooLong: true });
+      expect(await unreachable(api.messages(at(program.url)))).to.include({ wasSent: true, isTooLong: true });
     }
   });
 
@@ -124,7 +126,7 @@ describe("AgentAPI", () => {
       return true;
     };
     const life = new AbortController();
-    const events = await api.events(program.url, life.signal);
+    const events = await api.events(at(program.url), life.signal);
     expect((await events.next()).value).to.include({ id: 2, content: "flat" });
     life.abort();
     await events.next().catch(() => {});
@@ -134,30 +136,30 @@ describe("AgentAPI", () => {
     const strict = new AgentApi({ ...options, taskAppAllowLoopback: false });
     const port = new URL(program.url).port;
     for (const host of ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433"])
-      await unreachable(strict.status(`http://${host}:${port}`));
+      await unreachable(strict.status(at(`http://${host}:${port}`)));
     for (const host of ["169.254.169.254", "[fe80::1]", "224.0.0.1", "0.0.0.0"])
-      await unreachable(api.status(`http://${host}:${port}`));
+      await unreachable(api.status(at(`http://${host}:${port}`)));
     expect(program.requests).to.deep.equal([]);
   });
 
   it("narrows the addresses to those that the operator allows", async () => {
     const { settings } = await import("../src/config/settings.js");
     const [network] = settings.taskAppAllowedCidrs.rule.parse("10.0.0.0/8");
-    await unreachable(new AgentApi({ ...options, taskAppAllowedCidrs: [network!] }).status(program.url));
+    await unreachable(new AgentApi({ ...options, taskAppAllowedCidrs: [network!] }).status(at(program.url)));
     expect(program.requests).to.deep.equal([]);
   });
 
   it("streams the conversation until the watcher or the program ends it", async () => {
     program.say("agent", "One");
     const life = new AbortController();
-    const events = await api.events(program.url, life.signal);
+    const events = await api.events(at(program.url), life.signal);
     expect((await events.next()).value).to.include({ content: "One", role: "agent" });
     program.say("user", "Two");
     expect((await events.next()).value).to.include({ content: "Two", role: "user" });
     life.abort();
     await events.next().catch(() => {});
 
-    const others = await api.events(program.url, new AbortController().signal);
+    const others = await api.events(at(program.url), new AbortController().signal);
     await program.close();
     for (let event = await others.next().catch(() => ({ done: true })); !event.done;)
       event = await others.next().catch(() => ({ done: true }));

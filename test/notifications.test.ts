@@ -29,6 +29,7 @@ describe("notifications", () => {
       expect(id).to.match(/^[0-9a-f-]{36}$/);
       expect(created_at).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect(rest).to.deep.equal({
+        read_at: null,
         user_id: ada!.id,
         template_id: "39b1e189-c857-4b0c-877a-511144c18516",
         targets: [],
@@ -278,8 +279,8 @@ describe("notifications", () => {
       const [readAt, unread] = await mark(true);
       expect(unread).to.equal(1);
       expect(await mark(true)).to.deep.equal([readAt, 1]);
-      expect(await mark(false)).to.deep.equal([undefined, 2]);
-      expect(await mark(false)).to.deep.equal([undefined, 2]);
+      expect(await mark(false)).to.deep.equal([null, 2]);
+      expect(await mark(false)).to.deep.equal([null, 2]);
 
       const { markInboxNotification } = await w
         .as(ada!)
@@ -336,22 +337,22 @@ describe("notifications", () => {
       const mark = (id: string, is_read: boolean) => w.as(ada!).put(readStatus(id), { is_read });
       const readTimes = async () => {
         const { notifications, unread_count } = (await w.as(ada!).get(inbox)).body;
-        const times = new Map<string, string>(
+        const times = new Map<string, string | null>(
           notifications.map((each: Record<string, string>) => [each.id, each.read_at]),
         );
-        expect([...times.values()].filter((time) => time === undefined)).to.have.length(unread_count);
+        expect([...times.values()].filter((time) => time === null)).to.have.length(unread_count);
         return (id: string) => times.get(id);
       };
       const { read_at: alone } = (await mark(first!, true)).body.notification;
       await w.as(ada!).put(markAll);
       const once = await readTimes();
-      expect([once(first!), once(second!) === undefined, once(second!)! >= alone]).to.deep.equal([alone, false, true]);
+      expect([once(first!), once(second!) === null, once(second!)! >= alone]).to.deep.equal([alone, false, true]);
 
       expect((await mark(second!, true)).body.notification.read_at, "a repeated mark").to.equal(once(second!));
       expect((await mark(first!, false)).body).to.include({ unread_count: 1 });
       const [third] = await deliver(w.app, ada!.id, ["third"]);
       const between = await readTimes();
-      expect([first!, second!, third!].map(between)).to.deep.equal([undefined, once(second!), undefined]);
+      expect([first!, second!, third!].map(between)).to.deep.equal([null, once(second!), null]);
 
       await w.as(ada!).put(markAll);
       const twice = await readTimes();
@@ -395,7 +396,7 @@ describe("notifications", () => {
       });
       const { body } = one;
       expect(body).to.deep.include({ unread_count: 1 });
-      expect(body.notification).to.not.have.property("read_at");
+      expect(body.notification.read_at).to.equal(null);
       const { notifications } = (await w.as(ada!).get(`${inbox}?read_status=read`)).body;
       expect(notifications.map(({ id }: { id: string }) => id)).to.deep.equal([second]);
     });

@@ -2,7 +2,7 @@
 // Looks inside: that an agent has fallen silent is noticed after half a minute, for which no test waits.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, realpath, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -11,7 +11,6 @@ import { rolldown } from "rolldown";
 import { type App, startServer } from "./support/app.js";
 import { node } from "./support/children.js";
 import { UserCli } from "./support/cli.js";
-import { freePort } from "./support/ports.js";
 import { type Program, spawnProgram, spawnServer } from "./support/process.js";
 import { newKey } from "./support/provisioners.js";
 import { setColumns } from "./support/tables.js";
@@ -50,12 +49,13 @@ describe("tasks with programs that speak ACP", () => {
   let as: Client;
   const versions: Record<string, string> = {};
 
-  const documentOf = (url: string, args: string[] = []): Anything => {
-    const document = taskDocument(url, { provisioner: "process" }) as Anything;
-    document.ai_task.protocol = "acp";
+  /** With a URL, as templates of earlier versions needed one: nothing listens there any more. */
+  const documentOf = (args: string[] = [], options: object = {}, url?: string): Anything => {
+    const document = taskDocument(url ?? "http://none", { provisioner: "process" }) as Anything;
+    Object.assign(document.ai_task, { protocol: "acp", ...options });
     const [agent] = document.resources[0].agents;
     agent.command = ["node", file, ...args];
-    agent.apps[0].healthcheck.interval = 1;
+    if (url === undefined) agent.apps = [{ slug: "chat" }];
     return document;
   };
 
@@ -84,9 +84,14 @@ describe("tasks with programs that speak ACP", () => {
           .templateVersion.job.status === "SUCCEEDED";
       await eventually(isImported, "the import of the template", timeout);
     };
-    for (const [name, args] of Object.entries({ acp: [], forgetful: ["--no-load"] }))
-      await create(name, documentOf("http://${host.address}:${port.chat}", args));
-    const plain = documentOf("http://${host.address}:${port.chat}");
+    const url = "http://${host.address}:${port.chat}";
+    await create("acp", documentOf());
+    await create("forgetful", documentOf(["--no-load"], {}, url));
+    await create("options", documentOf(["--options"], { mode: "plan", model: "opus", effort: "low" }));
+    await create("silent", documentOf(["--options"]));
+    await create("unoffered", documentOf(["--options"], { model: "gpt-9" }));
+    await create("nameless", documentOf(["--no-id"]));
+    const plain = documentOf([], {}, url);
     delete plain.ai_task.protocol;
     plain.resources[0].agents[0].command = node(
       `require("node:http").createServer((request, response) => {
@@ -126,7 +131,7 @@ describe("tasks with programs that speak ACP", () => {
   };
 
   /** Creates a task, and waits until its program has responded to the prompt. */
-  async function start(name: string, input = "Hello", version = "acp") {
+  async function start(name: string, input = "Hello", version = "acp", first = "active") {
     const made = await as.post(`${tasks}/me`, { template_version_id: versions[version], name, input });
     expect(made, JSON.stringify(made.body)).to.deep.include({ status: 201 });
     const { id } = made.body;
@@ -155,7 +160,7 @@ describe("tasks with programs that speak ACP", () => {
       interrupt: (who = as) => who.graphql(`mutation { interruptTask(input: { task: "${id}" }) { __typename } }`),
       end: () => as.delete(path),
     };
-    await task.becomes("active");
+    await task.becomes(first);
     return task;
   }
 
@@ -220,6 +225,95 @@ describe("tasks with programs that speak ACP", () => {
       await task.send("Again");
       // A loaded session has the earlier inputs; a new one gets the history beside the input.
       await task.says(version === "acp" ? "You said: Again (3 before, 1 now)" : "You said: Again (0 before, 2 now)");
+      await task.end();
+    });
+
+  it("open no port, and take inputs in their order, each once and with its sender", async () => {
+    const task = await start("portless", "wait");
+    await task.is("WORKING");
+    for (const text of ["One", "Two"]) await task.send(text);
+    const { conversation } = await read(task.id);
+    expect(conversation.state).to.equal("WORKING");
+    // Every process of the task, by its environment, and every socket that listens.
+    const inodes = new Set<string>();
+    for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+      const env = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+      if (!env.includes(`STEWARD_TASK_ID=${task.id}`)) continue;
+      for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => []))
+        inodes.add(await readlink(`/proc/${pid}/fd/${fd}`).catch(() => ""));
+    }
+    expect(inodes.size).to.be.greaterThan(0);
+    for (const table of ["tcp", "tcp6"]) {
+      const rows = (await readFile(`/proc/net/${table}`, "utf8").catch(() => "")).split("\n").slice(1);
+      const listening = rows.map((row) => row.trim().split(/\s+/)).filter(([, , , state]) => state === "0A");
+      for (const columns of listening) expect(inodes.has(`socket:[${columns[9]}]`)).to.equal(false);
+    }
+    await task.interrupt();
+    await task.says("You said: Two");
+    await task.is("IDLE");
+    const senders = `query($id: String!) { task(task: $id) { inputs { content state sender { id } }
+      conversation { messages(first: 100) { nodes { role sender { id } parts { ... on TextPart { text } } } } } } }`;
+    const { inputs, conversation: told } = (await as.graphql(senders, { id: task.id })).task;
+    expect(inputs).to.deep.equal(
+      ["One", "Two"].map((content) => ({ content, state: "DELIVERED", sender: { id: ada.id } })),
+    );
+    const users = told.messages.nodes.filter(({ role }: Anything) => role === "USER");
+    expect(users.map(({ sender, parts }: Anything) => [parts[0].text, sender?.id])).to.deep.equal([
+      ["wait", undefined],
+      ["One", ada.id],
+      ["Two", ada.id],
+    ]);
+    await task.end();
+  });
+
+  it("get an input with the resume of a paused task, and other inputs are told the way out", async () => {
+    const task = await start("resumed");
+    await task.is("IDLE");
+    await as.post(`${task.path}/pause`);
+    await task.becomes("paused");
+    const refused = await as.post(`${task.path}/send`, { input: "More" });
+    expect(refused.status).to.equal(409);
+    expect(refused.body.message).to.match(/^The task is paused\. Resume the task first: POST .*\/resume$/);
+    await as.graphql("mutation($input: SendTaskInputInput!) { sendTaskInput(input: $input) { taskInput { state } } }", {
+      input: { task: task.id, input: "And more", resume: true },
+    });
+    await task.becomes("active");
+    await task.says("You said: And more");
+    await task.end();
+  });
+
+  const mode = "query($id: String!) { task(task: $id) { conversation { sessionMode asksNobody } } }";
+
+  it("begin with the mode, model, and effort of the template", async () => {
+    const task = await start("options", "options", "options");
+    await task.says("plan opus low");
+    expect((await as.graphql(mode, { id: task.id })).task.conversation).to.deep.equal({
+      sessionMode: "plan",
+      asksNobody: false,
+    });
+    await task.end();
+  });
+
+  it("say that their mode asks no user", async () => {
+    const task = await start("silent", "options", "silent");
+    await task.says("auto default high");
+    expect((await as.graphql(mode, { id: task.id })).task.conversation).to.deep.equal({
+      sessionMode: "auto",
+      asksNobody: true,
+    });
+    await task.end();
+  });
+
+  for (const [version, reason] of [
+    ["unoffered", "The program does not offer the model gpt-9, but: default, opus, haiku."],
+    ["nameless", "The program began a session without an ID: session/new has no sessionId."],
+  ] as const)
+    it(`fail immediately with the reason: ${version}`, async () => {
+      const task = await start(version, "Hello", version, "error");
+      // The build fails with it as well, if the program ends while the build waits for an early failure.
+      const { current_state: state } = (await as.get(task.path)).body;
+      expect(state.state).to.equal("failed");
+      expect(state.message).to.include(reason);
       await task.end();
     });
 
@@ -447,9 +541,8 @@ describe("tasks with programs that speak ACP", () => {
     /** Runs the process that speaks ACP as the command of an agent. */
     async function run(prompt: string, limits: string[], args: string[] = []) {
       const { task, token } = await stage.active(ada);
-      const url = `http://127.0.0.1:${await freePort("127.0.0.1")}`;
       const command = [process.execPath, file, ...args];
-      const child = spawn(process.execPath, ["dist/agent.mjs", "acp", "--url", url, ...limits, "--", ...command], {
+      const child = spawn(process.execPath, ["dist/agent.mjs", "acp", "--app", "chat", ...limits, "--", ...command], {
         env: {
           PATH: process.env.PATH,
           HOME: directory,
@@ -461,7 +554,7 @@ describe("tasks with programs that speak ACP", () => {
         stdio: "ignore",
       });
       const ended = once(child, "exit").then(([status]) => status as number);
-      return { id: task.id as string, ended, url };
+      return { id: task.id as string, ended };
     }
     const ends = async ({ id, ended }: Awaited<ReturnType<typeof run>>, message: RegExp) => {
       expect(await ended).to.equal(1);
@@ -490,14 +583,13 @@ describe("tasks with programs that speak ACP", () => {
     });
     it("those that cannot be started", async () => {
       const { task, token } = await stage.active(ada);
-      const url = `http://127.0.0.1:${await freePort("127.0.0.1")}`;
       const env = { STEWARD_URL: the().url, STEWARD_AGENT_TOKEN: token, STEWARD_TASK_ID: task.id };
-      const child = spawn(process.execPath, ["dist/agent.mjs", "acp", "--url", url, "--", "/none"], {
+      const child = spawn(process.execPath, ["dist/agent.mjs", "acp", "--app", "chat", "--", "/none"], {
         env,
         stdio: "ignore",
       });
       const ended = once(child, "exit").then(([status]) => status as number);
-      await ends({ id: task.id, ended, url }, /could not be started/);
+      await ends({ id: task.id, ended }, /could not be started/);
     });
   });
 });

@@ -73,7 +73,8 @@ describe("workspace proxies", () => {
     const w = the();
     const { status, body } = await owner().post(proxiesPath, { name: "eu", display_name: "Europe", icon: "/eu.svg" });
     expect(status).to.equal(201);
-    const { proxy_token: token, ...proxy } = body;
+    const { proxy_token: token, proxy: again, ...proxy } = body;
+    expect(again).to.deep.equal(proxy);
     expect(tokenForm.exec(token)?.[1]).to.equal(proxy.id.replaceAll("-", ""));
     expect(proxy).to.deep.include({
       name: "eu",

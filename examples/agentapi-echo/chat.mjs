@@ -1,6 +1,7 @@
 // An agent program for tasks, without packages: repeats each message after a moment of work. It speaks the HTTP protocol
 // of AgentAPI: GET /status, POST /message, GET /messages, GET /events (server-sent events).
 import { readFileSync } from "node:fs";
+import { timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 
@@ -14,7 +15,7 @@ const { values } = parseArgs({
   },
 });
 const { STEWARD_URL: url, STEWARD_AGENT_TOKEN: token, STEWARD_TASK_PROMPT: prompt } = process.env;
-const { STEWARD_TASK_CONVERSATION: saved } = process.env;
+const { STEWARD_TASK_CONVERSATION: saved, STEWARD_TASK_APP_TOKEN: bearer = "" } = process.env;
 
 /** Bytes of a request body. */
 const bodyLimit = 1024 ** 2;
@@ -76,6 +77,23 @@ function send(response, code, body) {
 
 const problem = (response, code, title) => send(response, code, { status: code, title });
 
+/** Names of this machine, and the address at which Steward reaches the program. */
+const hosts = new Set([
+  "localhost",
+  "127.0.0.1",
+  "[::1]",
+  values.host.includes(":") ? `[${values.host}]` : values.host,
+]);
+
+/** Whether a request names this program as its host: a web page that has a name point here does not. */
+const isForUs = ({ headers: { host = "" } }) => hosts.has(host.toLowerCase().replace(/:\d+$/, ""));
+
+/** Whether Steward sends a request, or its agent: they alone have the token, another one at each start. */
+function isFromSteward({ headers: { authorization = "" } }) {
+  const [given, expected] = [Buffer.from(authorization), Buffer.from(`Bearer ${bearer}`)];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
 async function bodyOf(request) {
   let text = "";
   for await (const chunk of request.setEncoding("utf8")) {
@@ -112,7 +130,11 @@ const routes = {
 
 const server = createServer((request, response) => {
   const route = routes[`${request.method} ${request.url.split("?", 1)[0]}`];
-  if (route) void route(request, response);
+  const isJson = /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "");
+  if (!isForUs(request)) problem(response, 421, "The Host is not this program.");
+  else if (bearer && !isFromSteward(request)) problem(response, 401, "The token is missing or wrong.");
+  else if (request.method === "POST" && !isJson) problem(response, 415, "The body must be JSON.");
+  else if (route) void route(request, response);
   else problem(response, 404, "Not found.");
 });
 

@@ -185,6 +185,11 @@ export const TaskConversationSchema = defineEntity({
     /** How many of the oldest messages were left out, and when the newest of them was written. */
     omitted: p.integer().default(0),
     omittedUntil: moment().nullable(),
+    /** Whether the agent of the start takes inputs as actions. Otherwise they are sent to the URL of the app. */
+    takesInputs: p.boolean().default(false),
+    /** The mode of the session of an ACP program, and whether it asks no user for permissions in it. */
+    sessionMode: p.string().length(128).default(""),
+    asksNobody: p.boolean().default(false),
     updatedAt: moment(),
   },
 });
@@ -208,6 +213,8 @@ export const TaskConversationMessageSchema = defineEntity({
     seq: p.integer(),
     buildNumber: p.integer(),
     role: p.enum(["user", "agent"]),
+    /** Who sent it, if it was an input. */
+    sender: () => p.manyToOne(User).ref().nullable().index(false),
     parts: p.json<ConversationPart[]>(),
     /** Whether the agent cut a part because it was too long. */
     isCut: p.boolean().default(false),
@@ -243,8 +250,8 @@ export const TaskActionSchema = defineEntity({
     id: p.uuid().primary(),
     task: () => p.manyToOne(Task).ref().deleteRule("cascade").index(false),
     buildNumber: p.integer(),
-    kind: p.enum(["decision", "interrupt"]),
-    /** The request and the chosen option of a decision; else empty. */
+    kind: p.enum(["decision", "interrupt", "input"]),
+    /** The request and the chosen option of a decision; the ID of an input; else empty. */
     requestId: p.string().length(128).default(""),
     optionId: p.string().length(128).default(""),
     createdAt: moment(),

@@ -5,6 +5,13 @@ import { Group } from "./groups.js";
 import { Organization } from "./organizations.js";
 import { User } from "./users.js";
 
+/** The options of the session of an ACP program: values that the program offers. */
+export interface TaskOptions {
+  mode?: string;
+  model?: string;
+  effort?: string;
+}
+
 const bytes = () => p.type("bytea").$type<Buffer>();
 
 /** The contents of template versions. Immutable; an organization stores equal documents once. */
@@ -126,6 +133,8 @@ export const TemplateVersionSchema = defineEntity({
     taskApp: p.string().length(32).nullable(),
     /** How its program speaks, if not by AgentAPI. */
     taskProtocol: p.enum(["agentapi", "acp"]).default("agentapi"),
+    /** The options of the session of an ACP program; null without. */
+    taskOptions: p.json<TaskOptions>().nullable(),
     hasExternalAgent: p.boolean().default(false),
   },
 });

@@ -23,6 +23,14 @@ export interface AgentMessage {
   time: string;
 }
 
+/** Where a program is reached, and what shows it that Steward calls. */
+export interface AppPlace {
+  /** The base of the paths, without a slash at the end. */
+  base: string;
+  /** Sent as a bearer token; none if empty. */
+  bearer: string;
+}
+
 /** Whether the program works, or waits for input. */
 export type AgentStatus = "running" | "stable";
 
@@ -87,15 +95,15 @@ export class AgentApi {
   }
 
   /** Rejects with `AgentUnreachable`. */
-  async status(base: string): Promise<AgentStatus> {
-    const body = await this.#json(this.#read, `${base}/status`);
+  async status(place: AppPlace): Promise<AgentStatus> {
+    const body = await this.#json(this.#read, place, "/status");
     if (isObject(body) && (body.status === "running" || body.status === "stable")) return body.status;
     throw new AgentUnreachable("The response to /status is not AgentAPI.", true);
   }
 
   /** Returns the conversation by ascending id. Messages of other roles are left out. Rejects with `AgentUnreachable`. */
-  async messages(base: string): Promise<AgentMessage[]> {
-    const body = await this.#json(this.#list, `${base}/messages`);
+  async messages(place: AppPlace): Promise<AgentMessage[]> {
+    const body = await this.#json(this.#list, place, "/messages");
     const messages = isObject(body) ? body.messages : undefined;
     if (!Array.isArray(messages)) throw new AgentUnreachable("The response to /messages is not AgentAPI.", true);
     return messages
@@ -105,19 +113,19 @@ export class AgentApi {
   }
 
   /** Sends a message of a user. Rejects with `AgentRejection` for a 4xx response, else with `AgentUnreachable`. */
-  send(base: string, content: string): Promise<void> {
-    return this.#post(base, { content, type: "user" });
+  send(place: AppPlace, content: string): Promise<void> {
+    return this.#post(place, { content, type: "user" });
   }
 
   /** Presses a key in the terminal of the program, which is no message. Rejects as `send` does. */
-  pressKey(base: string, key: string): Promise<void> {
-    return this.#post(base, { content: key, type: "raw" });
+  pressKey(place: AppPlace, key: string): Promise<void> {
+    return this.#post(place, { content: key, type: "raw" });
   }
 
-  async #post(base: string, message: { content: string; type: "user" | "raw" }): Promise<void> {
+  async #post(place: AppPlace, message: { content: string; type: "user" | "raw" }): Promise<void> {
     const body = JSON.stringify(message);
     const init = { method: "POST", body, headers: { "content-type": "application/json" } };
-    const response = await this.#call(this.#send, `${base}/message`, init);
+    const response = await this.#call(this.#send, place, "/message", init);
     if (response.ok) return;
     if (response.status >= 400 && response.status < 500) throw new AgentRejection(titleOf(await textOf(response)));
     throw new AgentUnreachable(`The response to /message has status ${response.status}.`, true);
@@ -127,14 +135,14 @@ export class AgentApi {
    * Streams the messages of the conversation: first all of them, then each that is new or changed, until the program or
    * the signal ends the stream. Rejects with `AgentUnreachable` if the stream cannot be opened.
    */
-  async events(base: string, signal: AbortSignal): Promise<AsyncGenerator<AgentMessage, void>> {
-    return messagesIn(await this.#opened(`${base}/events`, signal));
+  async events(place: AppPlace, signal: AbortSignal): Promise<AsyncGenerator<AgentMessage, void>> {
+    return messagesIn(await this.#opened(place, "/events", signal));
   }
 
-  async #opened(url: string, signal: AbortSignal): Promise<IncomingMessage> {
+  async #opened(place: AppPlace, path: string, signal: AbortSignal): Promise<IncomingMessage> {
     let response: IncomingMessage;
     try {
-      response = await this.#open(url, signal);
+      response = await this.#open(place.base + path, signal, authorizationOf(place));
     } catch (error) {
       if (error instanceof OutsideError) throw new AgentUnreachable(error.message, error.wasSent, error);
       throw error;
@@ -144,8 +152,8 @@ export class AgentApi {
     throw new AgentUnreachable(`The response has status ${response.statusCode}.`, true);
   }
 
-  async #json(fetch: Fetch, url: string): Promise<unknown> {
-    const response = await this.#call(fetch, url);
+  async #json(fetch: Fetch, place: AppPlace, path: string): Promise<unknown> {
+    const response = await this.#call(fetch, place, path);
     if (!response.ok) throw new AgentUnreachable(`The response has status ${response.status}.`, true);
     try {
       return JSON.parse(await textOf(response));
@@ -154,15 +162,21 @@ export class AgentApi {
     }
   }
 
-  async #call(fetch: Fetch, url: string, init: RequestInit = {}): Promise<Response> {
+  async #call(fetch: Fetch, place: AppPlace, path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(authorizationOf(place))) headers.set(name, value);
+    const sent = { ...init, headers, redirect: "error" } as const;
     try {
-      return await this.#pool(() => fetch(url, { ...init, redirect: "error" }));
+      return await this.#pool(() => fetch(place.base + path, sent));
     } catch (error) {
       if (error instanceof OutsideError) throw new AgentUnreachable(error.message, error.wasSent, error);
       throw error;
     }
   }
 }
+
+const authorizationOf = ({ bearer }: AppPlace): Record<string, string> =>
+  bearer === "" ? {} : { authorization: `Bearer ${bearer}` };
 
 const textOf = (response: Response): Promise<string> => response.text();
 

@@ -102,7 +102,11 @@ function asFailure(error: unknown, timedOut: string | undefined): OutsideError {
 }
 
 /** Opens a response without end, such as a stream of events. Resolves when its headers were received. */
-export type OpenStream = (url: string, signal: AbortSignal) => Promise<IncomingMessage>;
+export type OpenStream = (
+  url: string,
+  signal: AbortSignal,
+  headers?: Record<string, string>,
+) => Promise<IncomingMessage>;
 
 /** Creates the client for streams, with the address checks of `outsideFetch`. Redirects are not followed; no proxy is used. */
 export function outsideStreams({
@@ -110,8 +114,8 @@ export function outsideStreams({
   connectTimeout,
 }: Required<Pick<OutsideOptions, "permits" | "connectTimeout">>): OpenStream {
   const wayTo = guarded({ proxy: undefined, named: [], permits, resolve: addressesOf });
-  return async (url, signal) => {
-    const headers = { accept: "text/event-stream" };
+  return async (url, signal, more) => {
+    const headers = { ...more, accept: "text/event-stream" };
     try {
       const progress = { isConnected: false };
       return await send(asRequest(url, { headers }), { wayTo, signal, connectTimeout, progress });

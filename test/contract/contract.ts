@@ -13,6 +13,7 @@ export interface JsonSchema {
   items?: JsonSchema;
   required?: string[];
   nullable?: boolean;
+  anyOf?: JsonSchema[];
   $ref?: string;
 }
 
@@ -181,8 +182,14 @@ const additions: Record<string, Record<string, JsonSchema>> = {
     authorization_response_iss_parameter_supported: { type: "boolean" },
     client_id_metadata_document_supported: { type: "boolean" },
   },
-  "POST /api/v2/workspaceproxies": { proxy_token: { type: "string" } },
-  "PATCH /api/v2/workspaceproxies/{workspaceproxy}": { proxy_token: { type: "string" } },
+  "POST /api/v2/workspaceproxies": {
+    proxy: { $ref: "#/components/schemas/WorkspaceProxy" },
+    proxy_token: { type: "string" },
+  },
+  "PATCH /api/v2/workspaceproxies/{workspaceproxy}": {
+    proxy: { $ref: "#/components/schemas/WorkspaceProxy" },
+    proxy_token: { type: "string" },
+  },
   "PUT /api/v2/notifications/inbox/{id}/read-status": {
     notification: { $ref: "#/components/schemas/InboxNotification" },
     unread_count: { type: "integer" },
@@ -221,7 +228,13 @@ export function responseValidator(name: string): ValidateFunction {
   return ajv.compile({ ...closed(whole), components: { schemas } });
 }
 
-/** Returns the schema with unknown fields disallowed at every level, and null as well: responses omit such fields. */
+/** Fields that are null where they have no value. All others that the contract calls nullable are left out then. */
+const nulls = new Set(["current_state", "workspace_agent_health", "workspace_agent_lifecycle", "read_at"]);
+
+/**
+ * Returns the schema with unknown fields disallowed at every level, and null as well, which responses omit: except for the
+ * fields that clients tell states by, which must be there.
+ */
 function closed(schema: JsonSchema): JsonSchema {
   return {
     ...schema,
@@ -230,10 +243,21 @@ function closed(schema: JsonSchema): JsonSchema {
     ...(typeof schema.additionalProperties === "object" && {
       additionalProperties: closed(schema.additionalProperties),
     }),
-    ...(schema.properties && {
-      properties: Object.fromEntries(Object.entries(schema.properties).map(([key, value]) => [key, closed(value)])),
-      additionalProperties: false,
-    }),
+    ...(schema.properties && closedProperties(schema.properties)),
+  };
+}
+
+function closedProperties(properties: Record<string, JsonSchema>) {
+  const sent = Object.keys(properties).filter((name) => properties[name]!.nullable && nulls.has(name));
+  return {
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, value]) => [
+        name,
+        sent.includes(name) ? { anyOf: [closed(value), { type: "null" }] } : closed(value),
+      ]),
+    ),
+    ...(sent.length > 0 && { required: sent }),
+    additionalProperties: false,
   };
 }
 

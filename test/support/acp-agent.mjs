@@ -21,6 +21,21 @@ const text = (content, kind = "agent_message_chunk") => ({
   content: { type: "text", text: content },
 });
 
+const select = (id, category, currentValue, values) => ({
+  type: "select",
+  id,
+  name: id,
+  category,
+  currentValue,
+  options: values.map((value) => ({ value, name: value })),
+});
+/** As Claude's agent offers them, claude-agent-acp 0.2x: mode, model, and effort are configuration options. */
+const options = [
+  select("mode", "mode", "auto", ["auto", "default", "plan"]),
+  select("model", "model", "default", ["default", "opus", "haiku"]),
+  select("effort", "thought_level", "high", ["low", "medium", "high"]),
+];
+
 /** What each prompt does. */
 const acts = {
   async ask({ update, client, sessionId }) {
@@ -57,6 +72,7 @@ const acts = {
   stubborn: () => new Promise(() => {}),
   die: () => process.exit(3),
   complain: () => process.stderr.write("Out of tokens\n", () => process.exit(3)),
+  options: ({ update }) => update(text(options.map(({ currentValue }) => currentValue).join(" "))),
   env: ({ update }) => update(text(JSON.stringify(process.env))),
   async secret({ update }) {
     // In pieces, as models write.
@@ -93,13 +109,18 @@ const app = agent({ name: "test" })
     const sessionId = `session-${process.pid}-${Date.now()}`;
     mkdirSync(folder, { recursive: true });
     writeFileSync(fileOf(sessionId), "[]");
-    return { sessionId };
+    if (process.argv.includes("--no-id")) return {};
+    return { sessionId, ...(process.argv.includes("--options") && { configOptions: options }) };
   })
   .onRequest(methods.agent.session.load, async ({ params: { sessionId }, client }) => {
     if (!existsSync(fileOf(sessionId))) throw new Error("The session is not known.");
     for (const said of JSON.parse(readFileSync(fileOf(sessionId), "utf8")))
       await client.notify(methods.client.session.update, { sessionId, update: text(said, "user_message_chunk") });
     return {};
+  })
+  .onRequest(methods.agent.session.setConfigOption, ({ params: { configId, value } }) => {
+    options.find(({ id }) => id === configId).currentValue = value;
+    return { configOptions: options };
   })
   .onNotification(methods.agent.session.cancel, ({ params: { sessionId } }) => {
     canceled.add(sessionId);

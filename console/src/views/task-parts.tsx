@@ -19,9 +19,10 @@ export function ConversationParts({ conversation, ...place }: Place & { conversa
     <>
       {omittedCount > 0 && <p class="faint">{omittedCount} earlier messages were left out.</p>}
       <ol class="conversation" aria-live="polite">
-        {messages.nodes.map(({ id, role, parts, isCut }) => (
+        {messages.nodes.map(({ id, role, sender, parts, isCut }) => (
           <li key={id} class={role === "USER" ? "input" : "output"}>
             <span class="hidden">{role === "USER" ? "Sent: " : "Agent: "}</span>
+            {sender && <span class="faint block">{sender.name || sender.username}</span>}
             {keyed(parts).map(({ key, part }) => (
               <PartView key={key} part={part} {...place} />
             ))}

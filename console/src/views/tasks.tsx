@@ -258,6 +258,12 @@ export function TaskView({ id }: { id: string }) {
               : "The conversation appears here once the agent works."}
           </Empty>
         )}
+        {structured?.sessionMode && (
+          <p class={structured.asksNobody ? "fault" : "faint"}>
+            Mode: {structured.sessionMode}.
+            {structured.asksNobody && " In this mode, the program may ask no user for permissions."}
+          </p>
+        )}
         {isStructured ? (
           <ConversationParts
             conversation={structured}

@@ -53,6 +53,7 @@ export type ResumeTaskInput = {
 
 export type SendTaskInputInput = {
   input: string;
+  resume?: boolean | null | undefined;
   task: string;
   user?: string | null | undefined;
 };

@@ -42,7 +42,7 @@ export async function reportAppHealth(ctx: Context, apps: ReportedHealth): Promi
     .set((eb) => ({ health: eb.ref("given.health"), updatedAt: now }))
     .where("app.agentId", "=", agent.id)
     .whereRef("app.slug", "=", "given.slug")
-    .where("app.healthcheckUrl", "<>", "")
+    .where("app.health", "<>", "disabled")
     .whereRef("app.health", "<>", "given.health")
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return agent.id;

@@ -37,6 +37,7 @@ const startOf = (db: Db, agentId: string) =>
       "t.id as taskId",
       "t.initialPrompt as prompt",
       "v.taskProtocol",
+      "v.taskOptions",
     ])
     .select([
       // The app of the agent at which the program of the task is reached; null if it is another agent's.

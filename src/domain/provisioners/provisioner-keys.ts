@@ -106,7 +106,8 @@ export async function createProvisionerKey(
   const { id: organizationId } = await findOrganization(ctx, ref);
   authorize(ctx.actor, "provisioner_key:create", { organizationId });
   requireFeature(ctx, "external_provisioner_daemons");
-  const name = input.name || `key-${randomBytes(4).toString("hex")}`;
+  // Names are the same in any letter case, and are stored in lower case.
+  const name = input.name?.toLowerCase() || `key-${randomBytes(4).toString("hex")}`;
   const problems = new Problems();
   problems.add("name", isReservedKey(name) ? "This name is reserved." : daemonNameProblem(name));
   const tags = tagProblems(input.tags ?? {}, problems, ["scope", "owner"]);

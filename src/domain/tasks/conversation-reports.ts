@@ -20,7 +20,7 @@ import {
   messagesRequesting,
   type TaskProtocol,
 } from "./conversation.js";
-import { taskHint } from "./task-status.js";
+import { inputsHint, queueHint, taskHint, updateTaskStatus } from "./task-status.js";
 
 /** The kind of a part of a message. */
 export const ConversationPartKind = {
@@ -61,6 +61,9 @@ export interface ConversationReport {
   state?: ConversationState | null;
   stateMessage?: string | null;
   sessionId?: string | null;
+  /** The mode of the session, and whether the program requests no permissions in it. */
+  sessionMode?: string | null;
+  asksNobody?: boolean | null;
   messages?: readonly ReportedMessage[] | null;
   finishedActionIds?: readonly string[] | null;
 }
@@ -124,7 +127,7 @@ async function locked({ db }: Context, { taskId, buildNumber }: Start) {
  */
 export async function beginConversation(
   ctx: Context,
-  { taskId, protocol }: { taskId: string; protocol: TaskProtocol },
+  { taskId, protocol, takesInputs }: { taskId: string; protocol: TaskProtocol; takesInputs?: boolean | null },
 ): Promise<BegunConversation> {
   const start = await startOfCaller(ctx, taskId);
   const { buildNumber, revision } = await locked(ctx, start);
@@ -138,15 +141,20 @@ export async function beginConversation(
         .where("id", "=", id)
         .execute();
     }
-    await ctx.db
+    const closed = await ctx.db
       .updateTable("taskActions")
       .set({ finishedAt: now })
       .where("taskId", "=", taskId)
       .where("finishedAt", "is", null)
+      .returning(["kind", "requestId"])
       .execute();
+    // Whether the former program has taken them is not known.
+    await endInputs(ctx, taskId, closed, "unconfirmed");
+    if (protocol === "acp" && !takesInputs) await letAppServe(ctx, start);
     await ctx.db
       .updateTable("taskConversations")
       .set({ buildNumber: start.buildNumber, protocol, isReported: true, state: null, stateMessage: "" })
+      .set({ takesInputs: takesInputs ?? false, sessionMode: "", asksNobody: false })
       .set({ revision: revision + 1, updatedAt: now })
       .where("taskId", "=", taskId)
       .execute();
@@ -155,6 +163,46 @@ export async function beginConversation(
   const [conversation] = await conversationsByTask(ctx, [taskId]);
   const { sessionId, omitted } = conversation!;
   return { sessionId, omitted, messages: await allMessages(ctx, taskId) };
+}
+
+/** An agent of an earlier version does not say when its program is ready, if its app has no health check. */
+async function letAppServe(ctx: Context, { taskId, appSlug, agent }: Start & { agent: AgentActor }): Promise<void> {
+  if (appSlug === null) return;
+  await ctx.db
+    .updateTable("workspaceApps")
+    .set({ health: "disabled" })
+    .where("agentId", "=", agent.id)
+    .where("slug", "=", appSlug)
+    .where("healthcheckUrl", "=", "")
+    .execute();
+  await updateTaskStatus(ctx, taskId);
+  ctx.publish(taskHint(taskId));
+}
+
+/** Ends the inputs of actions that are finished. */
+async function endInputs(
+  ctx: Context,
+  taskId: string,
+  actions: ReadonlyArray<{ kind: string; requestId: string }>,
+  state: "delivered" | "unconfirmed",
+): Promise<boolean> {
+  const ids = actions.filter(({ kind }) => kind === "input").map(({ requestId }) => requestId);
+  if (ids.length === 0) return false;
+  await ctx.db
+    .updateTable("taskMessages")
+    .set((eb) => ({
+      state,
+      finishedAt: now,
+      deliveredAt: state === "delivered" ? now : null,
+      lastError: state === "delivered" ? "" : "The program ended before it confirmed the input.",
+      attempts: eb("attempts", "+", 1),
+    }))
+    .where("taskId", "=", taskId)
+    .where("id", "=", anyOf(ids))
+    .where("state", "=", "delivering")
+    .execute();
+  ctx.publish(queueHint(taskId), inputsHint);
+  return true;
 }
 
 const json = (parts: readonly ConversationPart[]) => sql<ConversationPart[]>`${JSON.stringify(parts)}::jsonb`;
@@ -186,17 +234,22 @@ export async function reportConversation(ctx: Context, report: ConversationRepor
   if (conversation.buildNumber > start.buildNumber) return taskId;
   const revision = conversation.revision + 1;
   const lastSeq = await store(ctx, { ...conversation, buildNumber: start.buildNumber, revision }, messages);
-  const state = report.state ?? conversation.state;
+  const isGiven = await finishActions(ctx, taskId, report.finishedActionIds ?? []);
+  // A program that has taken an input works, although its state may come with a later report.
+  const state = report.state ?? (isGiven ? "working" : conversation.state);
   const stateMessage = report.state == null ? conversation.stateMessage : (report.stateMessage ?? "").slice(0, 512);
+  const sessionMode = (report.sessionMode ?? conversation.sessionMode).slice(0, 128);
+  const asksNobody = report.asksNobody ?? conversation.asksNobody;
   const sessionId = report.sessionId ? report.sessionId : conversation.sessionId;
   await ctx.db
     .updateTable("taskConversations")
     .set({ buildNumber: start.buildNumber, isReported: true, state, stateMessage, sessionId, lastSeq, revision })
-    .set({ updatedAt: now })
+    .set({ sessionMode, asksNobody, updatedAt: now })
     .where("taskId", "=", taskId)
     .execute();
   await leaveOut(ctx, taskId);
-  await finishActions(ctx, taskId, report.finishedActionIds ?? []);
+  // The next input of the queue may be due.
+  if (state === "idle" && state !== conversation.state) await wakeQueue(ctx, taskId);
   const isNews = state !== conversation.state || (state === "error" && stateMessage !== conversation.stateMessage);
   if (isNews && state !== null && conversation.protocol === "acp" && start.appSlug !== null) {
     const message = cutTo(stateMessage || appMessages[state], 160);
@@ -251,6 +304,15 @@ async function store({ db }: Context, at: Numbered, messages: readonly StoredMes
     )
     .execute();
   const keys = new Set(known.map(({ key }) => key));
+  /** The sender of the input whose ID the key of a message has. */
+  const senderOf = (key: string) => {
+    const [, input] = /^input-([0-9a-f-]{36})$/.exec(key) ?? [];
+    return input === undefined
+      ? null
+      : sql<
+          string | null
+        >`(select m.sender_id from task_messages m where m.task_id = ${taskId} and m.id::text = ${input})`;
+  };
   let { lastSeq } = at;
   for (const { key, role, parts, isCut, writtenAt } of messages) {
     const bytes = Buffer.byteLength(JSON.stringify(parts));
@@ -273,6 +335,7 @@ async function store({ db }: Context, at: Numbered, messages: readonly StoredMes
           seq: lastSeq,
           buildNumber,
           role,
+          senderId: senderOf(key),
           isCut,
           bytes,
           revision,
@@ -310,15 +373,29 @@ async function leaveOut({ db }: Context, taskId: string): Promise<void> {
     .execute();
 }
 
-async function finishActions({ db }: Context, taskId: string, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await db
+/** Finishes actions. Returns whether an input was among them. */
+async function finishActions(ctx: Context, taskId: string, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return false;
+  const finished = await ctx.db
     .updateTable("taskActions")
     .set({ finishedAt: now })
     .where("taskId", "=", taskId)
     .where("id", "=", anyOf(ids))
     .where("finishedAt", "is", null)
+    .returning(["kind", "requestId"])
     .execute();
+  return endInputs(ctx, taskId, finished, "delivered");
+}
+
+/** Makes the next queued input of a task due. */
+async function wakeQueue(ctx: Context, taskId: string): Promise<void> {
+  await ctx.db
+    .updateTable("taskMessages")
+    .set({ nextAttemptAt: now })
+    .where("taskId", "=", taskId)
+    .where("state", "=", "queued")
+    .execute();
+  ctx.publish(inputsHint);
 }
 
 /** Makes the messages of a snapshot the conversation of a task whose agent does not report one. */

@@ -42,7 +42,15 @@ const conversations = (db: Db) =>
   db
     .selectFrom("taskConversations as c")
     .select(["c.taskId", "c.buildNumber", "c.protocol", "c.isReported", "c.state", "c.stateMessage"])
-    .select(["c.sessionId", "c.omitted", "c.revision"]);
+    .select([
+      "c.sessionId",
+      "c.omitted",
+      "c.revision",
+      "c.takesInputs",
+      "c.sessionMode",
+      "c.asksNobody",
+      "c.updatedAt",
+    ]);
 
 /** The conversation of a task: what holds for all of its messages. */
 export type ConversationRow = InferResult<ReturnType<typeof conversations>>[number];
@@ -56,6 +64,7 @@ const messages = (db: Db) =>
       "m.seq",
       "m.buildNumber",
       "m.role",
+      "m.senderId",
       "m.parts",
       "m.isCut",
       "m.revision",
@@ -99,6 +108,17 @@ export const listMessages = (
 export const allMessages = ({ db }: Context, taskId: string): Promise<ConversationMessageRow[]> =>
   messages(db).where("m.taskId", "=", taskId).orderBy("m.seq").orderBy("m.id").execute();
 
+/** The text of a message as AgentAPI has it: texts, and titles in brackets. Results of tools have none. */
+export const plainText = (parts: readonly ConversationPart[]): string =>
+  parts.map(plainPart).filter(Boolean).join("\n\n");
+
+function plainPart(part: ConversationPart): string {
+  if (part.kind === "text") return part.text;
+  if (part.kind === "tool_call") return `[${part.title}]`;
+  if (part.kind === "permission") return `[Permission: ${part.title}]`;
+  return part.kind === "interrupt" ? `[${part.text}]` : "";
+}
+
 /** A change of a conversation: its state, and the messages that are new or different since the previous change. */
 export interface ConversationChange {
   conversation: ConversationRow;
@@ -139,7 +159,7 @@ export function watchConversation(ctx: Context, { id, since }: WatchConversation
     const isMore = found.length > mostChanged;
     const last = changed.at(-1);
     cursor = isMore ? { revision: last!.revision, seq: last!.seq } : whole;
-    const { revision: _, ...visible } = conversation;
+    const { revision: _, updatedAt: __, ...visible } = conversation;
     const print = JSON.stringify([visible, await stateOf(fresh, conversation)]);
     if (changed.length === 0 && print === seen) return { events: [] };
     seen = print;

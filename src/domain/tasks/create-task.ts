@@ -12,7 +12,7 @@ import { createWorkspace } from "../workspaces/create-workspace.js";
 import { type Built } from "../workspaces/transitions.js";
 import { type BuildVersion, creationProblem, readVersion } from "../workspaces/build-versions.js";
 import { requireBudget } from "./ai-budget.js";
-import { inputProblem } from "./inputs.js";
+import { inputProblem } from "./input-text.js";
 import { displayNameFor, nameFor } from "./names.js";
 import { ownerHint } from "./task-status.js";
 import { addTaskBuild } from "./workspace-events.js";

@@ -1,14 +1,15 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Config } from "../../runtime/config.js";
 import type { Db } from "../../infrastructure/database/database.js";
-import type { Services } from "../kernel/context.js";
+import { type Services, systemContext } from "../kernel/context.js";
 import type { Subscription } from "../kernel/events.js";
 import { after, anyOf, now } from "../kernel/queries.js";
 import { backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
-import { AgentUnreachable } from "../../infrastructure/agent-api.js";
-import { appBase, confirm, confirmation, deliver, newestOf } from "./input-delivery.js";
+import { AgentUnreachable, type AppPlace } from "../../infrastructure/agent-api.js";
+import { appPlace, confirm, confirmation, deliver, newestOf } from "./input-delivery.js";
+import { idleConversation, requestInput } from "./task-actions.js";
 import { isUnfinished, type TaskInputState } from "./task-messages.js";
-import { inputsHint, queueHint } from "./task-status.js";
+import { inputsHint, queueHint, takesInputs } from "./task-status.js";
 
 /** Milliseconds for which a process delivers the inputs of a task, unless it renews the lease. */
 const lease = 60_000;
@@ -27,7 +28,7 @@ const longest = 55_000;
 const pauses = {
   busy: { first: 2_000, most: 30_000 },
   unreachable: { first: 2_000, most: 60_000 },
-  inactive: { first: 30_000, most: 30_000 },
+  inactive: { first: 2_000, most: 30_000 },
 };
 
 /** Number of tasks whose inputs a server process delivers at a time, and milliseconds between reads of the queues. */
@@ -79,6 +80,18 @@ const headOf = (db: Db, taskId: string, lifetime: number) =>
     .selectFrom("taskMessages as m")
     .innerJoin("tasks as t", "t.id", "m.taskId")
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom("taskBuilds as latest")
+          .select(["latest.buildNumber", "latest.agentId", "latest.appId"])
+          .whereRef("latest.taskId", "=", "t.id")
+          .orderBy("latest.buildNumber", "desc")
+          .limit(1)
+          .as("s"),
+      (join) => join.onTrue(),
+    )
+    .leftJoin("workspaceApps as p", "p.id", "s.appId")
     .where("t.id", "=", taskId)
     .where("t.deletedAt", "is", null)
     .where(isUnfinished)
@@ -91,14 +104,9 @@ const headOf = (db: Db, taskId: string, lifetime: number) =>
       sql<boolean>`m.created_at <= now() - make_interval(secs => ${lifetime / 1000})`.as("isExpired"),
       // Whether the workspace is started and not about to stop.
       eb("w.latestStatus", "=", "running").as("isStarted"),
-      eb
-        .selectFrom("taskBuilds as s")
-        .leftJoin("workspaceApps as p", "p.id", "s.appId")
-        .select("p.url")
-        .whereRef("s.taskId", "=", "t.id")
-        .orderBy("s.buildNumber", "desc")
-        .limit(1)
-        .as("appUrl"),
+      "p.url as appUrl",
+      "s.agentId",
+      takesInputs.as("takesInputs"),
     ]);
 
 type Head = InferResult<ReturnType<typeof headOf>>[number];
@@ -166,13 +174,17 @@ export class InputQueue {
       .execute();
     const head = await headOf(db, taskId, config.taskQueueTtl).executeTakeFirst();
     if (!head?.isDue) return false;
-    const base = appBase(head.appUrl);
-    if (head.state === "delivering") return this.#resolve(head, base);
+    const place = await appPlace(this.services, head);
+    // The agent has it, and says when its program has taken it, or has ended.
+    if (head.state === "delivering" && head.newestBefore === null) return this.#leave(head);
+    if (head.state === "delivering") return this.#resolve(head, place);
     if (head.isExpired) return this.#end(head, "expired");
-    if (head.status !== "active" || !head.isStarted || base === undefined) return this.#wait(head, "inactive");
+    if (head.status !== "active" || !head.isStarted) return this.#wait(head, "inactive");
+    if (head.takesInputs) return (await this.#handOver(taskId, head)) ? true : this.#wait(head, "busy");
+    if (place === undefined) return this.#wait(head, "inactive");
     try {
-      if ((await agentApi.status(base)) === "running") return await this.#wait(head, "busy");
-      const newest = await newestOf(agentApi, base);
+      if ((await agentApi.status(place)) === "running") return await this.#wait(head, "busy");
+      const newest = await newestOf(agentApi, place);
       // Its text may have been edited meanwhile.
       const begun = await db
         .updateTable("taskMessages")
@@ -181,25 +193,52 @@ export class InputQueue {
         .set({ state: "delivering", newestBefore: newest, nextAttemptAt: after(holdTime(config)) })
         .returning(["content", "state"])
         .executeTakeFirst();
-      return begun ? await this.#send({ ...head, ...begun }, base, newest) : true;
+      return begun ? await this.#send({ ...head, ...begun }, place, newest) : true;
     } catch (error) {
       if (!(error instanceof AgentUnreachable)) throw error;
       return this.#wait(head, "unreachable", error.message);
     }
   }
 
-  async #send(head: Head, base: string, newest: number): Promise<boolean> {
-    const outcome = await deliver(this.services, base, head.content, newest);
+  /** Lets the agent of a task take an input, if its program waits. Returns whether it does. */
+  async #handOver(taskId: string, { id }: Head): Promise<boolean> {
+    const ctx = systemContext(this.services);
+    return ctx.transactional(async () => {
+      const conversation = await idleConversation(ctx, taskId);
+      if (!conversation) return false;
+      const begun = await ctx.db
+        .updateTable("taskMessages")
+        .where("id", "=", id)
+        .where("state", "=", "queued")
+        .set({ state: "delivering", newestBefore: null, nextAttemptAt: after(holdTime(this.services.config)) })
+        .returning("id")
+        .executeTakeFirst();
+      if (begun) await requestInput(ctx, conversation, id);
+      return true;
+    });
+  }
+
+  async #leave({ id }: Head): Promise<boolean> {
+    await this.services.database.db
+      .updateTable("taskMessages")
+      .where("id", "=", id)
+      .set({ nextAttemptAt: after(holdTime(this.services.config)) })
+      .execute();
+    return false;
+  }
+
+  async #send(head: Head, place: AppPlace, newest: number): Promise<boolean> {
+    const outcome = await deliver(this.services, place, head.content, newest);
     if (outcome.state === "unsent") return this.#wait(head, "unreachable", outcome.detail);
     return this.#end(head, outcome.state, "detail" in outcome ? outcome.detail : "");
   }
 
   /** Ends an input whose delivery another process began and did not finish: it is never sent again. */
-  async #resolve(head: Head, base: string | undefined): Promise<boolean> {
+  async #resolve(head: Head, place: AppPlace | undefined): Promise<boolean> {
     const unknown = { state: "unconfirmed", detail: "The server ended before the response." } as const;
     const { content, newestBefore } = head;
     const outcome =
-      base === undefined ? unknown : await confirm(this.services.agentApi, base, content, newestBefore ?? -1);
+      place === undefined ? unknown : await confirm(this.services.agentApi, place, content, newestBefore ?? -1);
     return this.#end(head, outcome.state === "delivered" ? "delivered" : "unconfirmed", unknown.detail);
   }
 

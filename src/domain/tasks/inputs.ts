@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql, type UpdateObject } from "kysely";
 import type { Schema } from "../../entities/schema.js";
 import { auditedAs } from "../kernel/audit.js";
@@ -6,18 +7,20 @@ import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { textProblem } from "../kernel/text.js";
 import { after, now } from "../kernel/queries.js";
-import { AgentUnreachable } from "../../infrastructure/agent-api.js";
+import { AgentUnreachable, type AppPlace } from "../../infrastructure/agent-api.js";
 import { requireBudget } from "./ai-budget.js";
-import { appBase, deliver, newestOf } from "./input-delivery.js";
-import { isUnfinished, messageById } from "./task-messages.js";
+import { appPlace, deliver, newestOf } from "./input-delivery.js";
+import { inputProblem } from "./input-text.js";
+import { isUnfinished, messageById, type TaskInputState } from "./task-messages.js";
+import { idleConversation, requestInput } from "./task-actions.js";
+import { resumeTask } from "./task-changes.js";
 import { finishInput, holdTime } from "./input-queue.js";
 import { inputsHint, queueHint } from "./task-status.js";
 import {
   findTaskFor,
   isVisible,
-  notInStatus,
+  requireActive,
   type TaskReference,
   type TaskRow,
   tasksById,
@@ -26,15 +29,8 @@ import {
 
 export interface SendTaskInput extends TaskReference {
   input: string;
-}
-
-/** Returns the violated rule of a text for a program; `undefined` if it is valid. */
-export function inputProblem({ config }: Context, text: string): string | undefined {
-  // oxlint-disable-next-line no-control-regex -- Tab and line breaks are the only control characters of a prompt.
-  if (/[\x01-\x08\x0b\x0c\x0e-\x1f]/.test(text))
-    return "Must not contain control characters other than tab and line breaks.";
-  const most = config.taskMaxInputBytes;
-  return Buffer.byteLength(text) > most ? `Must be at most ${most} bytes.` : textProblem(text);
+  /** Whether a paused task is resumed, and gets the input once it is active. Default: false. */
+  resume?: boolean | null;
 }
 
 /**
@@ -45,19 +41,64 @@ export function inputProblem({ config }: Context, text: string): string | undefi
  * The program is called outside of the transaction of the mutation. What is stored is committed before the input is
  * sent, so that a crash cannot hide a delivery.
  */
-export async function sendTaskInput(ctx: Context, { input, ...reference }: SendTaskInput): Promise<string> {
+export async function sendTaskInput(ctx: Context, { input, resume, ...reference }: SendTaskInput): Promise<string> {
   const fresh = ctx.afresh();
   const task = await findTaskFor(fresh, reference, "workspace:application_connect");
   await requireBudget(fresh, task.ownerId, task.organizationId);
   requireText(ctx, input);
+  if (resume && task.status === "paused") {
+    await resumeTask(ctx, reference);
+    return (await store(ctx, task, input, { isWaiting: false })).id;
+  }
   requireActive(task);
-  const base = appBase(task.appUrl);
-  if (base === undefined) throw unreachable("The app has no URL.");
+  if (task.takesInputs) return handOver(ctx, fresh, task, input);
+  const place = await appPlace(ctx.services, task);
+  if (place === undefined) throw unreachable("The app has no URL.");
   ctx.beginCommit();
-  const newest = await newestIfStable(ctx, base);
-  const { id, isDue } = await store(fresh, task, input, newest);
-  if (isDue) await sendNow(ctx, base, { id, input, newest: newest! });
+  const newest = await newestIfStable(ctx, place);
+  const { id, isDue } = await fresh.transactional(() =>
+    store(fresh, task, input, { isWaiting: newest !== undefined, newest }),
+  );
+  if (isDue) await sendNow(ctx, place, { id, input, newest: newest! });
   return id;
+}
+
+/** Lets the agent of a task take an input, and waits until it has. It takes it once, however long that takes. */
+async function handOver(ctx: Context, fresh: Context, task: TaskRow, input: string): Promise<string> {
+  ctx.beginCommit();
+  const { id, isDue } = await fresh.transactional(async () => {
+    const conversation = await idleConversation(fresh, task.id);
+    const stored = await store(fresh, task, input, { isWaiting: conversation !== undefined });
+    if (stored.isDue) await requestInput(fresh, conversation!, stored.id);
+    return stored;
+  });
+  if (!isDue) return id;
+  const state = await stateAfterDelivery(ctx, task.id, id);
+  if (state === "delivered") return id;
+  throw upstream("Delivery could not be confirmed.");
+}
+
+/** The state of an input when its delivery has ended; `delivering` if it has not in time. */
+async function stateAfterDelivery({ services }: Context, taskId: string, id: string): Promise<TaskInputState> {
+  const { database, events, config } = services;
+  const { topic, id: hint } = queueHint(taskId);
+  const deadline = performance.now() + config.taskAppSendTimeout;
+  let wake: (() => void) | undefined;
+  const hints = events.subscribe(topic, hint, () => wake?.());
+  try {
+    for (;;) {
+      const woken = new Promise<void>((resolve) => (wake = resolve));
+      const { state } = await database.db
+        .selectFrom("taskMessages")
+        .select("state")
+        .where("id", "=", id)
+        .executeTakeFirstOrThrow(notFound);
+      if (state !== "delivering" || performance.now() > deadline) return state;
+      await Promise.race([woken, sleep(1_000, undefined, { ref: false })]);
+    }
+  } finally {
+    hints.close();
+  }
 }
 
 function requireText(ctx: Context, input: string): void {
@@ -65,17 +106,10 @@ function requireText(ctx: Context, input: string): void {
   if (problem) throw badInput([{ field: "input", detail: problem }]);
 }
 
-/** Throws CONFLICT unless the latest build is a finished start, and the task is active. */
-function requireActive(task: TaskRow): void {
-  const { status, workspaceStatus } = task;
-  if (status !== "active") throw notInStatus(task, "Only an active task takes input.");
-  if (workspaceStatus !== "running") throw conflict(`The workspace of the task is ${workspaceStatus}.`);
-}
-
 /** The newest message of the conversation if the program waits for input; undefined while it works. */
-async function newestIfStable({ services: { agentApi } }: Context, base: string): Promise<number | undefined> {
+async function newestIfStable({ services: { agentApi } }: Context, place: AppPlace): Promise<number | undefined> {
   try {
-    return (await agentApi.status(base)) === "stable" ? await newestOf(agentApi, base) : undefined;
+    return (await agentApi.status(place)) === "stable" ? await newestOf(agentApi, place) : undefined;
   } catch (error) {
     if (error instanceof AgentUnreachable) throw unreachable(undefined, error);
     throw error;
@@ -93,52 +127,57 @@ interface Stored {
   isDue: boolean;
 }
 
-/** Stores an input and commits it. Throws CONFLICT for a full queue, NOT_FOUND if the task was deleted. */
-function store(ctx: Context, task: TaskRow, input: string, newest: number | undefined): Promise<Stored> {
+interface Program {
+  /** Whether it waits for an input. */
+  isWaiting: boolean;
+  /** The newest message of its conversation then. */
+  newest?: number;
+}
+
+/** Stores an input. Throws CONFLICT for a full queue, NOT_FOUND if the task was deleted. */
+async function store(ctx: Context, task: TaskRow, input: string, { isWaiting, newest }: Program): Promise<Stored> {
   const { userId } = requireUser(ctx.actor);
-  return ctx.transactional(async () => {
-    const locked = await ctx.db
-      .selectFrom("tasks")
-      .select(sql<boolean>`coalesce(delivering_until > now(), false)`.as("isDelivering"))
-      .where("id", "=", task.id)
-      .where("deletedAt", "is", null)
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    if (!locked) throw notFound();
-    const { waiting } = await ctx.db
-      .selectFrom("taskMessages")
-      .select(({ fn }) => fn.countAll<number>().as("waiting"))
-      .where("taskId", "=", task.id)
-      .where(isUnfinished)
-      .executeTakeFirstOrThrow();
-    const isDue = newest !== undefined && !locked.isDelivering && waiting === 0;
-    const most = ctx.config.taskQueueMax;
-    if (!isDue && waiting >= most) throw conflict(`The queue of the task is full: it holds ${most} inputs.`);
-    const { inputSeq: seq } = await ctx.db
-      .updateTable("tasks")
-      .set(({ eb }) => ({ inputSeq: eb("inputSeq", "+", 1) }))
-      .where("id", "=", task.id)
-      .returning("inputSeq")
-      .executeTakeFirstOrThrow();
-    const id = newId();
-    await ctx.db
-      .insertInto("taskMessages")
-      .values({
-        id,
-        taskId: task.id,
-        seq,
-        senderId: userId,
-        content: input,
-        state: isDue ? "delivering" : "queued",
-        newestBefore: isDue ? newest : null,
-        nextAttemptAt: isDue ? after(holdTime(ctx.config)) : now,
-        createdAt: now,
-      })
-      .execute();
-    ctx.audit({ action: "create", ...auditedAs("task_input", id, task.name, task.organizationId) });
-    ctx.publish(queueHint(task.id), ...(isDue ? [] : [inputsHint]));
-    return { id, isDue };
-  });
+  const locked = await ctx.db
+    .selectFrom("tasks")
+    .select(sql<boolean>`coalesce(delivering_until > now(), false)`.as("isDelivering"))
+    .where("id", "=", task.id)
+    .where("deletedAt", "is", null)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!locked) throw notFound();
+  const { waiting } = await ctx.db
+    .selectFrom("taskMessages")
+    .select(({ fn }) => fn.countAll<number>().as("waiting"))
+    .where("taskId", "=", task.id)
+    .where(isUnfinished)
+    .executeTakeFirstOrThrow();
+  const isDue = isWaiting && !locked.isDelivering && waiting === 0;
+  const most = ctx.config.taskQueueMax;
+  if (!isDue && waiting >= most) throw conflict(`The queue of the task is full: it holds ${most} inputs.`);
+  const { inputSeq: seq } = await ctx.db
+    .updateTable("tasks")
+    .set(({ eb }) => ({ inputSeq: eb("inputSeq", "+", 1) }))
+    .where("id", "=", task.id)
+    .returning("inputSeq")
+    .executeTakeFirstOrThrow();
+  const id = newId();
+  await ctx.db
+    .insertInto("taskMessages")
+    .values({
+      id,
+      taskId: task.id,
+      seq,
+      senderId: userId,
+      content: input,
+      state: isDue ? "delivering" : "queued",
+      newestBefore: isDue ? (newest ?? null) : null,
+      nextAttemptAt: isDue ? after(holdTime(ctx.config)) : now,
+      createdAt: now,
+    })
+    .execute();
+  ctx.audit({ action: "create", ...auditedAs("task_input", id, task.name, task.organizationId) });
+  ctx.publish(queueHint(task.id), ...(isDue ? [] : [inputsHint]));
+  return { id, isDue };
 }
 
 interface DueInput {
@@ -148,8 +187,8 @@ interface DueInput {
 }
 
 /** Sends an input that is stored as in delivery, and stores the outcome. Throws UNAVAILABLE unless it is delivered. */
-async function sendNow({ services }: Context, base: string, { id, input, newest }: DueInput): Promise<void> {
-  const outcome = await deliver(services, base, input, newest);
+async function sendNow({ services }: Context, place: AppPlace, { id, input, newest }: DueInput): Promise<void> {
+  const outcome = await deliver(services, place, input, newest);
   const { state, detail } = { detail: "", ...outcome };
   // The input was sent, so a failure here must not look like one that permits another attempt.
   await finishInput(services, { id, state: "delivering" }, state === "unsent" ? "failed" : state, detail).catch(

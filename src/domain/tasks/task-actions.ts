@@ -1,4 +1,4 @@
-import type { InferResult } from "kysely";
+import { type InferResult, sql, type SqlBool } from "kysely";
 import { authorizeMachine } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
@@ -9,11 +9,11 @@ import { type Watch, watching } from "../kernel/watching.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { type ConversationRow, conversationsByTask, isOpenRequest, messagesRequesting } from "./conversation.js";
-import { appBase } from "./input-delivery.js";
-import { findTaskFor, notInStatus, type TaskReference, type TaskRow } from "./tasks.js";
+import { appPlace } from "./input-delivery.js";
+import { findTaskFor, requireActive, type TaskReference, type TaskRow } from "./tasks.js";
 
 /** The kind of an action that a user wants from the program of a task. */
-export const TaskActionKind = { DECISION: "decision", INTERRUPT: "interrupt" } as const;
+export const TaskActionKind = { DECISION: "decision", INTERRUPT: "interrupt", INPUT: "input" } as const;
 export type TaskActionKind = (typeof TaskActionKind)[keyof typeof TaskActionKind];
 
 /** Maximum number of actions of a task that its agent has not carried out yet. */
@@ -21,17 +21,24 @@ const mostOpen = 20;
 
 const openActions = (db: Db, taskId: string) =>
   db
-    .selectFrom("taskActions")
-    .select(["id", "taskId", "kind", "requestId", "optionId"])
-    .where("taskId", "=", taskId)
-    .where("finishedAt", "is", null)
-    .orderBy("id");
+    .selectFrom("taskActions as x")
+    .leftJoin("taskMessages as m", (join) =>
+      join
+        .on("x.kind", "=", "input")
+        .on(sql<SqlBool>`m.id::text = x.request_id`)
+        .onRef("m.taskId", "=", "x.taskId"),
+    )
+    .select(["x.id", "x.taskId", "x.kind", "x.requestId", "x.optionId"])
+    .select((eb) => eb.fn.coalesce("m.content", sql<string>`''`).as("text"))
+    .where("x.taskId", "=", taskId)
+    .where("x.finishedAt", "is", null)
+    .orderBy("x.id");
 
 /** An action that an agent is to carry out. */
 export type TaskActionRow = InferResult<ReturnType<typeof openActions>>[number];
 
 /** The hint that there is an action for the agent of a task. */
-const actionHint = (taskId: string) => ({ topic: "tasks", id: `a:${taskId}` }) as const;
+export const actionHint = (taskId: string) => ({ topic: "tasks", id: `a:${taskId}` }) as const;
 
 export interface DecideTaskPermission extends TaskReference {
   requestId: string;
@@ -99,21 +106,16 @@ export async function interruptTask(ctx: Context, reference: TaskReference): Pro
   return task.id;
 }
 
-async function pressEscape({ services }: Context, { appUrl }: TaskRow): Promise<void> {
-  const base = appBase(appUrl);
+async function pressEscape({ services }: Context, task: TaskRow): Promise<void> {
+  const place = await appPlace(services, task);
   try {
-    if (base === undefined) throw new AgentUnreachable("The app has no URL.", false);
-    await services.agentApi.pressKey(base, "\u001b");
+    if (place === undefined) throw new AgentUnreachable("The app has no URL.", false);
+    await services.agentApi.pressKey(place, "\u001b");
   } catch (error) {
     if (error instanceof AgentRejection || error instanceof AgentUnreachable)
       throw new DomainError("UNAVAILABLE", "Failed to reach the task app.", { upstream: true, cause: error });
     throw error;
   }
-}
-
-function requireActive(task: TaskRow): void {
-  if (task.status !== "active") throw notInStatus(task, "Only an active task takes input.");
-  if (task.workspaceStatus !== "running") throw conflict(`The workspace of the task is ${task.workspaceStatus}.`);
 }
 
 /** Locks the conversation of a task, so that its requests do not change meanwhile. */
@@ -129,6 +131,45 @@ async function lockedConversation(
     .executeTakeFirst();
   if (!conversation) throw notFound();
   return conversation;
+}
+
+/**
+ * Locks the conversation of a task whose agent takes inputs. Returns it if the program waits for an input, and none is on
+ * its way.
+ */
+export async function idleConversation(
+  { db }: Context,
+  taskId: string,
+): Promise<Pick<ConversationRow, "taskId" | "buildNumber"> | undefined> {
+  const conversation = await db
+    .selectFrom("taskConversations")
+    .select(["taskId", "buildNumber", "state", "takesInputs"])
+    .where("taskId", "=", taskId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!conversation?.takesInputs || conversation.state !== "idle") return undefined;
+  const open = await db
+    .selectFrom("taskActions")
+    .select("id")
+    .where("taskId", "=", taskId)
+    .where("kind", "=", "input")
+    .where("finishedAt", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  return open ? undefined : conversation;
+}
+
+/** Lets the agent of a task take an input that is in delivery. To be called in the transaction that begins it. */
+export async function requestInput(
+  ctx: Context,
+  { taskId, buildNumber }: Pick<ConversationRow, "taskId" | "buildNumber">,
+  inputId: string,
+): Promise<void> {
+  await ctx.db
+    .insertInto("taskActions")
+    .values({ id: newId(), taskId, buildNumber, kind: "input", requestId: inputId, createdAt: now })
+    .execute();
+  ctx.publish(actionHint(taskId));
 }
 
 async function requireRoom({ db }: Context, taskId: string): Promise<void> {

@@ -8,7 +8,7 @@ import { latestBuildOf } from "../workspaces/builds.js";
 import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions.js";
 import { lockWorkspace } from "../workspaces/workspaces.js";
 import { requireBudget } from "./ai-budget.js";
-import { inputProblem } from "./inputs.js";
+import { inputProblem } from "./input-text.js";
 import { taskHint } from "./task-status.js";
 import { findTaskFor, notInStatus, type TaskReference, type TaskRow, tasksById } from "./tasks.js";
 import { endTaskOf } from "./workspace-events.js";

@@ -8,7 +8,15 @@ import { utcMoment } from "../kernel/text.js";
 import { relaying, type Watch } from "../kernel/watching.js";
 import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { accessHints } from "../workspaces/workspaces.js";
-import { appBase } from "./input-delivery.js";
+import { appPlace } from "./input-delivery.js";
+import {
+  allMessages,
+  type ConversationMessageRow,
+  type ConversationRow,
+  conversationsByTask,
+  plainText,
+  watchConversation,
+} from "./conversation.js";
 import { storeSnapshotMessages } from "./conversation-reports.js";
 import { taskHint } from "./task-status.js";
 import { findTaskFor, notInStatus, type TaskRow, taskTarget } from "./tasks.js";
@@ -48,6 +56,8 @@ const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
  */
 export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLogs> {
   const isLive = task.status === "active" && may(ctx.actor, "workspace:application_connect", taskTarget(task));
+  const [conversation] = await conversationsByTask(ctx, [task.id]);
+  if (conversation?.takesInputs) return logsOf(ctx, conversation, isLive);
   const live = isLive ? await liveEntries(ctx, task) : undefined;
   if (Array.isArray(live)) return { entries: live, snapshot: false, snapshotAt: null, isCut: false };
   const stored = await ctx.load(snapshotsByTask, task.id);
@@ -59,6 +69,28 @@ export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLog
   if (task.status === "error" || task.status === "unknown") throw notInStatus(task, "It has no stored logs.");
   return { entries: [], snapshot: true, snapshotAt: null, isCut: false };
 }
+
+/** The conversation of a task whose agent reports all of it. */
+async function logsOf(
+  ctx: Context,
+  { taskId, updatedAt, omitted }: ConversationRow,
+  isLive: boolean,
+): Promise<TaskLogs> {
+  const messages = await allMessages(ctx, taskId);
+  return {
+    entries: messages.map(reportedEntry),
+    snapshot: !isLive,
+    snapshotAt: isLive ? null : updatedAt,
+    isCut: omitted > 0 || messages.some(({ isCut }) => isCut),
+  };
+}
+
+const reportedEntry = ({ seq, role, parts, writtenAt }: ConversationMessageRow): TaskLogEntry => ({
+  id: seq,
+  content: plainText(parts),
+  type: role === "user" ? TaskLogType.INPUT : TaskLogType.OUTPUT,
+  time: writtenAt,
+});
 
 /** Batch read of what the agents of tasks stored, for `ctx.load`. */
 async function snapshotsByTask({ db }: Context, taskIds: readonly string[]) {
@@ -75,11 +107,11 @@ const unreachable = (cause?: unknown) =>
   new DomainError("UNAVAILABLE", "Failed to reach the task app.", { upstream: true, cause });
 
 /** The entries of a program, or the failure to read them. */
-async function liveEntries(ctx: Context, { appUrl }: TaskRow): Promise<TaskLogEntry[] | DomainError> {
-  const base = appBase(appUrl);
-  if (base === undefined) return unreachable();
+async function liveEntries({ services }: Context, task: TaskRow): Promise<TaskLogEntry[] | DomainError> {
+  const place = await appPlace(services, task);
+  if (place === undefined) return unreachable();
   try {
-    return (await ctx.services.agentApi.messages(base)).map(entryOf);
+    return (await services.agentApi.messages(place)).map(entryOf);
   } catch (error) {
     if (error instanceof AgentUnreachable) return unreachable(error);
     throw error;
@@ -95,7 +127,8 @@ export const watchTaskMessages = (ctx: Context, { id }: { id: string }): Promise
   relaying(ctx, {
     while: (fresh) => findTaskFor(fresh, { task: id }, "workspace:application_connect"),
     hints: (task) => [taskHint(task.id), ...accessHints(ctx, task.workspaceId)],
-    open: (task, signal) => openConversation(ctx, task, signal),
+    open: (task, signal) =>
+      task.takesInputs ? reportedEntries(ctx, task, signal) : openConversation(ctx, task, signal),
   });
 
 async function openConversation(
@@ -104,9 +137,23 @@ async function openConversation(
   signal: AbortSignal,
 ): Promise<AsyncIterator<TaskLogEntry, void>> {
   if (task.status !== "active") throw notInStatus(task, "Only an active task has live messages.");
-  const base = appBase(task.appUrl);
-  if (base === undefined) throw unreachable();
-  return entriesOf(await services.agentApi.events(base, signal).catch(upstreamFailure));
+  const place = await appPlace(services, task);
+  if (place === undefined) throw unreachable();
+  return entriesOf(await services.agentApi.events(place, signal).catch(upstreamFailure));
+}
+
+/** The entries of a task whose agent reports its conversation, until the signal is aborted. */
+async function reportedEntries(
+  ctx: Context,
+  task: TaskRow,
+  signal: AbortSignal,
+): Promise<AsyncIterator<TaskLogEntry, void>> {
+  if (task.status !== "active") throw notInStatus(task, "Only an active task has live messages.");
+  const changes = await watchConversation(ctx, { id: task.id, since: -1 });
+  signal.addEventListener("abort", () => void changes.return(), { once: true });
+  return (async function* () {
+    for await (const { messages } of changes) yield* messages.map(reportedEntry);
+  })();
 }
 
 async function* entriesOf(messages: AsyncIterable<AgentMessage>): AsyncGenerator<TaskLogEntry, void> {

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { isSilent } from "../agents/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
+import { now } from "../kernel/queries.js";
 
 /** The state of a task as a whole, derived from its latest build, agent, and app. */
 export const TaskStatus = {
@@ -58,6 +59,10 @@ export const tasksWithState = (db: Db) =>
     .leftJoin("workspaceAgents as a", "a.id", "s.agentId")
     .leftJoin("workspaceApps as p", "p.id", "s.appId");
 
+/** Whether the agent of a task of `tasksWithState` takes inputs as actions, so that its program has no URL. */
+export const takesInputs = sql<boolean>`exists (
+  select from task_conversations c where c.task_id = t.id and c.build_number = s.build_number and c.takes_inputs)`;
+
 /** Whether the agent of a task of `tasksWithState` was lost: it was started, is not being stopped, and has fallen silent. */
 export const isLost = sql<boolean>`(w.latest_transition = 'start' and ${isSilent})`;
 
@@ -92,8 +97,9 @@ export const updateTaskStatusOf = async (ctx: Context, workspaceId: string): Pro
 const lockTask = ({ db }: Context) =>
   db.selectFrom("tasks").select("id").where("deletedAt", "is", null).forNoKeyUpdate();
 
-async function storeStatus({ db }: Context, task: { id: string } | undefined): Promise<TaskStatus | undefined> {
+async function storeStatus(ctx: Context, task: { id: string } | undefined): Promise<TaskStatus | undefined> {
   if (!task) return undefined;
+  const { db } = ctx;
   const derived = tasksWithState(db)
     .select(["t.id", derivedStatus.as("status")])
     .where("t.id", "=", task.id);
@@ -105,6 +111,16 @@ async function storeStatus({ db }: Context, task: { id: string } | undefined): P
     .whereRef("tasks.status", "<>", "derived.status")
     .returning("tasks.status")
     .executeTakeFirst();
+  // What waits for the task to become active is due.
+  if (changed?.status === "active") {
+    await db
+      .updateTable("taskMessages")
+      .set({ nextAttemptAt: now })
+      .where("taskId", "=", task.id)
+      .where("state", "=", "queued")
+      .execute();
+    ctx.publish(inputsHint);
+  }
   return changed?.status;
 }
 

@@ -9,7 +9,15 @@ import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser, idOfUserNamed } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
-import { buildError, endedAgent, isLost, lostMachine, statusSentence, tasksWithState } from "./task-status.js";
+import {
+  buildError,
+  endedAgent,
+  isLost,
+  lostMachine,
+  statusSentence,
+  takesInputs,
+  tasksWithState,
+} from "./task-status.js";
 
 /** The report of the program of a task; without one, the step that an initializing task waits for, or why one is in error. */
 export interface TaskState {
@@ -68,6 +76,7 @@ export const liveTasks = (ctx: Context) =>
       "p.id as appId",
       "p.updatedAt as appUpdatedAt",
       "p.url as appUrl",
+      takesInputs.as("takesInputs"),
       // The latest report of a program in the workspace, unless the workspace was started again since.
       jsonObjectFrom(
         eb
@@ -196,6 +205,27 @@ function errorOf(task: TaskRow): TaskError | undefined {
 /** The CONFLICT for what a task cannot do in its state. `rule` says when it could. The detail says why it is in error. */
 export const notInStatus = (task: TaskRow, rule: string): DomainError =>
   new DomainError("CONFLICT", `${statusSentence(task.status)} ${rule}`, { detail: reasonOf(task)?.message });
+
+/** Throws CONFLICT, with the way out, unless the latest build is a finished start, and the task is active. */
+export function requireActive(task: TaskRow): void {
+  const { status, workspaceStatus } = task;
+  if (status !== "active") throw notInStatus(task, wayOut(task));
+  if (workspaceStatus !== "running")
+    throw new DomainError("CONFLICT", `The workspace of the task is ${workspaceStatus}. ${onlyActive}`);
+}
+
+const onlyActive = "Only an active task takes input.";
+
+/** Says how a task that takes no input in its state gets to one in which it does. */
+function wayOut({ id, status, workspaceStatus }: TaskRow): string {
+  const resume = `POST /api/v2/tasks/me/${id}/resume`;
+  if (status === "paused") return `Resume the task first: ${resume}`;
+  if (status === "error" && (workspaceStatus === "failed" || workspaceStatus === "canceled"))
+    return `${onlyActive} Start it again: ${resume}`;
+  if (status === "error") return `${onlyActive} Pause it and resume it: ${resume}`;
+  if (status === "unknown") return `${onlyActive} Its template links no app of the agent with the task.`;
+  return `${onlyActive} Wait until it is active.`;
+}
 
 function awaitedBy({ agentId, workspaceAgentLifecycle: lifecycle }: TaskRow): string {
   if (agentId === null) return "build of the workspace";

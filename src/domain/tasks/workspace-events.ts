@@ -50,8 +50,11 @@ export async function linkTaskApp(ctx: Context, buildId: string): Promise<void> 
     .where("b.id", "=", buildId)
     .whereRef("s.taskId", "=", "t.id")
     .whereRef("s.buildNumber", "=", "b.buildNumber")
-    .returning("s.taskId as id")
+    .returning(["s.taskId as id", "s.appId", "v.taskProtocol"])
     .executeTakeFirst();
+  // The agent says when the session of a program that speaks ACP has begun.
+  if (task?.taskProtocol === "acp" && task.appId !== null)
+    await ctx.db.updateTable("workspaceApps").set({ health: "initializing" }).where("id", "=", task.appId).execute();
   if (task) await updateTaskStatus(ctx, task.id);
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { TaskOptions } from "../../entities/templates.js";
 import { type Problems } from "../kernel/errors.js";
 import { isDeeper, isObject } from "../kernel/objects.js";
 import { holdsStorableText, textProblem } from "../kernel/text.js";
@@ -226,6 +227,15 @@ const json = z.unknown().check((payload) => {
   if (!holdsStorableText(payload.value)) addFault(payload, "Must hold valid Unicode without NUL characters.");
 });
 
+const sessionOption = (what: string) =>
+  z
+    .optional(prose(128))
+    .check(
+      means(
+        `The ${what}, of the session of a program that speaks \`acp\`. One that it does not offer fails the start.`,
+      ),
+    );
+
 const document = converted(
   z.strictObject({
     $schema: z.optional(storable).check(means("URL of the JSON Schema, for editors. Not stored.")),
@@ -264,14 +274,21 @@ const document = converted(
       .optional(
         z.strictObject({
           agent: storable.check(means("Name of its agent.")),
-          app: storable.check(means("Slug of the app, which must have a URL.")),
+          app: storable.check(
+            means(
+              "Slug of the app. It must have a URL, at which the program is reached, unless the protocol is `acp`.",
+            ),
+          ),
           protocol: z
             .prefault(z.enum(["agentapi", "acp"], "Must be agentapi or acp."), "agentapi")
             .check(
               means(
-                "How its program speaks: `agentapi` over HTTP at the URL of the app, or `acp`, the Agent Client Protocol, over standard input and output of the command of the agent, which serves AgentAPI at that URL for it.",
+                "How its program speaks: `agentapi` over HTTP at the URL of the app, or `acp`, the Agent Client Protocol, over standard input and output of the command of the agent.",
               ),
             ),
+          mode: sessionOption("mode, such as `default` or `plan`"),
+          model: sessionOption("model"),
+          effort: sessionOption("level of effort, such as `high`"),
         }),
       )
       .check(means("The app at which tasks reach their program. Without it, there are no tasks.")),
@@ -342,16 +359,33 @@ function checkPresets(payload: Payload<unknown>, presets: readonly PresetMembers
 
 function checkTask(
   payload: Payload<unknown>,
-  task: { agent: string; app: string; protocol: string },
+  task: NonNullable<TemplateDocument["ai_task"]>,
   agents: readonly DocumentAgent[],
 ): void {
   const agent = agents.find(({ name }) => name === task.agent);
   const app = agent?.apps.find(({ slug: name }) => name === task.app);
   if (!agent) addFault(payload, "Must be the name of an agent.", "ai_task", "agent");
   else if (!app) addFault(payload, "Must be the slug of an app of the agent.", "ai_task", "app");
-  else if (app.url === "") addFault(payload, "Must be an app with a URL.", "ai_task", "app");
+  else if (task.protocol === "agentapi" && app.url === "")
+    addFault(payload, "Must be an app with a URL.", "ai_task", "app");
   else if (task.protocol === "acp" && agent.command.length === 0)
     addFault(payload, "Requires a command of the agent.", "ai_task", "protocol");
+  for (const name of ["mode", "model", "effort"] as const)
+    if (task[name] !== undefined && task.protocol !== "acp")
+      addFault(payload, "Requires the protocol acp.", "ai_task", name);
+}
+
+/** The options of the session of a task; null without. */
+export function taskOptionsOf(task: TemplateDocument["ai_task"]): TaskOptions | null {
+  const { mode, model, effort } = task ?? {};
+  const isAny = mode !== undefined || model !== undefined || effort !== undefined;
+  return isAny
+    ? {
+        ...(mode !== undefined && { mode }),
+        ...(model !== undefined && { model }),
+        ...(effort !== undefined && { effort }),
+      }
+    : null;
 }
 
 /** The path at which a server has the JSON Schema of documents. */

@@ -10,7 +10,7 @@ import { auditedAs } from "../kernel/audit.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { enqueueJob, type JobOutcome, type JobRow, priorities } from "../provisioners/provisioner-jobs.js";
 import { scoped } from "../provisioners/tags.js";
-import { parseDocument, type TemplateDocument } from "./template-documents.js";
+import { parseDocument, taskOptionsOf, type TemplateDocument } from "./template-documents.js";
 import { resolveParameters } from "./parameters.js";
 import { presetsByVersion, storePresets } from "./presets.js";
 import { lockTemplate, type TemplateRow } from "./templates.js";
@@ -131,6 +131,7 @@ export async function addVersion(
       taskAgent: document.ai_task?.agent,
       taskApp: document.ai_task?.app,
       taskProtocol: document.ai_task?.protocol ?? "agentapi",
+      taskOptions: taskOptionsOf(document.ai_task),
       hasExternalAgent: document.resources.some(({ agents }) => agents.some(({ external }) => external)),
     })
     .returning("name")

@@ -11,6 +11,8 @@ import { EventsCarrier } from "./0069-events-carrier.js";
 import { Leavers } from "./0070-leavers.js";
 import { OwnerSuspended } from "./0071-owner-suspended.js";
 import { OwnerSuspendedChecked } from "./0072-owner-suspended-checked.js";
+import { SocketInputs } from "./0086-socket-inputs.js";
+import { SendersValid } from "./0087-senders-valid.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
@@ -110,4 +112,6 @@ export const migrations: MigrationObject[] = [
   { name: "0070-leavers", class: Leavers },
   { name: "0071-owner-suspended", class: OwnerSuspended },
   { name: "0072-owner-suspended-checked", class: OwnerSuspendedChecked },
+  { name: "0086-socket-inputs", class: SocketInputs },
+  { name: "0087-senders-valid", class: SendersValid },
 ];

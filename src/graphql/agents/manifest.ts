@@ -1,3 +1,4 @@
+import { appBearer } from "../../domain/tasks/input-delivery.js";
 import { Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root, Subscription } from "type-graphql";
 import { type AgentEvent, watchAgentEvents } from "../../domain/agents/agent-reports.js";
 import { type AgentManifest, readAgentManifest } from "../../domain/agents/manifest.js";
@@ -84,6 +85,17 @@ class AgentTaskType {
   app!: string | null;
   @Field(() => TaskProtocol, { description: "The protocol by which its program is spoken to." })
   protocol!: TaskProtocol;
+  @Field({
+    description:
+      "The bearer token by which the program knows Steward: another one at each start. Empty without an app.",
+  })
+  appToken!: string;
+  @Field(() => String, { nullable: true, description: "The mode of its session; null for that of the program." })
+  mode?: string | null;
+  @Field(() => String, { nullable: true, description: "The model of its session; null for that of the program." })
+  model?: string | null;
+  @Field(() => String, { nullable: true, description: "The effort of its session; null for that of the program." })
+  effort?: string | null;
 }
 
 @ObjectType("AgentManifest", {
@@ -164,8 +176,11 @@ export class AgentManifestResolver {
   }
 
   @FieldResolver(() => AgentTaskType, { nullable: true, description: "The task of the workspace; null without." })
-  task(@Root() { taskId, prompt, taskApp: app, taskProtocol: protocol }: AgentManifest): AgentTaskType | null {
-    return taskId === null ? null : { id: taskId, prompt: prompt!, app, protocol };
+  async task(@Root() manifest: AgentManifest, @Ctx() ctx: Context): Promise<AgentTaskType | null> {
+    const { taskId: id, prompt, taskApp: app, taskProtocol: protocol, taskOptions } = manifest;
+    if (id === null) return null;
+    const appToken = app === null ? "" : await appBearer(ctx.services, manifest.id);
+    return { id, prompt: prompt!, app, protocol, appToken, ...taskOptions };
   }
 
   @Access({ openTo: ["agent"], noUsers: true })

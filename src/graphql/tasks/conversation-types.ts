@@ -59,6 +59,7 @@ enumType({ PermissionOptionKind }, "The kind of an option of a request for a per
 enumType({ TaskActionKind }, "The kind of an action for the agent of a task.", {
   DECISION: "Decides a request of the program for a permission.",
   INTERRUPT: "Interrupts the current turn of the program.",
+  INPUT: "Gives the program an input, once it waits for one.",
 });
 
 type PartOf<Kind extends ConversationPart["kind"]> = Omit<Extract<ConversationPart, { kind: Kind }>, "kind">;
@@ -140,7 +141,10 @@ export const ConversationPartType = createUnionType({
 
 @Access({ readWith: "task:read", references: ["id"] })
 @ObjectType("ConversationMessage", { simpleResolvers: true, description: "A message of the conversation of a task." })
-export class ConversationMessageType implements Omit<ConversationMessageRow, "taskId" | "seq" | "revision" | "parts"> {
+export class ConversationMessageType implements Omit<
+  ConversationMessageRow,
+  "senderId" | "taskId" | "seq" | "revision" | "parts"
+> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => ConversationRole, { description: "Who wrote it." }) role!: ConversationRole;
   @Field({ description: "Whether a part was cut because it is too long." }) isCut!: boolean;
@@ -156,7 +160,17 @@ export const ConversationMessageConnection = connectionOf("ConversationMessage",
   simpleResolvers: true,
   description: "The conversation of users and the program of a task, over all starts of its workspace.",
 })
-export class TaskConversationType implements Pick<ConversationRow, "protocol" | "stateMessage" | "revision"> {
+export class TaskConversationType implements Pick<
+  ConversationRow,
+  "protocol" | "stateMessage" | "revision" | "sessionMode" | "asksNobody"
+> {
+  @Field({ description: "The mode of the session, such as `plan`; empty if the program does not tell one." })
+  sessionMode!: string;
+  @Field({
+    description:
+      "Whether the mode of the session is one in which the program asks no user for permissions. Modes are known by their IDs.",
+  })
+  asksNobody!: boolean;
   @Field(() => TaskProtocol, { description: "The protocol of the program." }) protocol!: TaskProtocol;
   @Field({ description: "More about the state, such as the requested permission or the error; may be empty." })
   stateMessage!: string;
@@ -182,6 +196,7 @@ export class TaskConversationChangeType implements ConversationChange {
 export class TaskActionType implements Omit<TaskActionRow, "taskId"> {
   @Field(() => UUID, { description: "ID with which the agent reports that it is carried out." }) id!: string;
   @Field(() => TaskActionKind, { description: "Its kind." }) kind!: TaskActionKind;
-  @Field({ description: "The request of a decision; else empty." }) requestId!: string;
+  @Field({ description: "The request of a decision, or the ID of an input; else empty." }) requestId!: string;
   @Field({ description: "The chosen option of a decision; else empty." }) optionId!: string;
+  @Field({ description: "The text of an input; else empty." }) text!: string;
 }

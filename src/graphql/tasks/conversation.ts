@@ -30,6 +30,8 @@ import {
   watchTaskActions,
 } from "../../domain/tasks/task-actions.js";
 import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
+import { usersById } from "../../domain/users/users.js";
+import { PublicUserType } from "../users/users.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { enumType, Mutates } from "../engine/declarations.js";
 import { PageArgs } from "../engine/lists.js";
@@ -76,6 +78,11 @@ export class InterruptTaskInput implements TaskReference {
 export class BeginTaskConversationInput {
   @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
   @Field(() => TaskProtocol, { description: "The protocol of its program." }) protocol!: TaskProtocol;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether the agent takes inputs from `taskActionRequested`; else they go to the app. Default: false.",
+  })
+  takesInputs?: boolean | null;
 }
 
 @InputType({ description: "An option of a request for a permission that an agent reports." })
@@ -140,6 +147,16 @@ export class ReportTaskConversationInput implements ConversationReport {
     description: "The session by which the program loads the conversation. At most 512 characters. Default: unchanged.",
   })
   sessionId?: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "The mode of the session. Cut to 128 characters. Default: unchanged.",
+  })
+  sessionMode?: string | null;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether the program asks no user for permissions in this mode. Default: unchanged.",
+  })
+  asksNobody?: boolean | null;
   @Field(() => [ConversationMessageInput], {
     nullable: true,
     description: "New and changed messages in their order, at most 100.",
@@ -158,6 +175,15 @@ export class ConversationMessageFieldsResolver {
   @FieldResolver(() => [ConversationPartType], { description: "Its parts in their order, at most 100." })
   parts(@Root() { parts }: ConversationMessageRow) {
     return parts.map((part) => ({ __typename: partTypes[part.kind], ...part }));
+  }
+
+  @FieldResolver(() => PublicUserType, {
+    nullable: true,
+    description:
+      "The user who sent it; null for the prompt, for messages of the program, and for those of programs that speak AgentAPI, which do not say.",
+  })
+  sender(@Root() { senderId }: ConversationMessageRow, @Ctx() ctx: Context) {
+    return senderId === null ? null : ctx.load(usersById, senderId);
   }
 }
 

@@ -76,6 +76,12 @@ export class SendTaskInputInput implements TaskReference {
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
   @Field({ description: "The text for the program. White space alone is sent, too." })
   input!: string;
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether to resume the task if it is paused: it gets the input once it is active. Needs the permission to start the workspace, and the scope `workspace:start`. Default: false.",
+  })
+  resume?: boolean | null;
 }
 
 @InputType({ description: "Input of `editTaskInput`." })

@@ -104,6 +104,7 @@ type OtherFields =
   | "agentEndedAt"
   | "agentHealthReason"
   | "appUrl"
+  | "takesInputs"
   | "appUpdatedAt"
   | "reported"
   | "acl";

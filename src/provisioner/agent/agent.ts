@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { delay, pace as usual, type Pace } from "../pace.js";
 import { AppChecks } from "./app-health.js";
 import { AgentClient, type Lifecycle, type Manifest, type ManifestScript, TokenEnded } from "./client.js";
-import { commandOf } from "./acp/command.js";
+import { acpAppOf, commandOf } from "./acp/command.js";
 import { Command, ending } from "./command.js";
 import { Conversation, reachedTask } from "./conversation.js";
 import { environmentOf, type Place } from "./environment.js";
@@ -104,7 +104,7 @@ export class Agent {
     this.#groups = new Groups({ ...conditions, ...ends, env, onChange }, adopted?.groups);
     this.#logs = new AgentLog(this.#client);
     this.#reports = new Reports((fault) => log(`Agent ${agentName}: a report failed: ${fault}`));
-    this.#checks = new AppChecks(manifest.apps, this.#client);
+    this.#checks = new AppChecks(manifest.apps, this.#client, { told: acpAppOf(manifest), task: manifest.task });
     const masked = masking([...manifest.secretEnv.map(({ value }) => value), token]);
     const onLine = (line: string) => {
       this.#logs.add(logSourceId, line);
@@ -321,7 +321,7 @@ export class Agent {
     if (notice !== undefined) this.#note(notice);
     // The process that speaks ACP reports failures of its program itself, and ends with this status.
     const isReported = task?.protocol === "ACP" && (status === 1 || status === undefined);
-    if (task?.app == null || !this.#conversation || isReported) return;
+    if (task?.app == null || isReported || !(this.#conversation || acpAppOf(this.#manifest))) return;
     const sentence = ending(status);
     const message = clipped(notice ? `${sentence} ${notice}` : withLastLine(sentence, this.#lastLine), most.failure);
     const { app } = task;

@@ -1,6 +1,6 @@
 // Checks the apps of an agent by GET, and reports changes of their health.
 import { delay } from "../pace.js";
-import { type AgentClient, type AppHealth, type ManifestApp, OperationFailed } from "./client.js";
+import { type AgentClient, type AppHealth, type ManifestApp, type ManifestTask, OperationFailed } from "./client.js";
 
 /** Maximum milliseconds that a check waits for a response. */
 const timeout = 10_000;
@@ -8,6 +8,7 @@ const timeout = 10_000;
 interface Watched {
   slug: string;
   url: string;
+  headers: Record<string, string>;
   interval: number;
   threshold: number;
   failures: number;
@@ -19,18 +20,23 @@ interface Watched {
 
 export class AppChecks {
   readonly #apps: Watched[];
+  readonly #told: string | undefined;
   /** Whether checks count. While the command is not running, its apps are unhealthy, whatever responds. */
   #isCommandRunning = true;
 
+  /** `told` is the slug of an app whose health its process reports, until the command is down. */
   constructor(
     apps: readonly ManifestApp[],
     private readonly client: AgentClient,
+    { told, task }: { told?: string; task?: ManifestTask | null } = {},
   ) {
+    this.#told = told;
     this.#apps = apps
-      .filter(({ healthcheckUrl }) => healthcheckUrl !== null)
+      .filter(({ slug, healthcheckUrl }) => healthcheckUrl !== null && slug !== told)
       .map((app) => ({
         slug: app.slug,
         url: app.healthcheckUrl!,
+        headers: task?.app === app.slug ? bearerFor(app, task.appToken) : {},
         interval: (app.healthcheckIntervalSeconds ?? 5) * 1000,
         threshold: app.healthcheckThreshold ?? 3,
         failures: 0,
@@ -52,6 +58,8 @@ export class AppChecks {
   async down(): Promise<void> {
     this.pause();
     for (const app of this.#apps) app.health = "UNHEALTHY";
+    const told = this.#told;
+    if (told !== undefined) await this.client.appHealth([{ slug: told, health: "UNHEALTHY" }]).catch(() => {});
     await this.#report();
   }
 
@@ -101,10 +109,16 @@ export class AppChecks {
   }
 }
 
-async function responds({ url, interval }: Watched, signal: AbortSignal): Promise<boolean> {
+/** The header by which a program knows Steward, for a health check at the origin of its app. */
+function bearerFor({ url, healthcheckUrl }: ManifestApp, token: string): Record<string, string> {
+  const isOwn = url !== null && URL.parse(url)?.origin === URL.parse(healthcheckUrl!)?.origin;
+  return isOwn && token !== "" ? { authorization: `Bearer ${token}` } : {};
+}
+
+async function responds({ url, headers, interval }: Watched, signal: AbortSignal): Promise<boolean> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(interval, timeout))]);
-    const response = await fetch(url, { redirect: "manual", signal: limit });
+    const response = await fetch(url, { redirect: "manual", headers, signal: limit });
     await response.body?.cancel();
     return response.status < 400;
   } catch {

@@ -48,7 +48,20 @@ export interface Manifest {
   scripts: ManifestScript[];
   logSourceId: string;
   /** `app` is the slug of the app of this agent at which the program of the task is reached. */
-  task: { id: string; prompt: string; app: string | null; protocol: TaskProtocol } | null;
+  task: ManifestTask | null;
+}
+
+export interface ManifestTask {
+  id: string;
+  prompt: string;
+  app: string | null;
+  protocol: TaskProtocol;
+  /** The bearer token by which its program knows Steward. */
+  appToken: string;
+  /** Options of the session of a program that speaks ACP. */
+  mode: string | null;
+  model: string | null;
+  effort: string | null;
 }
 
 export type TaskProtocol = "AGENTAPI" | "ACP";
@@ -98,6 +111,8 @@ export interface ConversationReport {
   state?: ConversationState;
   stateMessage?: string;
   sessionId?: string;
+  sessionMode?: string;
+  asksNobody?: boolean;
   messages?: ReportedMessage[];
   finishedActionIds?: string[];
 }
@@ -154,6 +169,10 @@ const manifestQuery = /* GraphQL */ `
         prompt
         app
         protocol
+        appToken
+        mode
+        model
+        effort
       }
     }
   }
@@ -299,7 +318,8 @@ export class AgentClient {
       parts: Array<{ type: string; text?: string; title?: string }>;
     };
     type Data = { beginTaskConversation: Omit<BegunConversation, "messages"> & { messages: Message[] } };
-    const { messages, ...begun } = (await this.#execute<Data>(operation, { taskId, protocol })).beginTaskConversation;
+    const input = { taskId, protocol, takesInputs: protocol === "ACP" };
+    const { messages, ...begun } = (await this.#execute<Data>(operation, input)).beginTaskConversation;
     const partOf = ({ type, ...part }: Message["parts"][number]) => ({
       ...part,
       kind: partKinds[type] ?? "TOOL_RESULT",

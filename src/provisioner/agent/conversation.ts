@@ -27,15 +27,15 @@ interface Message {
 
 /** A task whose program is reached by AgentAPI at an app of the agent. */
 interface Reached {
-  task: { id: string };
+  task: { id: string; appToken: string };
   /** Without a slash at the end. */
   base: string;
 }
 
-/** The task of a manifest; undefined if its program is not an app of this agent. */
+/** The task of a manifest; undefined if its program is not an app of this agent, or speaks ACP and so has no port. */
 export function reachedTask({ task, apps }: Manifest): Reached | undefined {
   const url = apps.find(({ slug }) => slug === task?.app)?.url;
-  return task && url ? { task, base: url.replace(/\/+$/, "") } : undefined;
+  return task?.protocol === "AGENTAPI" && url ? { task, base: url.replace(/\/+$/, "") } : undefined;
 }
 
 /** The text of a message as AgentAPI has it: texts, and titles in brackets. Results of tools have none. */
@@ -70,17 +70,11 @@ export class Conversation {
     private readonly note: (fault: string) => void,
   ) {}
 
-  /** A program that speaks ACP is followed by the process that runs it. */
-  get #isFollowed(): boolean {
-    return this.manifest.task?.protocol === "AGENTAPI";
-  }
-
   /**
    * Reads the earlier messages from the server. With a place, writes them to the file for the program. Does not throw:
    * without them, the program begins with an empty conversation.
    */
   async begin(place?: FilePlace): Promise<void> {
-    if (!this.#isFollowed) return;
     try {
       const { messages, omittedCount } = await this.client.beginConversation(this.reached.task.id, "AGENTAPI");
       this.#earlier = asMessages(messages.filter(({ buildNumber }) => buildNumber < this.manifest.buildNumber));
@@ -95,16 +89,16 @@ export class Conversation {
 
   /** Reports the conversation while it goes on, until the signal is aborted. */
   async follow(signal: AbortSignal, { reconnect, reconnectMost }: Pace): Promise<void> {
-    if (!this.#isFollowed) return;
     const report = (content: object) => this.client.reportConversation({ taskId: this.reached.task.id, ...content });
     const secrets = this.manifest.secretEnv.map(({ value }) => value);
-    const transcript = new Transcript(report, [...secrets, this.client.token], this.note);
+    const tokens = [this.client.token, this.reached.task.appToken];
+    const transcript = new Transcript(report, [...secrets, ...tokens], this.note);
     this.#transcript = transcript;
     /** The messages that were reported, by their keys. */
     const known = new Map<string, string>();
     for (let pause = reconnect; !signal.aborted; pause = Math.min(pause * 2, reconnectMost)) {
       try {
-        if (await followEvents(`${this.reached.base}/events`, transcript, known, signal)) pause = reconnect;
+        if (await followEvents(this.reached, transcript, known, signal)) pause = reconnect;
       } catch {
         // Checks of the app say whether the program responds.
       }
@@ -119,7 +113,8 @@ export class Conversation {
   async store(): Promise<void> {
     await this.#transcript?.close(timeout);
     const { task, base } = this.reached;
-    const response = await fetch(`${base}/messages`, { redirect: "error", signal: AbortSignal.timeout(timeout) });
+    const signal = AbortSignal.timeout(timeout);
+    const response = await fetch(`${base}/messages`, { redirect: "error", headers: headersFor(task), signal });
     const { messages = [] } = JSON.parse(await textOf(response)) as { messages?: Message[] };
     const known = messages.filter(isMessage);
     const [first] = this.#earlier;
@@ -130,16 +125,19 @@ export class Conversation {
   }
 }
 
+const headersFor = ({ appToken }: Reached["task"]): Record<string, string> =>
+  appToken === "" ? {} : { authorization: `Bearer ${appToken}` };
+
 const isMessage = ({ role }: Message): boolean => role === "user" || role === "agent";
 
 /** Reports the events of a stream until it ends. Returns whether it was opened. */
 async function followEvents(
-  url: string,
+  { base, task }: Reached,
   transcript: Transcript,
   known: Map<string, string>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const response = await fetch(url, { redirect: "error", signal });
+  const response = await fetch(`${base}/events`, { redirect: "error", headers: headersFor(task), signal });
   if (!response.ok || !response.body) return false;
   const keys = new Map<number, string>();
   const events = Readable.fromWeb(response.body);

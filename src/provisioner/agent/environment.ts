@@ -45,6 +45,7 @@ export function environmentOf(
     STEWARD_AGENT_NAME: agentName,
     STEWARD_TASK_ID: task?.id ?? "",
     STEWARD_TASK_PROMPT: task?.prompt ?? "",
+    STEWARD_TASK_APP_TOKEN: task?.app && task.protocol === "AGENTAPI" ? task.appToken : "",
     STEWARD_TASK_CONVERSATION: task?.app && task.protocol === "AGENTAPI" ? join(home, conversationFile) : "",
     ...Object.fromEntries(steward.parameters.map(({ name, value }) => [variableOf(name), value])),
   };

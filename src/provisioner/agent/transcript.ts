@@ -32,7 +32,7 @@ export function masking(secrets: readonly string[]): (text: string) => string {
 
 export class Transcript {
   readonly #waiting = new Map<string, ReportedMessage>();
-  #state: Pick<ConversationReport, "state" | "stateMessage" | "sessionId"> = {};
+  #state: Pick<ConversationReport, "state" | "stateMessage" | "sessionId" | "sessionMode" | "asksNobody"> = {};
   #finished: string[] = [];
   #wake?: () => void;
   #isClosed = false;
@@ -66,6 +66,11 @@ export class Transcript {
 
   session(sessionId: string): void {
     this.#state.sessionId = sessionId;
+    this.#wake?.();
+  }
+
+  mode(sessionMode: string, asksNobody: boolean): void {
+    this.#state = { ...this.#state, sessionMode: clipped(this.masked(sessionMode), 128), asksNobody };
     this.#wake?.();
   }
 

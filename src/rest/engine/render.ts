@@ -60,5 +60,5 @@ const empty: Partial<Record<Shape["kind"], unknown>> = {
  * The JSON that is sent where there is no value. A list is never missing, unless it is sparse: what was not selected is
  * `[]`, a map `{}`.
  */
-const missing = ({ otherwise, isSparse, shape }: Field): unknown =>
-  otherwise ?? (isSparse ? undefined : empty[shape.kind]);
+const missing = ({ otherwise, isSparse, isNullSent, shape }: Field): unknown =>
+  otherwise ?? (isNullSent ? null : isSparse ? undefined : empty[shape.kind]);

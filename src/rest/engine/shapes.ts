@@ -66,6 +66,8 @@ export interface Field {
   otherwise?: string;
   /** Whether the list is left out where it is missing. */
   isSparse?: boolean;
+  /** Whether null is sent where the value is missing. */
+  isNullSent?: boolean;
   description?: string;
   isDeprecated?: boolean;
 }
@@ -235,7 +237,12 @@ class Selections {
         description: key === "_" ? field.description : `${description} ${field.description}`,
         sure: (sure && field.sure) || isNeverMissing(field),
       }));
-    const written = { shape, otherwise: withheld[name], isSparse: sparse.includes(name) };
+    const written = {
+      shape,
+      otherwise: withheld[name],
+      isSparse: sparse.includes(name),
+      isNullSent: sentAsNull.has(name),
+    };
     return [
       {
         ...written,
@@ -279,9 +286,19 @@ class Selections {
   }
 }
 
+/** Fields by whose null clients tell the state of an object. All others are left out where they have no value. */
+const sentAsNull: ReadonlySet<string> = new Set([
+  "current_state",
+  "workspace_agent_health",
+  "workspace_agent_lifecycle",
+  "read_at",
+]);
+
+type Missing = Pick<Field, "shape" | "otherwise" | "isSparse" | "isNullSent">;
+
 /** Whether something is sent where the value is missing. */
-const isNeverMissing = ({ shape: { kind }, otherwise, isSparse }: Pick<Field, "shape" | "otherwise" | "isSparse">) =>
-  otherwise !== undefined || (!isSparse && alwaysSent.has(kind));
+const isNeverMissing = ({ shape: { kind }, otherwise, isSparse, isNullSent }: Missing): boolean =>
+  otherwise !== undefined || isNullSent === true || (!isSparse && alwaysSent.has(kind));
 
 const alwaysSent: ReadonlySet<Shape["kind"]> = new Set(["list", "map", "nullableId"]);
 

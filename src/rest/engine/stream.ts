@@ -28,6 +28,8 @@ interface Outgoing {
 interface Channel extends Beating {
   /** Resolves when the event has left this process; with false when it cannot any more. */
   write(event: Outgoing): Promise<boolean>;
+  /** Whether it is lines of JSON, whose readers may take a blank line, the heartbeat, for a fault. */
+  readonly isOfLines?: boolean;
   /** Sends a heartbeat. */
   beat(): void;
   end(reason: keyof typeof ended): void;
@@ -55,8 +57,9 @@ export function streamWith(endpoint: Endpoint): Middleware {
     }
     http.respond = false;
     const channel = await open(http);
+    const isBeating = !(http.query.heartbeat === "off" && channel.isOfLines);
     const stopWatching = services.credentials.watch(ctx.actor, () => life.abort("session" satisfies End));
-    heartbeat.add(channel);
+    if (isBeating) heartbeat.add(channel);
     void pass(ctx, events, channel, spell).finally(() => {
       heartbeat.delete(channel);
       stopWatching();
@@ -207,6 +210,7 @@ function bodyChannel(http: Http, outlet: Outlet): Channel {
   http.flushHeaders();
   if (first) res.write(first);
   return {
+    isOfLines: type === "application/x-ndjson",
     write(event) {
       const text = encode(event);
       return text ? outlet.leave((done) => res.write(text, done)) : Promise.resolve(true);

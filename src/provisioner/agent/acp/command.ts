@@ -12,10 +12,19 @@ function agentFile(): string {
   return found;
 }
 
+/** The app of the task of a manifest, if its program speaks ACP; the app has no port. */
+export const acpAppOf = ({ task, apps }: Manifest): string | undefined =>
+  task?.protocol === "ACP" ? apps.find(({ slug }) => slug === task.app)?.slug : undefined;
+
 /** Returns the command to start: the template's, or the process that runs it and speaks ACP with it. */
-export function commandOf({ command, task, apps, secretEnv }: Manifest): readonly string[] {
-  const url = apps.find(({ slug }) => slug === task?.app)?.url;
-  if (task?.protocol !== "ACP" || !url || command.length === 0) return command;
+export function commandOf(manifest: Manifest): readonly string[] {
+  const { command, task, secretEnv } = manifest;
+  const app = acpAppOf(manifest);
+  if (app === undefined || command.length === 0) return command;
   const secrets = secretEnv.map(({ name }) => name).join(",");
-  return [process.execPath, agentFile(), "acp", "--url", url, "--secrets", secrets, "--", ...command];
+  const options = (["mode", "model", "effort"] as const).flatMap((name) => {
+    const value = task![name];
+    return value == null ? [] : [`--${name}=${value}`];
+  });
+  return [process.execPath, agentFile(), "acp", "--app", app, "--secrets", secrets, ...options, "--", ...command];
 }

@@ -20,32 +20,51 @@ import { clipped, textOfLine, withLastLine } from "../../text.js";
 import { version } from "../../version.js";
 import { Lines } from "../output.js";
 import type { Transcript } from "../transcript.js";
-import type { Spoken } from "./agent-api.js";
-import { type PlainMessage, Turns } from "./turns.js";
+import { asksNobody, modeOf, type SessionOptions, setOptions, type SessionState } from "./session-options.js";
+import { Turns } from "./turns.js";
 
 /** Bytes of a line that a program may write, of its output in a turn, and of the history that it is told. */
 const most = { line: 4 * 1024 ** 2, turn: 64 * 1024 ** 2, history: 32 * 1024, requests: 20, options: 20 } as const;
+
+/** A message of the conversation before the start. */
+export interface EarlierMessage {
+  role: string;
+  content: string;
+}
+
+/** An input of a user; without an ID, the prompt. */
+interface Input {
+  text: string;
+  id?: string;
+  /** Called when the program has got it. */
+  onTaken?: () => void;
+}
 
 export interface ProgramOptions {
   command: readonly string[];
   env: NodeJS.ProcessEnv;
   transcript: Transcript;
   /** The messages before the start, and the session in which they were written. */
-  earlier: readonly PlainMessage[];
+  earlier: readonly EarlierMessage[];
   sessionId: string | null;
   /** Milliseconds for the program to begin a session, and to end a turn that was interrupted. */
   timeouts: { begin: number; interrupt: number };
+  /** The options of the session. */
+  session: SessionOptions;
 }
 
 /** The program does not speak ACP as it should, or has ended. */
 export class ProgramFailure extends Error {}
 
-export class AcpProgram implements Spoken {
-  #status: Spoken["status"] = "starting";
+export class AcpProgram {
+  /** `starting` until the program takes input, and again when it has ended. */
+  #status: "starting" | "running" | "stable" = "starting";
   readonly #turns: Turns;
   readonly #failure = Promise.withResolvers<ProgramFailure>();
   readonly #requests = new Map<string, (optionId: string | undefined) => void>();
-  readonly #onStatus = new Set<(status: string) => void>();
+  /** Inputs that wait for the end of a turn. */
+  readonly #inputs: Input[] = [];
+  readonly #taken = new Set<string>();
   #child?: ChildProcess;
   #connection?: ClientConnection;
   #sessionId = "";
@@ -57,15 +76,7 @@ export class AcpProgram implements Spoken {
   #history = "";
 
   constructor(private readonly options: ProgramOptions) {
-    this.#turns = new Turns(options.transcript, options.earlier);
-  }
-
-  get status(): Spoken["status"] {
-    return this.#status;
-  }
-
-  get messages(): readonly PlainMessage[] {
-    return this.#turns.messages;
+    this.#turns = new Turns(options.transcript);
   }
 
   /** Resolves when the program has failed, with the reason. */
@@ -89,7 +100,7 @@ export class AcpProgram implements Spoken {
     if (outcome) throw outcome;
     transcript.session(this.#sessionId);
     this.#isLive = true;
-    this.#become("stable");
+    this.#status = "stable";
   }
 
   async #begin(sessionId: string | null): Promise<void> {
@@ -102,9 +113,9 @@ export class AcpProgram implements Spoken {
     const session: NewSessionRequest = { cwd: process.cwd(), mcpServers: [] };
     if (sessionId !== null && agentCapabilities?.loadSession) {
       try {
-        await agent.request(methods.agent.session.load, { sessionId, ...session });
+        const loaded = await agent.request(methods.agent.session.load, { sessionId, ...session });
         this.#sessionId = sessionId;
-        return;
+        return await this.#choose(loaded ?? {});
       } catch (error) {
         if (!(error instanceof RequestError)) throw error;
         // The program does not know the session any more.
@@ -112,8 +123,23 @@ export class AcpProgram implements Spoken {
     }
     this.#history = historyOf(this.options.earlier);
     const made = await agent.request(methods.agent.session.new, session);
+    const hasId = typeof made?.sessionId === "string" && made.sessionId !== "";
+    if (!hasId) throw new ProgramFailure("The program began a session without an ID: session/new has no sessionId.");
     if (made.sessionId.length > 512) throw new ProgramFailure("The program gave its session an ID that is too long.");
     this.#sessionId = made.sessionId;
+    await this.#choose(made);
+  }
+
+  /** Sets the options of the session, and reports its mode. */
+  async #choose(state: SessionState): Promise<void> {
+    const { session } = this.options;
+    const chosen = await setOptions(this.#connection!.agent, this.#sessionId, state, session);
+    if (typeof chosen === "string") throw new ProgramFailure(chosen);
+    this.#reportMode(modeOf(chosen));
+  }
+
+  #reportMode(mode: string | undefined): void {
+    if (mode !== undefined) this.options.transcript.mode(mode, asksNobody(mode));
   }
 
   #connect(): ClientConnection {
@@ -150,7 +176,10 @@ export class AcpProgram implements Spoken {
     const connection = client({ name: "steward" })
       .onRequest(methods.client.session.requestPermission, ({ params }) => this.#ask(params))
       .onNotification(methods.client.session.update, ({ params: { sessionId, update } }) => {
-        if (this.#isLive && sessionId === this.#sessionId) this.#turns.update(update);
+        if (sessionId !== this.#sessionId) return;
+        if (update.sessionUpdate === "current_mode_update") this.#reportMode(update.currentModeId);
+        if (update.sessionUpdate === "config_option_update") this.#reportMode(modeOf(update));
+        if (this.#isLive) this.#turns.update(update);
       })
       .connect(ndJsonStream(output, input, { maxMessageBytes: most.line }));
     this.#connection = connection;
@@ -162,13 +191,24 @@ export class AcpProgram implements Spoken {
     return connection;
   }
 
-  take(text: string): boolean {
-    if (this.#status !== "stable") return false;
-    this.#become("running");
-    this.#turns.begin(text);
+  /** Gives the program an input, once it waits for one. An ID that it has got is not given again. */
+  take(input: Input): void {
+    if (input.id !== undefined) {
+      if (this.#taken.has(input.id)) return;
+      this.#taken.add(input.id);
+    }
+    this.#inputs.push(input);
+    this.#next();
+  }
+
+  #next(): void {
+    const input = this.#status === "stable" ? this.#inputs.shift() : undefined;
+    if (!input) return;
+    this.#status = "running";
+    this.#turns.begin(input.text, input.id);
     this.options.transcript.state("WORKING");
-    void this.#turn(text);
-    return true;
+    input.onTaken?.();
+    void this.#turn(input.text);
   }
 
   async #turn(text: string): Promise<void> {
@@ -192,7 +232,8 @@ export class AcpProgram implements Spoken {
     this.#turns.end(reason ?? (this.#isInterrupted ? reasons.cancelled : undefined));
     this.#isInterrupted = false;
     this.options.transcript.state("IDLE");
-    this.#become("stable");
+    this.#status = "stable";
+    this.#next();
   }
 
   /** Interrupts the turn. A program that does not end it in time is ended. */
@@ -244,20 +285,6 @@ export class AcpProgram implements Spoken {
     for (const close of this.#requests.values()) close(undefined);
   }
 
-  watch(onMessage: (message: PlainMessage) => void, onStatus: (status: string) => void): () => void {
-    const end = this.#turns.watch(onMessage);
-    this.#onStatus.add(onStatus);
-    return () => {
-      end();
-      this.#onStatus.delete(onStatus);
-    };
-  }
-
-  #become(status: "running" | "stable"): void {
-    this.#status = status;
-    for (const each of this.#onStatus) each(status);
-  }
-
   #fail(message: string): void {
     this.#failure.resolve(new ProgramFailure(message));
   }
@@ -288,7 +315,7 @@ const asFailure = (error: unknown): ProgramFailure =>
     : new ProgramFailure(clipped(`The program failed: ${(error as Error).message}`, 300));
 
 /** The newest messages, for a program that has lost them. */
-function historyOf(earlier: readonly PlainMessage[]): string {
+function historyOf(earlier: readonly EarlierMessage[]): string {
   const lines: string[] = [];
   let bytes = 0;
   for (const { role, content } of earlier.toReversed()) {

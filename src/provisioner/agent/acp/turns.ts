@@ -1,74 +1,44 @@
-// The messages of an ACP session: turns of the user and the program, from which the structured conversation and the
-// messages of AgentAPI are made. All of them are bounded, whatever the program sends.
+// The messages of an ACP session: turns of the user and the program, of which the conversation is made. All of them are bounded, whatever the program sends.
 import { randomUUID } from "node:crypto";
 import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { ReportedMessage, ReportedPart } from "../client.js";
-import { plainText } from "../conversation.js";
 import { largest, type Transcript } from "../transcript.js";
 import { clipped } from "../../text.js";
 
-/** A message as AgentAPI has it. */
-export interface PlainMessage {
-  id: number;
-  role: "user" | "agent";
-  content: string;
-  time: string;
-}
-
 /** Bytes of text of a message, after which the next one begins, and its parts; messages of a turn, and tool calls. */
 const most = { text: 40 * 1024, parts: 40, messages: 100, calls: 1000 } as const;
-/** Messages and characters of the list of AgentAPI, of which the oldest are left out. */
-const mostListed = { messages: 1000, characters: 500_000 } as const;
 
 type PermissionPart = ReportedPart & { kind: "PERMISSION" };
 
 export class Turns {
   readonly #run = randomUUID();
   #number = 0;
-  #nextId = 0;
-  readonly #listed: PlainMessage[] = [];
-  #characters = 0;
   /** The message of the program to which parts are added, and how many the turn has. */
-  #current?: { message: ReportedMessage; plain: PlainMessage; bytes: number };
+  #current?: { message: ReportedMessage; bytes: number };
   #count = 0;
-  #calls = new Map<
-    string,
-    { message: ReportedMessage; plain: PlainMessage; call: ReportedPart; result?: ReportedPart }
-  >();
-  readonly #changed = new Set<(message: PlainMessage) => void>();
+  #calls = new Map<string, { message: ReportedMessage; call: ReportedPart; result?: ReportedPart }>();
 
-  constructor(
-    private readonly transcript: Transcript,
-    earlier: readonly PlainMessage[],
-  ) {
-    for (const { role, content, time } of earlier) this.#list(role, content, time);
-  }
+  constructor(private readonly transcript: Transcript) {}
 
-  get messages(): readonly PlainMessage[] {
-    return this.#listed;
-  }
-
-  /** Calls back with messages that are new or changed. Returns the function that ends it. */
-  watch(onChange: (message: PlainMessage) => void): () => void {
-    this.#changed.add(onChange);
-    return () => this.#changed.delete(onChange);
-  }
-
-  /** Begins a turn with an input of a user. */
-  begin(text: string): void {
+  /** Begins a turn with an input of a user; without the ID of an input, with the prompt. */
+  begin(text: string, inputId?: string): void {
     this.#current = undefined;
     this.#count = 0;
     this.#calls.clear();
     const writtenAt = new Date().toISOString();
-    this.#list("user", this.transcript.masked(text), writtenAt);
-    this.transcript.set({ key: this.#key(), role: "USER", parts: [{ kind: "TEXT", text }], writtenAt });
+    this.transcript.set({
+      key: inputId === undefined ? this.#key() : `input-${inputId}`,
+      role: "USER",
+      parts: [{ kind: "TEXT", text }],
+      writtenAt,
+    });
   }
 
   /** Ends a turn: texts that were held back are reported. A sentence says why, if it ended early. */
   end(reason?: string): void {
     if (reason !== undefined) this.#add({ kind: "INTERRUPT", text: reason });
-    const { message, plain } = this.#current ?? {};
-    if (message && plain) this.#report(message, plain, false);
+    const { message } = this.#current ?? {};
+    if (message) this.#report(message, false);
     this.#current = undefined;
   }
 
@@ -92,7 +62,7 @@ export class Turns {
     return ({ optionId }) => {
       asked.optionId = optionId ?? null;
       asked.isCanceled = optionId === undefined;
-      if (at) this.#report(at.message, at.plain, at === this.#current);
+      if (at) this.#report(at.message, at === this.#current);
     };
   }
 
@@ -108,7 +78,7 @@ export class Turns {
     }
     last.text += text;
     this.#current!.bytes += bytes;
-    this.#report(this.#current!.message, this.#current!.plain, true);
+    this.#report(this.#current!.message, true);
   }
 
   #updateCall({ toolCallId, title, kind, status, content, rawInput, rawOutput }: ToolCallUpdate): void {
@@ -121,7 +91,7 @@ export class Turns {
       known = { ...at, call };
       this.#calls.set(toolCallId, known);
     }
-    const { call, message, plain } = known;
+    const { call, message } = known;
     const cut = (whole: string, bytes: number): string => {
       const part = clipped(whole, bytes);
       if (part.length < whole.length) message.isCut = true;
@@ -140,59 +110,37 @@ export class Turns {
       known.result.text = cut(text, largest.input);
     }
     if (known.result) known.result.isError = call.status === "FAILED";
-    this.#report(message, plain, false);
+    this.#report(message, false);
   }
 
   /** Adds a part to the message of the program, or to the next one. Beyond the limit of a turn, parts are left out. */
-  #add(part: ReportedPart): { message: ReportedMessage; plain: PlainMessage } | undefined {
+  #add(part: ReportedPart): { message: ReportedMessage } | undefined {
     const bytes = Buffer.byteLength(part.text ?? "") + (part.kind === "TOOL_CALL" ? 2 * largest.input : 256);
     const isFull =
       this.#current && (this.#current.message.parts.length >= most.parts || this.#current.bytes + bytes > most.text);
     if (isFull && this.#count >= most.messages) {
-      const { message, plain } = this.#current!;
+      const { message } = this.#current!;
       if (!message.isCut) {
         message.isCut = true;
-        this.#report(message, plain, false);
+        this.#report(message, false);
       }
       return undefined;
     }
     if (!this.#current || isFull) {
-      if (this.#current) this.#report(this.#current.message, this.#current.plain, false);
+      if (this.#current) this.#report(this.#current.message, false);
       const writtenAt = new Date().toISOString();
       const message: ReportedMessage = { key: this.#key(), role: "AGENT", parts: [], writtenAt };
-      this.#current = { message, plain: this.#list("agent", "", writtenAt), bytes: 0 };
+      this.#current = { message, bytes: 0 };
       this.#count++;
     }
     this.#current.message.parts.push(part);
     this.#current.bytes += bytes;
-    this.#report(this.#current.message, this.#current.plain, part.kind === "TEXT");
+    this.#report(this.#current.message, part.kind === "TEXT");
     return this.#current;
   }
 
-  #report(message: ReportedMessage, plain: PlainMessage, isGrowing: boolean): void {
+  #report(message: ReportedMessage, isGrowing: boolean): void {
     this.transcript.set(structuredClone(message), isGrowing);
-    const content = this.transcript.masked(plainText(message.parts));
-    this.#characters += content.length - plain.content.length;
-    plain.content = content;
-    this.#trim();
-    for (const each of this.#changed) each(plain);
-  }
-
-  #list(role: PlainMessage["role"], content: string, time: string): PlainMessage {
-    const message = { id: this.#nextId++, role, content, time };
-    this.#listed.push(message);
-    this.#characters += content.length;
-    this.#trim();
-    if (content !== "") for (const each of this.#changed) each(message);
-    return message;
-  }
-
-  #trim(): void {
-    while (
-      this.#listed.length > 1 &&
-      (this.#listed.length > mostListed.messages || this.#characters > mostListed.characters)
-    )
-      this.#characters -= this.#listed.shift()!.content.length;
   }
 
   #key = () => `${this.#run}-${this.#number++}`;

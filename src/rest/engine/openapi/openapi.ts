@@ -20,7 +20,7 @@ Send a token with each request: as \`Service-Session-Token\`, or as \`Authorizat
 returns one. Tokens may be restricted to scopes; an operation lists those that it requires.
 
 Bodies are JSON objects. In requests, null is the same as absent, and unknown fields are ignored. In responses, what has
-no value, which descriptions call null, is left out. IDs are UUIDs unless an operation says otherwise; times are RFC 3339 in UTC. Failures have the schema
+no value, which descriptions call null, is left out, unless its schema permits null. IDs are UUIDs unless an operation says otherwise; times are RFC 3339 in UTC. Failures have the schema
 \`Failure\`, those of the OAuth2 protocol \`OAuth2Failure\`,
 those of provisioning \`ProvisioningFailure\` and \`ScimFailure\`.
 
@@ -218,7 +218,7 @@ function streamOf(
   const [item] = all.filter(({ name }) => name === undefined).map(({ schema }) => schema);
   const named = all.flatMap(({ name }) => (name === undefined ? [] : `\`${name}\``));
   return {
-    description: `A stream of items: text frames after an upgrade to WebSocket, server-sent events, or lines of JSON. Server-sent events also come with the names ${named.join(" and ")}.`,
+    description: `A stream of items: text frames after an upgrade to WebSocket, server-sent events, or lines of JSON, of which blank ones keep an idle stream alive. Server-sent events also come with the names ${named.join(" and ")}.`,
     content: {
       "application/x-ndjson": { schema: item },
       "text/event-stream": { schema: { anyOf: all.map(({ schema }) => schema) } },
@@ -226,7 +226,7 @@ function streamOf(
   };
 }
 
-/** The schema of what is sent in a shape. Null is never sent: what has no value is left out. */
+/** The schema of what is sent in a shape. What has no value is left out, but for fields that say null. */
 function schemaOf(shape: Shape, schemas: NamedSchemas): Json {
   switch (shape.kind) {
     case "enum":
@@ -256,10 +256,15 @@ function objectSchema({ fields, label }: ObjectShape, schemas: NamedSchemas): Js
   return schemas.named(label.name, { ...schema, description: label.description });
 }
 
-const fieldSchema = ({ shape, otherwise, description, isDeprecated }: Field, schemas: NamedSchemas): Json => ({
+const fieldSchema = (
+  { shape, otherwise, isNullSent, description, isDeprecated }: Field,
+  schemas: NamedSchemas,
+): Json => ({
   ...(shape.kind === "enum" && otherwise !== undefined
     ? { anyOf: [schemaOf(shape, schemas), constant(otherwise)] }
-    : schemaOf(shape, schemas)),
+    : isNullSent
+      ? { anyOf: [schemaOf(shape, schemas), { type: "null" }] }
+      : schemaOf(shape, schemas)),
   ...(description !== undefined && { description: onTheWire(description) }),
   ...(isDeprecated && { deprecated: true }),
 });

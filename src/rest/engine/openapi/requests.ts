@@ -21,7 +21,8 @@ export function parametersOf({ route, binding }: Endpoint, schemas: NamedSchemas
   const declared = binding.parameters
     .filter((each) => each.in !== "body")
     .map((each) => parameterOf(each, schemas, route.isPage));
-  return resume === undefined ? declared : [...declared, lastEventId(resume)];
+  const inHeader = resume === undefined ? [] : [lastEventId(resume)];
+  return [...declared, ...inHeader, ...(route.options.stream ? [heartbeat] : [])];
 }
 
 const parameterOf = (parameter: Parameter, schemas: NamedSchemas, isRepeated: boolean): Json => ({
@@ -38,6 +39,15 @@ const isList = (type: GraphQLInputType): boolean => isListType(isNonNullType(typ
 
 /** `idempotency-key` → `Idempotency-Key`. */
 const headerCase = (name: string) => name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+
+const heartbeat: Json = {
+  name: "heartbeat",
+  in: "query",
+  required: false,
+  schema: { type: "string", enum: ["on", "off"], default: "on" },
+  description:
+    "`off` leaves out the blank lines that keep an idle stream of JSON lines alive. Without effect on other formats.",
+};
 
 const lastEventId = (replaced: string): Json => ({
   name: "Last-Event-ID",
