@@ -81,21 +81,20 @@ const settingText = (name: string, value: string): string => (name === "DateStyl
 
 /** Lets connections that tests open themselves have the usual settings. Those of servers have a class of their own. */
 export function connectTestsUsually(): void {
-  const connect = Client.prototype.connect as (this: Client) => Promise<Client>;
+  const connect = Reflect.get(Client.prototype, "connect") as (this: Client) => Promise<Client>;
   const makeUsual = `set statement_timeout to 0; select ${unusual
     .map(
       ([name, , usual]) =>
         `case when current_setting('${name}', true) is not null then set_config('${name}', '${usual}', false) end`,
     )
     .join(", ")}`;
-  Client.prototype.connect = function (this: Client, callback?: (error: Error | null) => void) {
+  Client.prototype.connect = function (this: Client, callback?: (error: Error | null) => void): Promise<Client> | void {
     const open = async () => {
       await connect.call(this);
       // The class of the servers' connections makes their settings itself. The console of PgBouncer has none.
       if (this.constructor === Client && this.database !== "pgbouncer") await this.query(makeUsual);
       return this;
     };
-    if (!callback) return open();
-    callbackify(open)(callback);
+    return callback ? callbackify(open)(callback) : open();
   } as typeof Client.prototype.connect;
 }
