@@ -1,39 +1,31 @@
-// A database on which somebody has set what a role or a database can have, all of it unusual.
+// A database on which an operator has set what a role or a database can have, all of it unusual.
 // Looks inside: the settings of the server's own connections are read, which no interface shows.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { Client as Connection, type Pool } from "pg";
 import { openDatabase, openReads } from "../src/infrastructure/database/database.js";
 import { rfc3339 } from "../src/infrastructure/database/parsers.js";
 import { pinnedSettings } from "../src/infrastructure/database/session-settings.js";
 import { encryptionKeys, startServer } from "./support/app.js";
+import {
+  createdAtOfUsers,
+  hintConnections,
+  makeSerializable,
+  originalSettings,
+  poolsOf,
+  possibleSettings,
+  roleWithoutForeignKeys,
+  settingsIn,
+  unusualCopy,
+} from "./support/changed-settings.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { deliver } from "./support/inbox.js";
 import { spawnCommand } from "./support/process.js";
-import { makeUnusual, unusualSettings } from "./support/unusual-settings.js";
+import { unusualSettings } from "./support/unusual-settings.js";
 import { eventually } from "./support/watchers.js";
 import { Client, startWorldOn, type World } from "./support/world.js";
-
-async function on<Result>(url: string, work: (client: Connection) => Promise<Result>): Promise<Result> {
-  const client = new Connection(url);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
-const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1);
-
-async function unusualCopy(make: () => Promise<TestDatabase>): Promise<TestDatabase> {
-  const database = await make();
-  await on(database.url, (client) => makeUnusual(client, nameOf(database)));
-  return database;
-}
 
 /** Settings that a role or a database can have, and that stay as they are: a pattern of names or groups, and why. */
 const left: ReadonlyArray<readonly [pattern: RegExp, reason: string]> = [
@@ -57,7 +49,7 @@ const left: ReadonlyArray<readonly [pattern: RegExp, reason: string]> = [
   [/^(wal_sender_timeout|commit_delay|commit_siblings)$/, "They concern replication and groups of commits."],
 ];
 
-describe("the settings of a database that somebody has changed", () => {
+describe("the settings of a database that an operator has changed", () => {
   let database: TestDatabase;
   let w: World;
 
@@ -67,26 +59,12 @@ describe("the settings of a database that somebody has changed", () => {
   });
   after(() => w?.close());
 
-  const settingsOf = async (query: Pool["query"]): Promise<Record<string, string>> => {
-    const { rows } = (await query(
-      `select json_object_agg(name, setting)::text as settings from pg_settings where name = any($1)`,
-      [[...pinnedSettings]],
-    )) as { rows: Array<{ settings: string }> };
-    return JSON.parse(rows[0]!.settings) as Record<string, string>;
-  };
-
   it("do not reach any kind of connection, and differ in timeouts only", async () => {
-    const { pools } = w.app.services.database;
+    const pools = poolsOf(w.app);
     const unlimited = openDatabase({ url: database.url, pool: 2, statementTimeout: 0 });
-    const pool = await settingsOf(pools[0].query.bind(pools[0]));
-    const expected = await on(database.url, async (client) => {
-      const { rows } = await client.query("select name, boot_val from pg_settings where name = any($1)", [
-        [...pinnedSettings],
-      ]);
-      return Object.fromEntries(rows.map(({ name, boot_val: value }) => [name, value]));
-    });
+    const pool = await settingsIn(pools[0]);
     const wanted = {
-      ...expected,
+      ...(await originalSettings(database.url)),
       TimeZone: "UTC",
       client_encoding: "UTF8",
       timezone_abbreviations: "Default",
@@ -98,8 +76,8 @@ describe("the settings of a database that somebody has changed", () => {
       tcp_keepalives_count: "3",
     };
     expect(pool).to.deep.equal({ ...wanted, statement_timeout: "15000", lock_timeout: "5000" });
-    expect(await settingsOf(pools[1].query.bind(pools[1]))).to.deep.equal(pool);
-    expect(await settingsOf(unlimited.pool.query.bind(unlimited.pool))).to.deep.equal({
+    expect(await settingsIn(pools[1])).to.deep.equal(pool);
+    expect(await settingsIn(unlimited.pool)).to.deep.equal({
       ...wanted,
       statement_timeout: "0",
       lock_timeout: "0",
@@ -108,9 +86,7 @@ describe("the settings of a database that somebody has changed", () => {
   });
 
   it("do not reach reads that a standby could serve, even in serializable transactions", async () => {
-    await on(database.url, (client) =>
-      client.query(`alter database ${nameOf(database)} set default_transaction_isolation to serializable`),
-    );
+    await makeSerializable(database.url);
     const reads = openReads({ url: database.url, pool: 1, statementTimeout: 3_000 }, () => {});
     const isolation = await reads
       .transaction()
@@ -125,12 +101,7 @@ describe("the settings of a database that somebody has changed", () => {
   });
 
   it("that a role can set are all made by the server, or left for a reason", async () => {
-    const known = await on(database.url, async (client) => {
-      const { rows } = await client.query<{ name: string; category: string }>(
-        "select name, category from pg_settings where context in ('user', 'superuser') and category not like 'Customized%'",
-      );
-      return rows;
-    });
+    const known = await possibleSettings(database.url);
     const unknown = known.filter(
       ({ name, category }) =>
         !pinnedSettings.includes(name) && !left.some(([pattern]) => pattern.test(name) || pattern.test(category)),
@@ -187,11 +158,7 @@ describe("the settings of a database that somebody has changed", () => {
       await run(["backup", "--out", path], database.url);
       await run(["restore", path], target.url);
       // The same instants, whatever the connection that compares them writes.
-      const read = "select array_agg(extract(epoch from created_at) order by id)::text as times from users";
-      const [before, after] = [database, target].map(({ url }) =>
-        on(url, async (client) => (await client.query<{ times: string }>(read)).rows[0]!.times),
-      );
-      expect(await after).to.equal(await before);
+      expect(await createdAtOfUsers(target.url)).to.equal(await createdAtOfUsers(database.url));
     } finally {
       await rm(directory, { recursive: true, force: true });
       await target.drop();
@@ -202,20 +169,13 @@ describe("the settings of a database that somebody has changed", () => {
   it("do not end the connection that waits for hints, nor those of the pool that wait", async () => {
     const ada = await w.user("ada");
     const replica = await startServer(database.url);
-    const pids = () =>
-      on(database.url, async (client) => {
-        const { rows } = await client.query<{ pids: string }>(
-          `select string_agg(pid::text, ',' order by pid) as pids from pg_stat_activity
-           where application_name = 'steward events' and datname = current_database()`,
-        );
-        return rows[0]!.pids;
-      });
+    const pids = () => hintConnections(database.url);
     try {
       const before = await pids();
-      expect(before.split(",")).to.have.length(2);
+      expect(before).to.have.length(2);
       // Far longer than the timeout of idle sessions, 100 ms.
       await delay(1_000);
-      expect(await pids()).to.equal(before);
+      expect(await pids()).to.deep.equal(before);
       await deliver(w.app, ada.id, ["Hello"]);
       const inbox = async () =>
         (await new Client(replica.url, ada.token).get("/api/v2/notifications/inbox")).body.notifications.length > 0;
@@ -229,12 +189,7 @@ describe("the settings of a database that somebody has changed", () => {
 describe("a setting that the role may not make", () => {
   it("ends the start with its name, if it switches foreign keys off", async () => {
     const database = await createDatabase();
-    const role = `plain_${nameOf(database)}`;
-    await on(database.url, async (client) => {
-      await client.query(`create role ${role} login password 'plain'`);
-      await client.query(`alter role ${role} set session_replication_role to replica`);
-    });
-    const url = Object.assign(new URL(database.url), { username: role, password: "plain" }).href;
+    const url = await roleWithoutForeignKeys(database.url);
     const command = spawnCommand({ STEWARD_DATABASE_URL: url, STEWARD_ENCRYPTION_KEYS: encryptionKeys }, "migrate");
     expect(await command.ended).to.equal(1);
     await database.drop();

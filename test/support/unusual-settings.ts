@@ -1,4 +1,4 @@
-// Settings of Postgres that somebody might have set on a role or a database, all of them unusual. With
+// Settings of Postgres that an operator might have set on a role or a database, all of them unusual. With
 // STEWARD_TEST_UNUSUAL_DATABASE=1, the databases of a run have them. They concern the servers: connections that tests open
 // themselves get the usual ones back.
 import { callbackify } from "node:util";
@@ -81,7 +81,7 @@ const settingText = (name: string, value: string): string => (name === "DateStyl
 
 /** Lets connections that tests open themselves have the usual settings. Those of servers have a class of their own. */
 export function connectTestsUsually(): void {
-  const connect = Reflect.get(Client.prototype, "connect") as (this: Client) => Promise<Client>;
+  const connect: (this: Client) => Promise<Client> = Reflect.get(Client.prototype, "connect");
   const makeUsual = `set statement_timeout to 0; select ${unusual
     .map(
       ([name, , usual]) =>

@@ -1,4 +1,4 @@
-// What every session of Postgres has, whatever somebody has set on the role or the database. What is not named here stays
+// What every session of Postgres has, whatever an operator has set on the role or the database. What is not named here stays
 // theirs: memory, costs of the planner, logs, places of tables, and `search_path`, which chooses the schema.
 // `test/database-settings.test.ts` has a reason for each setting that is left.
 import { escapeIdentifier, escapeLiteral } from "pg";
@@ -23,7 +23,7 @@ const everywhere: readonly Pinned[] = [
     "The connection for events waits by design; a pool would send statements into connections that end.",
   ],
   ["client_connection_check_interval", "0", "Keepalives notice lost clients; migrations set it for themselves."],
-  ["exit_on_error", "off", "A violated constraint is an answer, and must not end the session."],
+  ["exit_on_error", "off", "A violated constraint is an expected result, and must not end the session."],
   [
     "DateStyle",
     "ISO, MDY",
