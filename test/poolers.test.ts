@@ -11,6 +11,7 @@ import { type Packages, type Unpacked, unpackOrSkip } from "../tools/debian.js";
 import { deliver } from "./support/inbox.js";
 import { newPgBouncer, oldPgBouncer, PgBouncer, type PgBouncerOptions } from "./support/pgbouncer.js";
 import { command } from "./support/process.js";
+import { isTimeout, makeUnusual } from "./support/unusual-settings.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, startWorldOn, type World } from "./support/world.js";
 
@@ -77,11 +78,9 @@ for (const [name, { packages, options, isShared, isPrepared }] of Object.entries
     before(async function () {
       program = await unpackOrSkip(this, packages);
       database = await cloneDatabase();
-      // A time zone that is not that of the program, as roles and databases may have.
+      // A time zone that is not that of the program, and all else that roles and databases may have.
       const { pathname } = new URL(database.url);
-      await on(database.url, (client) =>
-        client.query(`alter database ${pathname.slice(1)} set timezone to 'Asia/Tokyo'`),
-      );
+      await on(database.url, (client) => makeUnusual(client, pathname.slice(1), (each) => !isTimeout(each)));
       bouncer = await PgBouncer.start(program, database.url, options);
       const before = loggedFromInfo.length;
       const drop = async () => {

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { type Cluster, startCluster } from "../../src/infrastructure/embedded-postgres/index.js";
+import { connectTestsUsually, isUnusual, makeUnusual } from "./unusual-settings.js";
 
 export { type Cluster, startCluster };
 
@@ -18,6 +19,8 @@ export interface TestDatabase {
 /** Environment variables that pass the shared cluster and template to the worker processes. */
 const shared = { server: "STEWARD_TEST_POSTGRES", template: "STEWARD_TEST_TEMPLATE", copying: "STEWARD_TEST_COPYING" };
 let created = 0;
+
+if (isUnusual) connectTestsUsually();
 
 /** Opens the Postgres of the run: the one that the environment names, else one of its own. Returns what closes it. */
 export async function openPostgres(): Promise<() => Promise<void>> {
@@ -47,6 +50,8 @@ export async function createDatabase(original = "template1"): Promise<TestDataba
   const url = new URL(serverUrl());
   url.pathname = name;
   await administer(`create database ${name} template ${original} ${process.env[shared.copying]}`);
+  // Settings of a database are not copied with it.
+  if (isUnusual) await administer((client) => makeUnusual(client, name));
   return { url: url.href, drop: () => administer(`drop database if exists ${name} with (force)`) };
 }
 
@@ -77,11 +82,11 @@ function removeWhenProcessIsGone(directory: string): void {
   spawn("/bin/sh", ["-c", script, directory], { stdio: ["pipe", "ignore", "ignore"], detached: true }).unref();
 }
 
-async function administer(sql: string): Promise<void> {
+async function administer(work: string | ((client: Client) => Promise<unknown>)): Promise<void> {
   const client = new Client(serverUrl());
   await client.connect();
   try {
-    await client.query(sql);
+    await (typeof work === "string" ? client.query(work) : work(client));
   } finally {
     await client.end();
   }

@@ -44,7 +44,7 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
   const cuts = (message: Buffer) => {
     const type = String.fromCharCode(message[0]!);
     if (left === undefined || !runs.has(type)) return false;
-    if (left === "commit" ? !message.includes("commit") : --left > 0) return false;
+    if (left === "commit" ? !message.includes("commit\0") : --left > 0) return false;
     left = undefined;
     return (wasCut = true);
   };

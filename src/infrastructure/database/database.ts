@@ -133,10 +133,7 @@ function poolOptions(
         { preparesStatements: keepsStatements },
         `The database is behind a pooler in transaction mode. Settings are made in each transaction${keepsStatements ? "." : ", and statements are not prepared."}`,
       ),
-    // For statements that run for milliseconds, JIT compilation and the start of parallel workers cost more than they save.
     settings: {
-      jit: "off",
-      max_parallel_workers_per_gather: "0",
       statement_timeout: String(statementTimeout),
       lock_timeout: String(Math.round(statementTimeout / 3)),
     },

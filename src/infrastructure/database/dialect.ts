@@ -15,6 +15,7 @@ import {
 import type { Pool, PoolClient, QueryConfig, QueryResult as PgResult } from "pg";
 import { isConnectionFault } from "./availability.js";
 import type { SessionClient } from "./session.js";
+import { beginUsual } from "./session-settings.js";
 import { UnknownOutcome } from "./unknown-outcome.js";
 
 /** Publishes statements without their values: `start` when one is sent, `asyncEnd` with its rows as `result`. */
@@ -124,8 +125,8 @@ class LazyConnection implements DatabaseConnection {
   constructor(private readonly options: DialectOptions) {}
 
   begin({ isolationLevel, accessMode }: TransactionSettings): void {
-    const isolation = isolationLevel ? ` isolation level ${isolationLevel}` : "";
-    this.#begin = `begin${isolation}${accessMode ? ` ${accessMode}` : ""}`;
+    if (isolationLevel) throw new Error("Transactions have the isolation level for which statements are written.");
+    this.#begin = `${beginUsual}${accessMode ? `, ${accessMode}` : ""}`;
     this.#isReadOnly = accessMode === "read only";
   }
 
@@ -251,7 +252,7 @@ class LazyConnection implements DatabaseConnection {
  */
 async function inTransaction(client: Connected, statement: QueryConfig): Promise<PgResult<object>> {
   const parts = [
-    client.query(`begin; ${client.perTransaction}`),
+    client.query(`${beginUsual}; ${client.perTransaction}`),
     client.query<object>(statement),
     client.query("commit"),
   ];

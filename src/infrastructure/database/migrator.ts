@@ -124,7 +124,6 @@ export class Migrator {
     if (!(await next(pool))) return;
     const client = await pool.connect();
     try {
-      await client.query("set statement_timeout to 0; set lock_timeout to 0");
       // If this process is killed, its statement ends soon. Postgres can do that on some systems only.
       await client.query("set client_connection_check_interval to '1s'").catch(() => {});
       await this.#takeTurn(client, signal);

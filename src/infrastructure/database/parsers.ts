@@ -1,14 +1,20 @@
 import { type CustomTypesConfig, types as standard } from "pg";
 
+/** A time as a session writes it that runs in UTC and has `DateStyle` ISO, and as JSON has it. */
+const written = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?\+00(?::00)?$/;
+
 /**
  * Converts a time of Postgres to RFC 3339 in UTC with milliseconds: `2026-11-21 08:15:30.12+00`, or in JSON
  * `2026-11-21T08:15:30.12+00:00` → `2026-11-21T08:15:30.120Z`. Every connection runs in UTC; columns keep milliseconds.
+ * Throws on another form: a time that cannot be read must not be taken for one that never comes.
  */
-export const rfc3339 = (text: string): string =>
+export function rfc3339(text: string): string {
+  if (!written.test(text)) throw new Error(`A time of the database cannot be read: ${JSON.stringify(text)}.`);
   // The usual time in JSON, with all three digits: fewer texts to put together.
-  text.length === 29 && text[10] === "T"
+  return text.length === 29 && text[10] === "T"
     ? `${text.slice(0, 23)}Z`
     : `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, text.indexOf("+", 19)).padEnd(3, "0")}Z`;
+}
 
 const { builtins } = standard;
 const parseBytes = standard.getTypeParser(builtins.BYTEA);
@@ -21,11 +27,25 @@ function ownBytes(text: string): Buffer {
   return own;
 }
 
+/** No column is a time without a zone, of which `pg` would make null if it could not read it. */
+function rejectLocal(): never {
+  throw new Error("Times without a time zone are read as text.");
+}
+
+/** Returns a day such as `2026-11-21`. Throws on another form, of which `pg` would make null. */
+function isoDay(text: string): string {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text))
+    throw new Error(`A day of the database cannot be read: ${JSON.stringify(text)}.`);
+  return text;
+}
+
 const parsers = new Map<number, (text: string) => unknown>([
   [builtins.BYTEA, ownBytes],
   [builtins.INT8, Number],
   [builtins.NUMERIC, Number],
   [builtins.TIMESTAMPTZ, rfc3339],
+  [builtins.TIMESTAMP, rejectLocal],
+  [builtins.DATE, isoDay],
 ]);
 
 /** How values of Postgres appear in rows: times as RFC 3339 text, 64-bit integers as numbers. */

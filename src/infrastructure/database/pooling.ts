@@ -2,8 +2,9 @@
 // `pool_mode = transaction`: settings of sessions would be lost there, or be those of other clients.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client, QueryConfig } from "pg";
+import type { Client, QueryConfig, QueryResult } from "pg";
 import { StartRefused } from "../../domain/kernel/errors.js";
+import { beginUsual } from "./session-settings.js";
 
 /** The state that connections of a URL keep between two transactions. */
 export interface Pooling {
@@ -72,15 +73,31 @@ async function translatesNames(client: Client): Promise<boolean> {
 
 async function begin(client: Client): Promise<void> {
   try {
-    await client.query("begin");
+    await client.query(beginUsual);
   } catch (error) {
     // PgBouncer with `pool_mode = statement` closes the connection.
     throw new StartRefused(`The pooler of the database rejects transactions: ${(error as Error).message}`);
   }
 }
 
-/** The process of Postgres that runs the statements of a connection at the moment. */
+/**
+ * The process of Postgres that runs the statements of a connection at the moment. The connection has no settings yet: a
+ * standby rejects statements if the role or the database has set transactions to be serializable.
+ */
 async function serverOf(client: Client): Promise<number> {
-  const statement = { text: "select pg_backend_pid() as pid", query_timeout: longestWait } as QueryConfig;
-  return (await client.query<{ pid: number }>(statement)).rows[0]!.pid;
+  const ask = (text: string) => client.query<Server>({ text, query_timeout: longestWait } as QueryConfig);
+  try {
+    return (await ask(selectServer)).rows[0]!.pid;
+  } catch (error) {
+    if ((error as { code?: string }).code !== notSupported) throw error;
+    const results = await ask(`${beginUsual}; ${selectServer}; commit`);
+    return (results as unknown as Array<QueryResult<Server>>)[1]!.rows[0]!.pid;
+  }
 }
+
+interface Server {
+  pid: number;
+}
+
+const selectServer = "select pg_backend_pid() as pid";
+const notSupported = "0A000";

@@ -1,8 +1,9 @@
 // Opens the connections to Postgres: all of them by the same URL, on the same terms.
 import { callbackify } from "node:util";
-import { Client, type ClientConfig, Connection, escapeIdentifier, escapeLiteral, type QueryResult } from "pg";
+import { Client, type ClientConfig, Connection, type QueryResult } from "pg";
 import { StartRefused } from "../../domain/kernel/errors.js";
 import { type Pooling, recognizePooling } from "./pooling.js";
+import { initializeSession, initializeTransaction, type Settings } from "./session-settings.js";
 import { type DatabaseUrl, type Endpoint, readDatabaseUrl } from "./url.js";
 
 /** Milliseconds, unless the URL has other values. */
@@ -10,15 +11,10 @@ const usualConnectTimeout = 5_000;
 /** Node probes every second from then on, and gives the connection up after ten. */
 const usualKeepAlive = 5_000;
 
-/** Settings of every session and transaction. */
-const usual = { TimeZone: "UTC" };
-/** Settings of connections: the server notices, too, if this process has vanished, and releases its locks. */
-const ofConnections = { tcp_keepalives_idle: "10", tcp_keepalives_interval: "5", tcp_keepalives_count: "3" };
-
 export interface SessionOptions {
   applicationName: string;
-  /** Settings of the sessions, by name, in addition to the usual ones. */
-  settings?: Readonly<Record<string, string>>;
+  /** Settings of the sessions, in addition to those of `session-settings.ts`, or instead of them. */
+  settings?: Settings;
   /** Whether each connection needs a session to itself. If a pooler has none, it is rejected with `StartRefused`. */
   needsSession?: boolean;
   /** Whether the server may be a standby; of several servers, it must be one. Default: it must accept writes. */
@@ -43,17 +39,13 @@ export interface SessionConfig extends ClientConfig {
  * use. Throws if the URL is invalid.
  */
 export function sessionConfig(text: string, options: SessionOptions): SessionConfig {
-  const { applicationName, settings, needsSession = false, readsOnly = false, onShared } = options;
+  const { applicationName, settings = {}, needsSession = false, readsOnly = false, onShared } = options;
   const { url, faults } = readDatabaseUrl(text);
   if (!url) throw new Error(`The URL of the database ${faults.join(", and it ")}.`);
   return {
     route: new Route(url),
-    initialize: Object.entries({ ...usual, ...ofConnections, ...settings })
-      .map(([name, value]) => `set ${escapeIdentifier(name)} to ${escapeLiteral(value)};`)
-      .join(" "),
-    perTransaction: `select ${Object.entries({ ...usual, ...settings })
-      .map(([name, value]) => `set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, true)`)
-      .join(", ")};`,
+    initialize: initializeSession(settings),
+    perTransaction: initializeTransaction(settings),
     needsSession,
     readsOnly,
     onShared,
@@ -247,7 +239,9 @@ export class SessionClient extends Client {
     const { route, readsOnly } = this.#config;
     const initialize = this.perTransaction === undefined ? this.#config.initialize : "select;";
     // Several statements have an array of results.
-    const results = (await this.query(`${initialize} ${selectState}`)) as unknown as QueryResult<State>[];
+    const results = (await this.query(`${initialize} ${selectState}`).catch(explainRejection)) as unknown as Array<
+      QueryResult<State>
+    >;
     const { isStandby, isReadOnly } = results.at(-1)!.rows[0]!;
     if (readsOnly && !isStandby && route.isChoice) throw new Error("The server is not a standby.");
     if (readsOnly || !route.url.writable) return;
@@ -255,6 +249,16 @@ export class SessionClient extends Client {
     if (isReadOnly) throw new Error("The server is read-only.");
   }
 }
+
+/** Throws the rejection of a setting, which the role may not change, with the way out. */
+function explainRejection(error: unknown): never {
+  if ((error as { code?: string }).code !== insufficientPrivilege) throw error;
+  throw new StartRefused(
+    `The database rejects a setting that Steward needs: ${(error as Error).message}. Remove what "alter role" or "alter database" has set.`,
+  );
+}
+
+const insufficientPrivilege = "42501";
 
 interface State {
   isStandby: boolean;
