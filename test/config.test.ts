@@ -47,6 +47,13 @@ describe("configuration", () => {
     }
   });
 
+  it("takes schemes of applications, and none of systems and browsers", () => {
+    for (const right of ["any", "dotted", "cursor, vscode", "com.example.app"])
+      expect(faultsOf({ STEWARD_OAUTH2_REDIRECT_SCHEMES: right }), right).to.deep.equal([]);
+    for (const wrong of ["javascript", "cursor,ms-word", "https", "any,x y", "x-apple.systempreferences", "cursor:"])
+      expect(faultsOf({ STEWARD_OAUTH2_REDIRECT_SCHEMES: wrong }), wrong).to.have.length(1);
+  });
+
   it("has defaults for all settings that need one", () => {
     expect(readConfig({})).to.deep.include({
       host: "127.0.0.1",

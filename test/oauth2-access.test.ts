@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { makeAccess } from "./support/oauth2.js";
+import { authorizePath, makeAccess, oauthApp, unknownSecret } from "./support/oauth2.js";
 import { type Client, type Person, world } from "./support/world.js";
 
 const groups = "/api/v2/groups";
@@ -19,9 +19,12 @@ describe("access tokens of OAuth2 applications", () => {
   const overGraphql = async (client: Client) => (await client.post("/graphql", { query })).status;
 
   /** Subscribes over a socket. Returns `connected`, or the code that closes the socket. */
-  async function overSocket(connect: { token?: string; header?: string }): Promise<string | number> {
+  async function overSocket(connect: { token?: string; header?: string; session?: string }): Promise<string | number> {
     const socket = new WebSocket(`${the().url.replace("http", "ws")}/graphql`, "graphql-transport-ws", {
-      headers: connect.header ? { Authorization: `Bearer ${connect.header}` } : {},
+      headers: {
+        ...(connect.header && { Authorization: `Bearer ${connect.header}` }),
+        ...(connect.session && { "Service-Session-Token": connect.session }),
+      },
     });
     const closed = once(socket, "close").then(([code]) => code as number);
     socket.on("error", () => {});
@@ -82,14 +85,106 @@ describe("access tokens of OAuth2 applications", () => {
     );
   });
 
-  it("are taken in Authorization: Bearer only", async () => {
+  it("are taken in the session header as in Authorization, with the same checks, and nowhere else", async () => {
     const w = the();
+    const inHeader = async (options: Parameters<typeof makeAccess>[2]) => {
+      const headers = { "Service-Session-Token": await access(options) };
+      const rest = await w.nobody.get(groups, headers);
+      const graphql = await w.nobody.post("/graphql", { query }, headers);
+      return { rest, graphql, statuses: [rest.status, graphql.status] };
+    };
+    expect((await inHeader({})).statuses).to.deep.equal([200, 200]);
+    expect((await inHeader({ audiences: [`${accessUrl()}/api/v2`] })).statuses).to.deep.equal([200, 401]);
+    const foreign = await inHeader({ audiences: ["https://mcp.example.com"] });
+    expect(foreign.statuses).to.deep.equal([401, 401]);
+    expect(foreign.rest.body.detail).to.equal("The token is issued for another resource.");
+    const narrow = await inHeader({ scopes: ["user:read"] });
+    expect(narrow.rest.status).to.equal(403);
+    expect(narrow.rest.headers.get("www-authenticate")).to.match(/error="insufficient_scope", scope="group:read"$/);
+    const socket = await overSocket({ session: await access({}) });
+    expect(socket).to.equal("connected");
+
     const token = await access({});
-    expect((await w.nobody.get(groups, { "Service-Session-Token": token })).status).to.equal(401);
-    expect(
-      (await w.nobody.get(groups, { Cookie: `service_session_token=${token}`, Origin: accessUrl() })).status,
-    ).to.equal(401);
-    expect((await w.nobody.get(`${groups}?access_token=${token}`)).status).to.equal(401);
+    const cookie = { Cookie: `service_session_token=${token}`, Origin: accessUrl() };
+    const inCookie = await w.nobody.get(groups, cookie);
+    expect(inCookie.status).to.equal(401);
+    expect(inCookie.body.detail).to.match(/Authorization: Bearer or Service-Session-Token, and never in a cookie\.$/);
+    const inQuery = await w.nobody.get(`${groups}?access_token=${token}`);
+    expect(inQuery.status).to.equal(401);
+    expect(inQuery.body.detail).to.equal(
+      "No credential was sent. Tokens are not taken from URLs: use Authorization: Bearer.",
+    );
+    expect(JSON.stringify(inQuery.body)).to.not.contain(token);
+  });
+
+  it("approve no consent, make no key, and send no form of a page, wherever they are sent", async () => {
+    const w = the();
+    const app = await oauthApp(w);
+    const token = await makeAccess(w, w.owner, { scopes: ["all"] });
+    const headers: Array<Record<string, string>> = [
+      { "Service-Session-Token": token },
+      { Authorization: `Bearer ${token}` },
+    ];
+    const key = `mutation { createApiKey(input: { name: "x" }) { token } }`;
+    for (const each of headers) {
+      expect((await w.nobody.get(authorizePath(app), each)).status).to.equal(403);
+      const allowed = await w.nobody.post(authorizePath(app), undefined, each);
+      expect([allowed.status, allowed.headers.get("location")]).to.deep.equal([403, null]);
+      const { body } = await w.nobody.post("/graphql", { query: key }, each);
+      expect(body.errors[0].extensions.code).to.equal("FORBIDDEN");
+      for (const [path, form] of [
+        ["/oauth2/device", "user_code=BCDF-GHJK&decision=allow"],
+        ["/account/keys", "action=revoke_others"],
+        ["/account/password", "currentPassword=x&newPassword=y"],
+        ["/account/applications", "id=00000000-0000-7000-8000-000000000000"],
+        ["/external-auth/github", "action=unlink"],
+      ] as const) {
+        const sent = await w.nobody.post(path, form, { ...each, "Content-Type": "application/x-www-form-urlencoded" });
+        expect(sent.status, path).to.equal(403);
+      }
+    }
+    expect((await w.as(w.owner).graphql("{ apiKeys { kind } }")).apiKeys).to.not.deep.include({ kind: "TOKEN" });
+  });
+
+  it("and other credentials in a wrong place are told the right one", async () => {
+    const w = the();
+    const secret = "x".repeat(43);
+    const key = `stwk_${secret}`;
+    const inSession = (text: string) => ({ "Service-Session-Token": text });
+    const inBearer = (text: string) => ({ Authorization: `Bearer ${text}` });
+    for (const [headers, place] of [
+      [inSession(key), /Service-Provisioner-Key/],
+      [inBearer(key), /Service-Provisioner-Key/],
+      [inSession(`stwp_${"0".repeat(32)}_${secret}`), /Service-Proxy-Token/],
+      [inSession(`stwi_0123456789_${secret}`), /below \/scim\/v2/],
+      [inBearer(unknownSecret("refreshToken")), /exchanged for access tokens at \/oauth2\/tokens/],
+      [inBearer(unknownSecret("code")), /exchanged for access tokens at \/oauth2\/tokens/],
+      [inBearer(unknownSecret("deviceCode")), /exchanged for access tokens at \/oauth2\/tokens/],
+      [inBearer(unknownSecret("clientSecret")), /sent to \/oauth2\/tokens/],
+      [inBearer(unknownSecret("registrationToken")), /sent to \/oauth2\/clients/],
+      [inSession(`Bearer ${ada.token}`), /without Bearer/],
+      [{ "Service-Proxy-Token": ada.token }, /Service-Session-Token or Authorization: Bearer/],
+      [{ Authorization: ada.token }, /must be Bearer, a space, and the token/],
+      [{ Authorization: `Token ${ada.token}` }, /must be Bearer, a space, and the token/],
+      [{ Authorization: `Basic ${btoa(`ada:${ada.token}`)}` }, /must be Bearer, a space, and the token/],
+    ] as Array<[Record<string, string>, RegExp]>) {
+      const { status, body } = await w.nobody.get(groups, headers);
+      expect(status, JSON.stringify(headers)).to.equal(401);
+      expect(body.detail).to.match(/^(The token is malformed|The token is not valid|No credential was sent)\. /);
+      expect(body.detail).to.match(place);
+      expect(body.detail).to.not.contain(secret);
+      const answer = await w.nobody.post("/graphql", { query: "{ me { id } }" }, headers);
+      expect(answer.body.errors[0].extensions).to.include({ code: "UNAUTHENTICATED", detail: body.detail });
+    }
+    const scim = await w.nobody.get("/scim/v2/Users", inSession(`stwi_0123456789_${secret}`));
+    expect(scim.status).to.equal(401);
+    expect(JSON.stringify(scim.body)).to.contain("Authorization: Bearer, below /scim/v2");
+    // What is in the right place, and not valid, is told nothing.
+    const unknown = inBearer(`stw_se_0123456789-${secret}`);
+    expect((await w.nobody.get(groups, unknown)).body.detail).to.equal("The token is not valid.");
+    // Credentials for others, such as a gateway, do not disturb those in the right place.
+    const both = { ...inSession(ada.token), Authorization: "Basic eDp5" };
+    expect(await w.nobody.get(groups, both)).to.include({ status: 200 });
   });
 
   it("are limited by their scopes on every surface, and learn all that they lack", async () => {

@@ -591,10 +591,10 @@ describe("OAuth2 consent", () => {
     }
   });
 
-  it("limits requests by address and application, on pages and in GraphQL alike", async () => {
+  it("limits requests by address and user, on pages and in GraphQL alike", async () => {
     const replica = await startServer(w().database.url, {
       STEWARD_RATE_LIMIT_CREDENTIAL: "3",
-      STEWARD_RATE_LIMIT_CREDENTIAL_IP: "8",
+      STEWARD_RATE_LIMIT_CREDENTIAL_IP: "9",
     });
     try {
       const client = new Client(replica.url, ada.token);
@@ -607,7 +607,10 @@ describe("OAuth2 consent", () => {
       expect(refused.body.error).to.equal("temporarily_unavailable");
       expect(Number(refused.headers.get("retry-after"))).to.be.at.least(1);
       expect((await client.failure(approve, { input: input(app) })).code).to.equal("RATE_LIMITED");
-      expect(await client.get(authorizePath(other), html)).to.include({ status: 200 });
+      expect(await client.get(authorizePath(other), html)).to.include({ status: 429 });
+      // Others at the address are not refused, whatever the application is.
+      const colleague = new Client(replica.url, (await w().user("colleague")).token);
+      expect(await colleague.get(authorizePath(app), html)).to.include({ status: 200 });
       const nobody = new Client(replica.url);
       expect(await nobody.get(authorizePath(other), html)).to.include({ status: 303 });
       expect(await nobody.get("/oauth2/device", html)).to.include({ status: 303 });

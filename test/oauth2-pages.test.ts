@@ -146,7 +146,9 @@ describe("OAuth2 consent pages", () => {
   it("warn of programs behind private schemes, and of full access", async () => {
     const app = await helper({ redirect_uris: ["com.example.helper:/callback"] });
     await page.goto(home + authorizePath(app, { ...pkce, scope: "user:read" }));
-    expect((await page.locator(".warning").allInnerTexts()).join()).to.contain("other programs can open such links");
+    expect((await page.locator(".warning").allInnerTexts()).join()).to.contain(
+      "It is not known which program on this device gets the result",
+    );
     await picture("consent-scheme");
     await page.goto(home + authorizePath(await oauthApp(w), { scope: undefined }));
     expect(await page.locator(".alarm").innerText()).to.contain("full access to your account");

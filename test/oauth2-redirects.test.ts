@@ -266,6 +266,24 @@ describe("OAuth2 redirects", () => {
     const padded = (uri: string, bytes: number) => uri.padEnd(bytes, "x");
     const refused = [
       "javascript:alert(1)",
+      "javascript://host/%0aalert(1)",
+      "JavaScript://host/",
+      "data://host/,x",
+      "view-source://a.example/",
+      "filesystem://a.example/",
+      "urn://a.example/",
+      "x-apple.systempreferences://host/",
+      "ms-settings://host/",
+      "MS-WORD://host/",
+      "chrome-extension://abcdef/cb",
+      "smb://host/share",
+      "tel://1234",
+      "cursor:/cb",
+      "cursor:///cb",
+      "cursor:cb",
+      "cursor://user@host/cb",
+      "cursor://host/cb#",
+      "cursor://host/*",
       "data:text/html,x",
       "vbscript:x",
       "file:///etc/passwd",
@@ -274,7 +292,6 @@ describe("OAuth2 redirects", () => {
       "mailto:a@example.com",
       "ms-msdt:/id",
       "search-ms:query=x",
-      "vscode://publisher.extension/cb",
       "intent://x/",
       "ws://example.com/",
       "app.:/cb",
@@ -299,6 +316,9 @@ describe("OAuth2 redirects", () => {
     const accepted = [
       "com.example.app:/cb",
       "com.example.app://cb",
+      "vscode://publisher.extension/cb",
+      "vscode-insiders://publisher.extension/cb",
+      "Cursor://anysphere.cursor-mcp/oauth/callback",
       "net.example-2.app:/cb?x=1",
       "com.example.app:/cb//user@host",
       "https://a.example/",
@@ -370,27 +390,32 @@ describe("OAuth2 redirects", () => {
       });
 
     it("and other parts that break no rule, else the rule is named", async () => {
-      const characters = "Must be printable ASCII without spaces, backslashes and wildcards.";
-      const absolute = "Must be an absolute URI.";
-      const scheme =
-        "Must have the scheme https, http, or that of an application, with a dot such as in com.example.app.";
+      const characters = "Must be printable ASCII without spaces, backslashes and wildcards";
+      const absolute = "Must be an absolute URI";
+      const scheme = "Must have the scheme https, http, or that of an application";
+      const host = "Must have a host after a scheme without a dot, such as example://host/path";
       const violations: Array<[uri: string, rule: string]> = [
-        [padded("https://a.example/", 2049), "Must be at most 2048 bytes long."],
+        [padded("https://a.example/", 2049), "Must be at most 2048 bytes long"],
         ["https://a.example/é", characters],
         ["https://a.example/*", characters],
         ["x", absolute],
         ["https:/a.example", absolute],
-        ["https://a.example/#", "Must not have a fragment."],
-        ["https://user@a.example/", "Must not have user information."],
+        ["https://a.example/#", "Must not have a fragment"],
+        ["https://user@a.example/", "Must not have user information"],
         ["mailto:a@example.com", scheme],
-        ["http://intranet/cb", "Must have the scheme https, or http with 127.0.0.1, [::1] or localhost."],
+        ["javascript://host/", scheme],
+        ["cursor:/cb", host],
+        ["http://intranet/cb", "Must have the scheme https, or http with 127.0.0.1, [::1] or localhost"],
       ];
       const document = `mutation($uris: [String!]) {
         registerOAuth2Client(input: { clientName: "x", redirectUris: $uris }) { client { redirectUris } } }`;
       const problems = async (uris: string[]) =>
         (await w().nobody.failure(document, { uris })).errors[0]!.extensions.validations;
       expect(await problems(violations.map(([uri]) => uri))).to.deep.equal(
-        violations.map(([, detail], index) => ({ field: `input.redirectUris[${index}]`, detail })),
+        violations.map(([uri, rule], index) => {
+          const named = uri.length > 64 ? `${uri.slice(0, 64)}…` : uri;
+          return { field: `input.redirectUris[${index}]`, detail: `${rule}: "${named}".` };
+        }),
       );
       const many = Array.from({ length: 32 }, (_, n) => `https://a.example/${n}`);
       expect(await problems([...many, "x"])).to.deep.equal([

@@ -27,11 +27,10 @@ const parallel = Number(process.env.RACE_REQUESTS ?? 40);
 const rounds = Number(process.env.RACE_ROUNDS ?? 4);
 
 /** Sends the same request many times in parallel. Returns the responses with tokens, after a check of all others. */
-async function race(send: () => Promise<Answer>): Promise<Answer[]> {
+async function race(send: () => Promise<Answer>, lost = { status: 400, error: "invalid_grant" }): Promise<Answer[]> {
   const all = await Promise.all(Array.from({ length: parallel }, send));
-  const lost = all.filter(({ status }) => status !== 200);
-  for (const { status, body } of lost)
-    expect({ status, error: body.error }).to.deep.equal({ status: 400, error: "invalid_grant" });
+  for (const { status, body } of all.filter((each) => each.status !== 200))
+    expect({ status, error: body.error }).to.deep.equal(lost);
   return all.filter(({ status }) => status === 200);
 }
 
@@ -62,15 +61,62 @@ describe("races for OAuth2 tokens", () => {
     }
   });
 
-  it("give a refresh token to four requests, and revoke the grant for the others", async () => {
+  it("give a refresh token to thirty requests, and ask the others to wait, which costs nothing", async () => {
     for (let round = 0; round < rounds; round++) {
       const { code, grantId } = await makeCode(w, client, ada);
       const { refresh_token: token } = (await redeem(w, client, code)).body;
-      const won = await race(() => refresh(w, client, token));
-      expect(won).to.have.length(4);
-      expect(await reasonOf(grantId)).to.equal("REFRESH_REUSE");
-      for (const { body } of won) expect(await me(body.access_token)).to.equal(401);
+      const won = await race(() => refresh(w, client, token), { status: 429, error: "temporarily_unavailable" });
+      expect(won).to.have.length(30);
+      expect(await reasonOf(grantId)).to.equal(null);
+      for (const { body } of won) expect(await me(body.access_token)).to.equal(200);
+      const late = await refresh(w, client, token);
+      expect(late).to.include({ status: 429 });
+      expect(late.headers.get("retry-after")).to.match(/^[1-9]/);
     }
+  });
+
+  it("leave all tokens of 18 parallel refreshes good, until the spent one comes after the grace period", async () => {
+    const { code, grantId } = await makeCode(w, client, ada);
+    const { refresh_token: token } = (await redeem(w, client, code)).body;
+    const all = await Promise.all(Array.from({ length: 18 }, () => refresh(w, client, token)));
+    for (const { status, body } of all) {
+      expect(status).to.equal(200);
+      expect(await me(body.access_token)).to.equal(200);
+      expect(await refresh(w, client, body.refresh_token)).to.include({ status: 200 });
+    }
+    await spendEarlier(w, token, "31 s");
+    expect((await refresh(w, client, token)).body.error).to.equal("invalid_grant");
+    expect(await reasonOf(grantId)).to.equal("REFRESH_REUSE");
+    for (const { body } of all) expect(await me(body.access_token)).to.equal(401);
+  });
+
+  it("leave a grant at most 60 refresh tokens, of which the oldest unused ones end", async () => {
+    const { code, grantId } = await makeCode(w, client, ada);
+    const { refresh_token: first } = (await redeem(w, client, code)).body;
+    const successorsOf = async (token: string) =>
+      (await race(() => refresh(w, client, token), { status: 429, error: "temporarily_unavailable" })).map(
+        ({ body }) => body.refresh_token as string,
+      );
+    const second = await successorsOf(first);
+    const third = await successorsOf(second[0]!);
+    // 29 of the second generation and 30 of the third are live: one more token fits.
+    const [another, ...surplus] = await successorsOf(third[0]!);
+    expect(surplus).to.have.length(29);
+    const isLive = async (token: string) => (await refresh(w, client, token)).status === 200;
+    expect(await isLive(another!)).to.equal(true);
+    const { live } = (
+      await w.app.services.database.pool.query(
+        `select count(*)::int as live from oauth2_refresh_tokens
+          where grant_id = $1 and spent_at is null and expires_at > now()`,
+        [grantId],
+      )
+    ).rows[0];
+    expect(live).to.be.at.most(60);
+    const ended = await Promise.all(second.slice(1).map((token) => refresh(w, client, token)));
+    for (const { status, body } of ended.filter((each) => each.status !== 200))
+      expect({ status, error: body.error }).to.deep.equal({ status: 400, error: "invalid_grant" });
+    expect(ended.filter(({ status }) => status !== 200)).to.have.length.at.least(27);
+    expect(await reasonOf(grantId), "nothing was revoked").to.equal(null);
   });
 
   it("give a device code to one request, whose tokens stay valid", async () => {

@@ -6,6 +6,7 @@ import type { Cidr } from "../runtime/config.js";
 import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
 import { folded, truthOf } from "../domain/kernel/text.js";
+import { isPrivateScheme, type RedirectSchemes } from "../domain/oauth2/redirect-uris.js";
 import { isLocal, originOf, originRule, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 
@@ -90,6 +91,13 @@ export const scopes = readBy((given) => {
   const names = given.split(" ").filter(Boolean);
   return names.every(isScope) ? names : undefined;
 }, "scopes separated by spaces, such as user:read workspace:*");
+
+/** The schemes of applications that redirect URIs may have, beside https and http. */
+export const redirectSchemes = readBy<RedirectSchemes>((given) => {
+  if (given === "any" || given === "dotted") return given;
+  const schemes = given.split(",").map((each) => each.trim().toLowerCase());
+  return schemes.every(isPrivateScheme) ? schemes : undefined;
+}, "any, dotted, or a comma-separated list of schemes of applications, such as cursor,vscode,com.example.app");
 
 /** An origin: scheme, host, and port. */
 export const origin = readBy(originOf, originRule);

@@ -35,11 +35,13 @@ export const OAuth2ClientSchema = defineEntity({
     /** The widest scopes that it can get; null sets no limit. */
     scopeCeiling: p.array().nullable(),
     grantTypes: p.array(),
-    /** How it authenticates at the token endpoint. */
+    /** How it authenticates at the token endpoint; null if it registered no way, and may use any. */
     authMethod: p.enum(["client_secret_basic", "client_secret_post", "none"]).nullable(),
     /** The service account that tokens of `client_credentials` act as. */
     serviceUser: () =>
       p.manyToOne(User).ref().nullable().deleteRule("set null").index("oauth2_clients_service_user_index"),
+    /** The resource of requests that name none (RFC 8707), in canonical form. */
+    defaultResource: p.string().length(2048).nullable(),
     /** The `client_id` of clients that a metadata document describes. */
     documentUrl: p.string().length(2048).nullable(),
     /** When the copy of the document becomes stale, and when it must not be used any more. */
@@ -176,6 +178,8 @@ export const OAuth2DeviceCodeSchema = defineEntity({
     grant: () =>
       p.manyToOne(OAuth2Grant).ref().nullable().deleteRule("cascade").index("oauth2_device_codes_grant_index"),
     scopes: p.array(),
+    /** Scopes that were requested, and that the application cannot get. */
+    refusedScopes: p.array().default([]),
     audiences: p.array(),
     state: p.enum(["pending", "approved", "denied", "redeemed"]),
     /** The address of the device. */

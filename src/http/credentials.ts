@@ -1,8 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { type Actor, anonymous } from "../domain/kernel/actor.js";
 import type { Services } from "../domain/kernel/context.js";
+import { unauthenticated } from "../domain/kernel/errors.js";
 import { cookieOf } from "./cookies.js";
 import { checkCsrf, fromOurPages, isNavigation } from "./csrf.js";
+import { type Prefix, rightPlaceOf } from "./misplaced-credentials.js";
 
 export const sessionHeader = "service-session-token";
 const proxyHeader = "service-proxy-token";
@@ -23,6 +25,8 @@ interface Reader {
   read: (request: IncomingMessage, accessUrl: string) => string | undefined;
   /** The method of `Credentials` that authenticates it. */
   by: "authenticate" | "authenticateAuthorization" | "authenticateUser" | "authenticateProxy";
+  /** The kinds of credentials that belong here. */
+  takes: readonly Prefix[];
   /** Whether OAuth2 access tokens for the URL of the request are accepted. */
   takesAccessTokens?: true;
   surfaces: readonly Surface[];
@@ -68,16 +72,18 @@ const cookieOfNavigation: Reader["read"] = (request) =>
 export const credentialHeaders: readonly string[] = [sessionHeader, "authorization", proxyHeader];
 
 const all: readonly Surface[] = ["api", "page"];
+const users: readonly Prefix[] = ["stw_", "stwa_"];
+const anyone: readonly Prefix[] = [...users, "stwi_"];
 
 /** In order of precedence: the first credential decides. If it is not valid, no later one is tried. */
 const readers: readonly Reader[] = [
-  { read: header(sessionHeader), by: "authenticate", surfaces: all },
-  { read: bearer, by: "authenticateAuthorization", surfaces: all, takesAccessTokens: true },
-  { read: cookieFromOurPages, by: "authenticateUser", surfaces: all, needsCsrfToken: true },
-  { read: cookieOfNavigation, by: "authenticateUser", surfaces: ["page"], needsCsrfToken: true },
-  { read: header(proxyHeader), by: "authenticateProxy", surfaces: all },
-  { read: scimKey(scimHeader), by: "authenticateAuthorization", surfaces: ["scim"] },
-  { read: scimKey("authorization"), by: "authenticateAuthorization", surfaces: ["scim"] },
+  { read: header(sessionHeader), by: "authenticate", takes: users, surfaces: all, takesAccessTokens: true },
+  { read: bearer, by: "authenticateAuthorization", takes: anyone, surfaces: all, takesAccessTokens: true },
+  { read: cookieFromOurPages, by: "authenticateUser", takes: users, surfaces: all, needsCsrfToken: true },
+  { read: cookieOfNavigation, by: "authenticateUser", takes: users, surfaces: ["page"], needsCsrfToken: true },
+  { read: header(proxyHeader), by: "authenticateProxy", takes: ["stwp_"], surfaces: all },
+  { read: scimKey(scimHeader), by: "authenticateAuthorization", takes: anyone, surfaces: ["scim"] },
+  { read: scimKey("authorization"), by: "authenticateAuthorization", takes: anyone, surfaces: ["scim"] },
 ];
 
 /** The caller behind a request, synchronously if its credential is cached. Throws UNAUTHENTICATED for an invalid one. */
@@ -86,12 +92,17 @@ export function actorOf(
   request: IncomingMessage,
   { surface, csrfToken }: Entry = { surface: "api" },
 ): Actor | Promise<Actor> {
-  for (const { read, by, surfaces, needsCsrfToken, takesAccessTokens } of readers) {
+  for (const { read, by, takes, surfaces, needsCsrfToken, takesAccessTokens } of readers) {
     const text = surfaces.includes(surface) ? read(request, config.accessUrl) : undefined;
     if (text === undefined) continue;
     if (needsCsrfToken) checkCsrf(request, text, csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
-    if (takesAccessTokens) return credentials.authenticateAuthorization(text, config.accessUrl + pathOf(request));
-    return credentials[by](text);
+    const rightPlace = rightPlaceOf(text, takes, needsCsrfToken);
+    if (by === "authenticateProxy") {
+      if (rightPlace) throw unauthenticated(`The token is not valid. ${rightPlace}`);
+      return credentials.authenticateProxy(text);
+    }
+    if (rightPlace) throw unauthenticated(`The token is malformed. ${rightPlace}`);
+    return credentials[by](text, takesAccessTokens && config.accessUrl + pathOf(request));
   }
   return anonymous;
 }

@@ -3,6 +3,7 @@ import ipaddr from "ipaddr.js";
 import type { Cidr, Config } from "../runtime/config.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
 import { newId } from "../domain/kernel/ids.js";
+import { unreadCredentialOf } from "./misplaced-credentials.js";
 
 const acceptableId = /^[A-Za-z0-9._-]{8,128}$/;
 
@@ -18,6 +19,7 @@ export function requestDetailsOf(
     id: typeof given === "string" && acceptableId.test(given) ? given : newId(),
     ip: trusted ? lastUntrusted(request, peer, trustedProxies) : plain(peer),
     userAgent: request.headers["user-agent"]?.slice(0, 512),
+    unreadCredential: unreadCredentialOf(request),
   };
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
+import { requireOneOf } from "../graphql/engine/access.js";
 import { failureOf, report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/variables.js";
 import { readForm } from "../http/body.js";
@@ -50,10 +51,15 @@ export class Visit {
   /** The context of an anonymous caller, for open operations. */
   anonymous = (): Context => this.#context(anonymous);
 
-  /** The context of the caller. Throws UNAUTHENTICATED for a bad credential, FORBIDDEN for a form without its CSRF token. */
+  /**
+   * The context of the caller. Throws UNAUTHENTICATED for a bad credential, and FORBIDDEN for a form without its CSRF token
+   * or with the access token of an application: forms are decisions of users.
+   */
   async caller(): Promise<Context> {
     const csrfToken = this.form.get("csrf_token") ?? undefined;
-    return this.#context(await actorOf(this.services, this.http.req, { surface: "page", csrfToken }));
+    const actor = await actorOf(this.services, this.http.req, { surface: "page", csrfToken });
+    if (this.http.method === "POST") requireOneOf(["session", "token", "application"], actor);
+    return this.#context(actor);
   }
 
   /** The same, but anonymous for a bad credential. */

@@ -8,6 +8,7 @@ import type { ProvisionerKeyHolder } from "../domain/provisioners/provisioner-ke
 import { DaemonSockets } from "../graphql/provisioners/daemon-sockets.js";
 import { bearerOf, sentCredential } from "../http/credentials.js";
 import { TransportError } from "../http/errors.js";
+import { rightPlaceOf } from "../http/misplaced-credentials.js";
 import { type ContextOf, type Http, upgrades } from "../http/exchange.js";
 import type { Routes } from "../http/routes.js";
 import { apiDialect, errorsIn } from "./engine/dialects.js";
@@ -58,6 +59,8 @@ async function callerOf(
   const rest = { headers: inBearer ? others : headers } as typeof http.req;
   if ((inHeader && inBearer) || sentCredential(rest, services.config.accessUrl))
     throw badInput([{ field: keyHeader, detail: "Cannot be combined with another credential." }], "Validation failed.");
+  const rightPlace = rightPlaceOf(text, ["stwk_"]);
+  if (rightPlace) throw unauthenticated(`The token is malformed. ${rightPlace}`);
   const key = await services.credentials.authenticateProvisionerKey(text);
   return { ctx: new Context(services, anonymous, http.state.details, http.state.lifetime), key };
 }

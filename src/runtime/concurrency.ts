@@ -49,6 +49,24 @@ export function boundedPools(
   });
 }
 
+/** Runs at most `concurrency` jobs of each key at a time. The others wait for their turn, in order. */
+export class KeyedTurns {
+  readonly #pools = new Map<string, { run: BoundedPool; jobs: number }>();
+
+  constructor(private readonly concurrency: number) {}
+
+  async run<Result>(key: string, job: () => Promise<Result>): Promise<Result> {
+    const pool = this.#pools.get(key) ?? { run: boundedPool(this.concurrency), jobs: 0 };
+    this.#pools.set(key, pool);
+    pool.jobs++;
+    try {
+      return await pool.run(job);
+    } finally {
+      if (--pool.jobs === 0) this.#pools.delete(key);
+    }
+  }
+}
+
 /** Shares work that is in progress: callers with the same key get the same result. */
 export class SingleFlight {
   readonly #running = new Map<string, Promise<unknown>>();

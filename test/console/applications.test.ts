@@ -70,6 +70,26 @@ describe("the console shows applications", () => {
     }
   });
 
+  it("with their default resource, and that of those that register themselves, which opening registration keeps", async () => {
+    const { world, asOwner, fill, heading, notice, text } = console();
+    const { accessUrl } = world.app.services.config;
+    const settings = async () =>
+      (await world.as(world.owner).graphql("{ oauth2Settings { dynamicRegistration defaultResource } }"))
+        .oauth2Settings;
+    const { id } = await insertClient(world, { name: "Elsewhere" });
+    await asOwner(`/applications/${id}`);
+    await heading("Elsewhere");
+    await fill("Edit", { "Default resource": `${accessUrl}/graphql` }, "Save");
+    await text(`${accessUrl}/graphql`);
+    await asOwner("/applications");
+    await fill("Set the default resource", { "Default resource": `${accessUrl}/api/v2/` }, "Save");
+    await notice("The default resource is set.");
+    expect(await settings()).to.deep.equal({ dynamicRegistration: null, defaultResource: `${accessUrl}/api/v2` });
+    await fill("Open registration", {}, "Open registration");
+    await notice("Applications can register themselves.");
+    expect(await settings()).to.deep.equal({ dynamicRegistration: true, defaultResource: `${accessUrl}/api/v2` });
+  });
+
   it("with all their grants, which are counted before the application is deleted", async () => {
     const { world, page, asOwner, button, dialog, heading, text, main } = console();
     const { id } = await insertClient(world, { name: "Popular" });

@@ -59,6 +59,7 @@ const fieldsOf = (app?: { serviceUser: object | null }) =>
     },
     "scopeCeiling",
     "resourceIndicators",
+    "defaultResource",
     "pkceRequired",
     "icon",
   ] as const;
@@ -76,8 +77,9 @@ export function ApplicationsView() {
   });
   const settings = useData(RegistrationSettings, may("read") ? {} : undefined).data?.oauth2Settings;
   const isOpen = settings?.dynamicRegistration === true;
+  // The mutation replaces all settings.
   const setRegistration = (dynamicRegistration: boolean) =>
-    perform(UpdateRegistration, { input: { dynamicRegistration } });
+    perform(UpdateRegistration, { input: { ...settings, dynamicRegistration } });
   return (
     <>
       <Heading title="Applications" note="OAuth2 clients that act for users.">
@@ -85,7 +87,7 @@ export function ApplicationsView() {
           <Action
             label={isOpen ? "Close registration" : "Open registration"}
             run={UpdateRegistration}
-            given={{ dynamicRegistration: !isOpen }}
+            given={{ ...settings, dynamicRegistration: !isOpen }}
             confirm={
               isOpen
                 ? "New applications cannot register themselves. Those that have stay."
@@ -93,6 +95,17 @@ export function ApplicationsView() {
             }
             said={isOpen ? "Registration is closed." : "Applications can register themselves."}
             undo={() => setRegistration(isOpen)}
+          />
+        )}
+        {settings && may("update") && (
+          <Action
+            label="Set the default resource"
+            run={UpdateRegistration}
+            given={{ dynamicRegistration: settings.dynamicRegistration }}
+            fields={["defaultResource"]}
+            values={settings}
+            submit="Save"
+            said="The default resource is set."
           />
         )}
         {may("create") && (
@@ -217,6 +230,7 @@ export function ApplicationView({ id }: { id: string }) {
           ["Grant types", app.grantTypes.map(wordsOf).join(", ")],
           ["Service account", app.serviceUser && <PersonLink key="service" user={app.serviceUser} />],
           ["Resource indicators", <Labels key="resources" of={app.resourceIndicators} none="None" />],
+          ["Default resource", app.defaultResource && <code key="default">{app.defaultResource}</code>],
           ["Scopes at most", <Labels key="scopes" of={app.scopeCeiling} none="All" />],
           ["PKCE", app.pkceRequired ? "Required" : "Optional"],
           ["Authorization URL", <code key="authorization">{app.endpoints.authorization}</code>],

@@ -45,6 +45,9 @@ const login = command({
     });
     // The new login does not depend on whether the end of the old one succeeds.
     if (before?.refreshToken) await revoke(url, before.registration, before.refreshToken).catch(() => {});
+    const granted = scope.split(" ");
+    const leftOut = (options.scope ?? scopes).split(" ").filter((each) => each && !granted.includes(each));
+    if (leftOut.length > 0) output.note(`The server did not permit these scopes: ${leftOut.join(" ")}.\n`);
     const value = { server: url, username, scope };
     output.done(value, `Signed in to ${url} as ${username}.`);
   },

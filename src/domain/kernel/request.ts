@@ -12,6 +12,8 @@ export interface RequestDetails {
   id: string;
   ip?: string;
   userAgent?: string;
+  /** What is wrong with a credential that is in no place where credentials are read, as a sentence. */
+  unreadCredential?: string;
   /**
    * `commits` from the start of the commit, after which the request must not time out; `given up` after the 503 of a
    * timeout, after which it must not commit.

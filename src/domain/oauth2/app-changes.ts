@@ -10,6 +10,7 @@ import { conflict, conflictOn, DomainError, onViolation, Problems } from "../ker
 import { anyOf } from "../kernel/queries.js";
 import { clientHint } from "../tokens/credentials.js";
 import { findUser, userTarget } from "../users/users.js";
+import { defaultResourceProblem } from "./audiences.js";
 import { addProblems, type AppFields, type AppSettings, changed, readResources } from "./app-rules.js";
 import { lockApp, resourcesOfApps } from "./apps.js";
 import { type ClientRow, GrantType } from "./clients.js";
@@ -26,6 +27,7 @@ const initially: AppSettings = {
   scopeCeiling: null,
   grantTypes: [GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN],
   serviceUserId: null,
+  defaultResource: null,
   isDisabled: false,
 };
 
@@ -60,11 +62,13 @@ async function check(
   after: AppSettings,
 ): Promise<string[] | undefined> {
   const problems = new Problems();
-  addProblems(problems, client, fields, after);
+  addProblems(problems, client, fields, after, ctx.config);
   if (fields.serviceUserId != null) problems.add("serviceUserId", await serviceUserProblem(ctx, fields.serviceUserId));
   const resources = fields.resourceIndicators
     ? readResources(problems, fields.resourceIndicators, ctx.config)
     : undefined;
+  if (fields.defaultResource)
+    problems.add("defaultResource", await defaultResourceProblem(ctx, fields.defaultResource, resources));
   problems.throwIfAny();
   return resources;
 }
@@ -145,7 +149,7 @@ const deleteAccessTokens = ({ db }: Context, clientId: string) =>
 
 /** Throws CONFLICT for fields that the metadata document of the application determines. */
 function requireChangeable({ kind }: ClientRow, fields: AppFields): void {
-  const described = Object.values({ ...fields, disabled: null, resourceIndicators: null });
+  const described = Object.values({ ...fields, disabled: null, resourceIndicators: null, defaultResource: null });
   if (kind === "document" && described.some((value) => value != null))
     throw conflict("The metadata document of the application determines these fields.");
 }
@@ -193,6 +197,7 @@ auditChangesOf(OAuth2Client, {
     "grantTypes",
     "authMethod",
     "serviceUser",
+    "defaultResource",
     "isDisabled",
   ],
   names: { serviceUser: "serviceUserId", isDisabled: "disabled" },

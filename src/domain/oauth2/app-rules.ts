@@ -4,7 +4,7 @@ import { type Problems, quote } from "../kernel/errors.js";
 import { iconProblem, proseProblem } from "../kernel/text.js";
 import { canonicalResource, mostResources, ownResources } from "./audiences.js";
 import { type ClientRow, GrantType } from "./clients.js";
-import { redirectUriProblem, redirectUrisProblems, type Registrant } from "./redirect-uris.js";
+import { type RedirectRules, redirectUriProblem, redirectUrisProblems } from "./redirect-uris.js";
 
 /** The fields of an application that owners set. Absent ones keep their value. */
 export interface AppFields {
@@ -19,13 +19,23 @@ export interface AppFields {
   serviceUserId?: string | null;
   /** URIs for which the application is the resource server. */
   resourceIndicators?: string[] | null;
+  /** The resource of requests that name none. Empty: that of the deployment, or the whole of this server. */
+  defaultResource?: string | null;
   disabled?: boolean | null;
 }
 
 /** The columns that owners set. */
 export type AppSettings = Pick<
   ClientRow,
-  "name" | "icon" | "redirectUris" | "pkceRequired" | "scopeCeiling" | "grantTypes" | "serviceUserId" | "isDisabled"
+  | "name"
+  | "icon"
+  | "redirectUris"
+  | "pkceRequired"
+  | "scopeCeiling"
+  | "grantTypes"
+  | "serviceUserId"
+  | "defaultResource"
+  | "isDisabled"
 >;
 
 /** The settings of an application after a change. */
@@ -40,6 +50,8 @@ export function changed(before: AppSettings, fields: AppFields): AppSettings {
     scopeCeiling: fields.scopeCeiling ? [...new Set(fields.scopeCeiling)] : before.scopeCeiling,
     grantTypes: fields.grantTypes ? [...new Set(fields.grantTypes)] : before.grantTypes,
     serviceUserId: fields.serviceUserId ?? before.serviceUserId,
+    defaultResource:
+      fields.defaultResource == null ? before.defaultResource : (canonicalResource(fields.defaultResource) ?? null),
     isDisabled: fields.disabled ?? before.isDisabled,
   };
 }
@@ -58,10 +70,12 @@ export function addProblems(
   { kind, type }: Pick<ClientRow, "kind" | "type">,
   fields: AppFields,
   after: AppSettings,
+  { oauth2RedirectSchemes: schemes }: Pick<Config, "oauth2RedirectSchemes">,
 ): void {
   if (fields.name != null) problems.add("name", appNameProblem(after.name));
   if (fields.icon != null) problems.add("icon", iconProblem(fields.icon));
-  addRedirectProblems(problems, kind === "admin" ? "administrator" : "anybody", fields, after);
+  const registrant = kind === "admin" ? "administrator" : "anybody";
+  addRedirectProblems(problems, { registrant, schemes }, fields, after);
   const isPkceOptional = kind === "admin" && type === "confidential";
   if (!after.pkceRequired && !isPkceOptional)
     problems.add("pkceRequired", "Must be true for applications that are public or registered themselves.");
@@ -69,13 +83,13 @@ export function addProblems(
   if (fields.grantTypes || fields.serviceUserId != null) addGrantTypeProblems(problems, type, after);
 }
 
-function addRedirectProblems(problems: Problems, registrant: Registrant, fields: AppFields, after: AppSettings): void {
+function addRedirectProblems(problems: Problems, rules: RedirectRules, fields: AppFields, after: AppSettings): void {
   const { callbackUrl, redirectUris } = fields;
   if (callbackUrl != null) {
-    problems.add("callbackUrl", redirectUriProblem(callbackUrl, registrant));
+    problems.add("callbackUrl", redirectUriProblem(callbackUrl, rules));
     if (redirectUris) problems.add("callbackUrl", "Cannot be combined with redirectUris.");
   }
-  for (const [index, problem] of redirectUrisProblems(redirectUris ?? [], registrant))
+  for (const [index, problem] of redirectUrisProblems(redirectUris ?? [], rules))
     problems.add(index === undefined ? "redirectUris" : `redirectUris[${index}]`, problem);
   if (after.redirectUris.length === 0 && after.grantTypes.includes(GrantType.AUTHORIZATION_CODE))
     problems.add("redirectUris", "Must have at least one URI, unless the authorization code grant is disabled.");

@@ -42,12 +42,31 @@ export async function requestedAudiences(ctx: Context, resource: readonly string
   if (resource.length > mostResources)
     throw oauthFailure("invalid_target", `At most ${mostResources} resources are accepted.`);
   const canonical = resource.map(canonicalResource).filter((uri) => uri !== undefined);
-  const own = ownResources(ctx.config);
-  const foreign = canonical.filter((uri) => !own.includes(uri));
-  const served = foreign.length > 0 ? await registeredResources(ctx, foreign) : [];
-  if (canonical.length < resource.length || !foreign.every((uri) => served.includes(uri)))
+  if (canonical.length < resource.length || !(await areKnown(ctx, canonical)))
     throw oauthFailure("invalid_target", "A resource is unknown to this server.");
   return [...new Set(canonical)];
+}
+
+/** Whether each of some resources, in canonical form, is of this server or of a registered resource server. */
+export async function areKnown(ctx: Context, resources: readonly string[]): Promise<boolean> {
+  const own = ownResources(ctx.config);
+  const foreign = resources.filter((uri) => !own.includes(uri));
+  const served = foreign.length > 0 ? await registeredResources(ctx, foreign) : [];
+  return foreign.every((uri) => served.includes(uri));
+}
+
+/**
+ * The violated rule of a resource that requests get which name none, as a sentence. `alsoServed` are resources that are
+ * registered by the same change.
+ */
+export async function defaultResourceProblem(
+  ctx: Context,
+  text: string,
+  alsoServed: readonly string[] = [],
+): Promise<string | undefined> {
+  const canonical = canonicalResource(text);
+  const isKnown = canonical !== undefined && (alsoServed.includes(canonical) || (await areKnown(ctx, [canonical])));
+  return isKnown ? undefined : "Must be a URL of this server, or a resource indicator of an application.";
 }
 
 /** Returns those of some resources for which an application is the resource server. */

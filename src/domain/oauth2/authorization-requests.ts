@@ -2,7 +2,6 @@ import { sql } from "kysely";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, quote } from "../kernel/errors.js";
-import { requestedAudiences } from "./audiences.js";
 import type { ClientRow } from "./clients.js";
 import { findClient } from "./client-documents.js";
 import {
@@ -13,6 +12,7 @@ import {
   presented,
   unknownApp,
 } from "./consent.js";
+import { audiencesOf } from "./default-resources.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { hasGrant } from "./grants.js";
 import {
@@ -171,11 +171,26 @@ async function issueCode({ db }: Context, grantId: string, { redirectUri, given 
   return text;
 }
 
-/** Denies a request. Returns the redirect URI with the error `access_denied` (RFC 6749 §4.1.2.1). */
-export async function denyAuthorization(ctx: Context, parameters: AuthorizationParameters): Promise<string> {
+/** What follows a denial. */
+export interface Denial {
+  appName: string;
+  /** Where to redirect the user; null if the application does not get to know the decision. */
+  redirectUri: string | null;
+}
+
+/**
+ * Denies a request. The redirect URI has the error `access_denied` (RFC 6749 §4.1.2.1). Links with private schemes open
+ * whichever program claims them: those of an application that the user does not trust are not followed after a denial.
+ */
+export async function denyAuthorization(ctx: Context, parameters: AuthorizationParameters): Promise<Denial> {
   const request = await check(ctx, parameters);
   denyAccess(ctx, request);
-  return responseUri(ctx, request, { error: "access_denied", error_description: "The user denied the request." });
+  const { client, redirectUri } = request;
+  const appName = client.name;
+  const isFollowed = redirectTarget(redirectUri).kind !== "private_scheme" || (await isTrusted(ctx, client));
+  if (!isFollowed) return { appName, redirectUri: null };
+  const response = { error: "access_denied", error_description: "The user denied the request." };
+  return { appName, redirectUri: responseUri(ctx, request, response) };
 }
 
 async function check(ctx: Context, parameters: AuthorizationParameters): Promise<Checked> {
@@ -186,8 +201,7 @@ async function check(ctx: Context, parameters: AuthorizationParameters): Promise
     for (const rule of rules) rule(request);
     const { client, given } = request;
     const scopes = requestedScopes(client, given.scope, ctx.config);
-    const audiences = await requestedAudiences(ctx, given.resource ?? []);
-    return { ...request, scopes, audiences };
+    return { ...request, ...scopes, audiences: await audiencesOf(ctx, client, given.resource) };
   } catch (error) {
     throw await reported(ctx, request, error);
   }
@@ -211,7 +225,8 @@ async function identify(ctx: Context, given: Given): Promise<Identified> {
   if (!isRegistered(redirectUris, redirectUri))
     throw oauthFailure("invalid_request", "The redirect_uri is not registered for this application.");
   // It may have been registered before the rules were tightened.
-  if (client.kind !== "admin" && redirectUriProblem(redirectUri, "anybody") !== undefined)
+  const schemes = ctx.config.oauth2RedirectSchemes;
+  if (client.kind !== "admin" && redirectUriProblem(redirectUri, { registrant: "anybody", schemes }) !== undefined)
     throw oauthFailure("invalid_request", "The redirect_uri is not permitted.");
   return { given, client, redirectUri };
 }

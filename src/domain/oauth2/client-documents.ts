@@ -112,7 +112,8 @@ export function profileIn(url: string, content: Record<string, unknown>, config:
     return profileOf(metadataOf(url, content), config, "none");
   } catch (error) {
     const { message, details } = error as DomainError;
-    return details.oauthError === "invalid_request" ? (error as DomainError) : documentFailure(message);
+    if (details.oauthError === "invalid_request") return error as DomainError;
+    return documentFailure([message, ...(details.validations ?? []).map(({ detail }) => detail)].join(" "));
   }
 }
 
@@ -132,7 +133,10 @@ const members = z.object({
   policy_uri: text,
   jwks_uri: text,
   scope: text,
-  application_type: text,
+  application_type: z.pipe(
+    z.unknown(),
+    z.transform((type) => (typeof type === "string" ? type : undefined)),
+  ),
   contacts: texts,
   jwks: z.nullish(z.custom<Record<string, unknown>>(isObject)),
   software_id: text,

@@ -6,7 +6,7 @@ import { holdsStorableText, proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./oauth-errors.js";
-import { type RedirectKind, redirectTarget, redirectUrisProblems } from "./redirect-uris.js";
+import { type RedirectSchemes, redirectUrisProblems } from "./redirect-uris.js";
 import { scopeProblem, splitScope } from "./requested-scopes.js";
 
 /**
@@ -29,10 +29,7 @@ export interface ClientMetadata {
   jwks?: Record<string, unknown> | null;
   softwareId?: string | null;
   softwareVersion?: string | null;
-  /**
-   * The kind of application that the redirect URIs lead to: websites, or programs on the device of the user. Absent:
-   * both.
-   */
+  /** `web` or `native`. Recorded only: real applications register types that do not fit their redirect URIs. */
   applicationType?: string | null;
   /** Ignored: no issuer of statements is trusted. */
   softwareStatement?: string | null;
@@ -40,11 +37,13 @@ export interface ClientMetadata {
 
 /** The columns of an application that its metadata decides. */
 export interface ClientProfile extends Pick<ClientRow, "type" | "name" | "redirectUris" | "grantTypes" | "metadata"> {
-  authMethod: AuthMethod;
+  /** Null if it registered none. */
+  authMethod: AuthMethod | null;
   scopeCeiling: string[];
 }
 
 const longestName = 64;
+const longestLabel = 255;
 const mostContacts = 32;
 const largestKeySet = 16 * 1024;
 const deepestKeySet = 8;
@@ -56,30 +55,24 @@ const labels = ["softwareId", "softwareVersion"] as const;
 const grantTypes: readonly string[] = [GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN, GrantType.DEVICE_CODE];
 const authMethods: readonly string[] = Object.values(AuthMethod);
 
-type Configured = Pick<Config, "oauth2DynamicScopes">;
-
-/** The targets of redirect URIs, by the type of the application. */
-const targetsByType = new Map<string, readonly RedirectKind[]>([
-  ["web", ["web"]],
-  ["native", ["loopback", "private_scheme"]],
-]);
+type Configured = Pick<Config, "oauth2DynamicScopes" | "oauth2RedirectSchemes">;
 
 /**
- * Checks the metadata of an application, and adds defaults. Without an authentication method, it is that of
- * `otherwise`. Throws `invalid_redirect_uri` or `invalid_client_metadata` with every fault (RFC 7591 §3.2.2), after
+ * Checks the metadata of an application, and adds defaults. Without an authentication method, it is public if `otherwise`
+ * is `none`, and else it may send its secret in any way. Throws `invalid_redirect_uri` or `invalid_client_metadata` with every fault (RFC 7591 §3.2.2), after
  * those in `faults`.
  */
 export function profileOf(
   given: ClientMetadata,
-  { oauth2DynamicScopes }: Configured,
-  otherwise: AuthMethod = "client_secret_basic",
+  { oauth2DynamicScopes, oauth2RedirectSchemes }: Configured,
+  otherwise: "none" | null = null,
   faults: readonly Validation[] = [],
 ): ClientProfile {
   const problems = new Problems();
   const grants = listOr([GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN], given.grantTypes);
   const usesRedirects = grants.includes(GrantType.AUTHORIZATION_CODE);
   const redirectUris = given.redirectUris ?? [];
-  addRedirectProblems(problems, given, usesRedirects);
+  addRedirectProblems(problems, redirectUris, usesRedirects, oauth2RedirectSchemes);
   const hasWrongRedirects = !problems.isEmpty;
   for (const { field, detail } of faults) problems.add(field, detail);
 
@@ -95,7 +88,7 @@ export function profileOf(
     type: authMethod === "none" ? "public" : "confidential",
     name,
     redirectUris,
-    authMethod: authMethod as AuthMethod,
+    authMethod: authMethod as AuthMethod | null,
     grantTypes: grants,
     scopeCeiling: [...new Set([...(scopes ?? []), ...oauth2DynamicScopes])],
     metadata: { ...descriptionOf(given), ...(scopes && { scope: scopes.join(" ") }) },
@@ -111,31 +104,26 @@ function metadataFailure(problems: Problems, hasWrongRedirects: boolean): Domain
   return new DomainError("BAD_USER_INPUT", message, { oauthError, validations: [...problems.found] });
 }
 
-function addRedirectProblems(problems: Problems, given: ClientMetadata, isRequired: boolean): void {
-  const redirectUris = given.redirectUris ?? [];
+function addRedirectProblems(
+  problems: Problems,
+  redirectUris: readonly string[],
+  isRequired: boolean,
+  schemes: RedirectSchemes,
+): void {
   if (isRequired && redirectUris.length === 0) problems.add("redirectUris", "Is required.");
-  const found = redirectUrisProblems(redirectUris, "anybody");
-  const targets = targetsByType.get(given.applicationType || "");
-  for (const [index, uri] of redirectUris.entries())
-    if (targets && !found.has(index) && !targets.includes(redirectTarget(uri).kind))
-      found.set(index, wrongTarget(targets));
-  for (const [index, problem] of found)
+  for (const [index, problem] of redirectUrisProblems(redirectUris, { registrant: "anybody", schemes }))
     problems.add(index === undefined ? "redirectUris" : `redirectUris[${index}]`, problem);
 }
 
-const wrongTarget = (targets: readonly RedirectKind[]) =>
-  targets.includes("web")
-    ? "Must have the scheme https, as the application type is web."
-    : "Must have a private scheme, or http with a loopback host, as the application type is native.";
-
 interface Flow {
-  authMethod: string;
+  authMethod: string | null;
   grants: string[];
   responses: string[];
 }
 
 function addFlowProblems(problems: Problems, { authMethod, grants, responses }: Flow): void {
-  if (!authMethods.includes(authMethod)) problems.add("tokenEndpointAuthMethod", oneOf(authMethods));
+  if (authMethod !== null && !authMethods.includes(authMethod))
+    problems.add("tokenEndpointAuthMethod", oneOf(authMethods));
   if (!grants.every((grant) => grantTypes.includes(grant)))
     problems.add("grantTypes", `Each m${oneOf(grantTypes).slice(1)}`);
   else if (grants.every((grant) => grant === GrantType.REFRESH_TOKEN))
@@ -152,9 +140,7 @@ function addDescriptionProblems(problems: Problems, given: ClientMetadata): void
   if (contacts.length > mostContacts) problems.add("contacts", `Must be at most ${mostContacts} contacts.`);
   for (const [index, contact] of contacts.slice(0, mostContacts).entries())
     problems.add(`contacts[${index}]`, proseProblem(contact, 254));
-  for (const field of labels) problems.add(field, proseProblem(given[field] ?? "", 255));
-  if (given.applicationType && !targetsByType.has(given.applicationType))
-    problems.add("applicationType", oneOf([...targetsByType.keys()]));
+  for (const field of labels) problems.add(field, proseProblem(given[field] ?? "", longestLabel));
   // RFC 7591 §2.
   if (given.jwks && given.jwksUri) problems.add("jwks", "Must not be given together with a URI of the keys.");
   if (given.jwks) problems.add("jwks", keySetProblem(given.jwks));
@@ -168,8 +154,11 @@ function keySetProblem(jwks: Record<string, unknown>): string | undefined {
 
 /** The members that are stored and returned, but not used. */
 function descriptionOf(given: ClientMetadata): Record<string, unknown> {
-  const fields = [...uris, ...labels, "contacts", "jwks", "applicationType"] as const;
-  return Object.fromEntries(fields.flatMap((field) => (given[field] ? [[field, given[field]]] : [])));
+  const fields = [...uris, ...labels, "contacts", "jwks"] as const;
+  const described = Object.fromEntries(fields.flatMap((field) => (given[field] ? [[field, given[field]]] : [])));
+  const { applicationType } = given;
+  const isRecorded = applicationType && proseProblem(applicationType, longestLabel) === undefined;
+  return isRecorded ? { ...described, applicationType } : described;
 }
 
 /** The known scopes of a registration. If there are none, it is for the least. */

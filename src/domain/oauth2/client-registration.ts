@@ -36,7 +36,7 @@ type Configured = Pick<Config, "accessUrl" | "oauth2DynamicScopes">;
 
 /** Returns the registration of an application, with the token that manages it. */
 function configurationOf(
-  { id, createdAt, name, redirectUris, authMethod, grantTypes, metadata }: ClientRow | OAuth2Client,
+  { id, type, createdAt, name, redirectUris, authMethod, grantTypes, metadata }: ClientRow | OAuth2Client,
   registrationAccessToken: string,
   { accessUrl, oauth2DynamicScopes }: Configured,
 ): ClientConfiguration {
@@ -50,7 +50,8 @@ function configurationOf(
     registrationClientUri: `${accessUrl}/oauth2/clients/${id}`,
     clientName: name,
     redirectUris,
-    tokenEndpointAuthMethod: authMethod ?? "none",
+    // RFC 7591 §2: the default, which does not bind an application that registered no method.
+    tokenEndpointAuthMethod: authMethod ?? (type === "public" ? "none" : "client_secret_basic"),
     grantTypes,
     responseTypes: grantTypes.includes(GrantType.AUTHORIZATION_CODE) ? ["code"] : [],
   };
@@ -146,7 +147,7 @@ export async function updateOAuth2Client(
   const faults: Validation[] = [];
   if (clientSecret && !(await hasSecret(ctx, client.id, clientSecret)))
     faults.push({ field: "clientSecret", detail: "Must be the secret of the client." });
-  const profile = profileOf(given, ctx.config, client.authMethod ?? undefined, faults);
+  const profile = profileOf(given, ctx.config, client.type === "public" ? "none" : null, faults);
   if (profile.type !== client.type)
     throw oauthFailure("invalid_client_metadata", "A client with secrets stays one, and a public client stays public.");
 

@@ -42,6 +42,7 @@ export const clientFields = [
   "oauth2Clients.grantTypes",
   "oauth2Clients.authMethod",
   "oauth2Clients.serviceUserId",
+  "oauth2Clients.defaultResource",
   "oauth2Clients.documentUrl",
   "oauth2Clients.metadata",
   "oauth2Clients.lastUsedAt",

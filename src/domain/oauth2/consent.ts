@@ -11,6 +11,8 @@ import { type DescribedScope, describe } from "./requested-scopes.js";
 export interface AccessRequest {
   client: ClientRow;
   scopes: string[];
+  /** Scopes that the application asks for, and cannot get. */
+  refusedScopes: string[];
   /** In canonical form. Empty: the whole of this server. */
   audiences: string[];
 }
@@ -30,12 +32,14 @@ export interface PresentedRequest {
   app: RequestingApp;
   /** Without those that others of them include. */
   scopes: DescribedScope[];
+  /** Scopes that the application asks for, and does not get, whatever the user decides. */
+  refusedScopes: DescribedScope[];
   isUnrestricted: boolean;
   audiences: string[];
 }
 
 /** Presents an access request to the user. */
-export function presented({ client, scopes, audiences }: AccessRequest): PresentedRequest {
+export function presented({ client, scopes, refusedScopes, audiences }: AccessRequest): PresentedRequest {
   const { name, kind, documentUrl } = client;
   return {
     app: {
@@ -45,6 +49,7 @@ export function presented({ client, scopes, audiences }: AccessRequest): Present
       host: documentUrl === null ? null : new URL(documentUrl).host,
     },
     scopes: describe(scopes),
+    refusedScopes: describe(refusedScopes),
     isUnrestricted: scopes.includes("all"),
     audiences,
   };

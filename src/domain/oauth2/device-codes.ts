@@ -6,7 +6,6 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
 import { after, hour, now, purge } from "../kernel/queries.js";
 import { randomText } from "../kernel/ids.js";
-import { requestedAudiences } from "./audiences.js";
 import {
   authenticateClient,
   type ClientCredentials,
@@ -15,6 +14,7 @@ import {
 } from "./client-authentication.js";
 import { clientsById } from "./clients.js";
 import { type AccessRequest, denyAccess, grantAccess, type PresentedRequest, presented } from "./consent.js";
+import { audiencesOf } from "./default-resources.js";
 import { type DeviceExchange, invalidGrant } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { requestedScopes, requireWithin } from "./requested-scopes.js";
@@ -57,7 +57,7 @@ export async function startOAuth2Device(ctx: Context, input: StartOAuth2Device):
   const client = await authenticateClient(ctx, input);
   requireGrantType(client, "urn:ietf:params:oauth:grant-type:device_code");
   const scopes = requestedScopes(client, input.scope, ctx.config);
-  const audiences = await requestedAudiences(ctx, input.resource ?? []);
+  const audiences = await audiencesOf(ctx, client, input.resource);
   const { accessUrl, oauth2DeviceTtl } = ctx.config;
   const expiresIn = oauth2DeviceTtl / 1000;
   const code = newSecret("deviceCode");
@@ -65,7 +65,7 @@ export async function startOAuth2Device(ctx: Context, input: StartOAuth2Device):
     id: code.id,
     secretHash: code.secretHash,
     clientId: client.id,
-    scopes,
+    ...scopes,
     audiences,
     expiresAt: after(oauth2DeviceTtl),
   });
@@ -76,7 +76,7 @@ export async function startOAuth2Device(ctx: Context, input: StartOAuth2Device):
 
 type NewDeviceCode = Pick<
   InsertObject<Schema, "oauth2DeviceCodes">,
-  "id" | "secretHash" | "clientId" | "scopes" | "audiences" | "expiresAt"
+  "id" | "secretHash" | "clientId" | "scopes" | "refusedScopes" | "audiences" | "expiresAt"
 >;
 
 /** Stores a device code with a user code that no other one has. Returns that with a dash in the middle. */
@@ -145,7 +145,7 @@ const pendingDevice = (db: Db, userCode: string) =>
     .where("userCode", "=", userCode)
     .where("state", "=", "pending")
     .where("expiresAt", ">", now)
-    .select(["id", "userCode", "clientId", "scopes", "audiences", "ip", "createdAt", "expiresAt"])
+    .select(["id", "userCode", "clientId", "scopes", "refusedScopes", "audiences", "ip", "createdAt", "expiresAt"])
     // Milliseconds until it expires.
     .select(sql<number>`(extract(epoch from expires_at - now()) * 1000)::float8`.as("remaining"));
 

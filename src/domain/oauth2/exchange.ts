@@ -50,6 +50,8 @@ export class Exchange<Credential> {
     readonly ctx: Context,
     readonly grantType: GrantType,
     readonly input: IssueOAuth2Token,
+    /** Whether no other exchange of the request has come before. */
+    readonly isFirst: boolean,
   ) {}
 }
 
@@ -74,19 +76,26 @@ const codes = (db: Db, id: string) =>
     .select(["p.id", "p.secretHash", "g.clientId", "p.grantId", "g.scopes", "g.audiences"])
     .select(["p.redirectUri", "p.codeChallenge", "p.state", isOver.as("isOver")]);
 
-/** Maximum number of times that a spent refresh token is accepted within the grace period. */
-const mostRepeats = 3;
+/**
+ * Maximum number of successors of a refresh token: pages of one application in several tabs, and its processes, refresh at
+ * the same moment, 6 to 18 of them.
+ */
+const mostSuccessors = 30;
+
+/** Maximum number of refresh tokens of a grant that can be used. */
+const mostLiveTokens = 60;
 
 /**
- * The condition that a refresh token `p` may be used, for the first time or again within the grace period. `wasUnused`
- * means that the request read the token as unused. The first use was then committed after that read, so it counts as
- * recent even if it began long ago.
+ * The condition that a refresh token `p` was spent before the grace period. `wasUnused` means that the request read the
+ * token as unused. The first use was then committed after that read, so it counts as recent even if it began long ago.
  */
-function isUsable(grace: number, wasUnused = false): RawBuilder<SqlBool> {
-  if (grace === 0) return sql`p.spent_at is null`;
-  const isRecent = wasUnused ? sql`true` : sql`p.spent_at > ${after(-grace)}`;
-  return sql`(p.spent_at is null or p.repeats < ${sql.lit(mostRepeats)} and ${isRecent})`;
+function isSpent(grace: number, wasUnused = false): RawBuilder<SqlBool> {
+  if (grace === 0) return sql`p.spent_at is not null`;
+  return wasUnused ? sql`false` : sql`coalesce(p.spent_at <= ${after(-grace)}, false)`;
 }
+
+/** The condition that a refresh token `p` has all successors that it can have. Each repeat of its use got another one. */
+const isExhausted = sql<boolean>`(p.spent_at is not null and p.repeats >= ${sql.lit(mostSuccessors - 1)})`;
 
 const refreshTokens = (db: Db, id: string, grace: number) =>
   db
@@ -97,8 +106,9 @@ const refreshTokens = (db: Db, id: string, grace: number) =>
     .select(["p.id", "p.secretHash", "g.clientId", "p.grantId", "g.scopes", "g.audiences"])
     .select((eb) => [
       eb("p.spentAt", "is not", null).as("isUsed"),
-      // Whether it was used before the grace period, or too often.
-      eb.not(isUsable(grace)).as("isSpent"),
+      // Whether it was used before the grace period.
+      isSpent(grace).as("isSpent"),
+      isExhausted.as("isExhausted"),
       isOver.as("isOver"),
     ]);
 
@@ -184,7 +194,7 @@ const lockingGrant = (id: string | null) => sql`
 
 /**
  * Spends the refresh token of an exchange, and issues its successor with an access token. Each repeat within the grace
- * period gets another successor, and all of them are valid. The grace period begins when other requests see the first
+ * period gets another successor, and all of them are valid; those of a grant beyond the maximum end. The grace period begins when other requests see the first
  * use: if the commit took more than a tenth of the period, the time of the use is stored again after the commit.
  */
 export async function rotateRefreshToken(exchange: RefreshExchange): Promise<void> {
@@ -199,13 +209,15 @@ export async function rotateRefreshToken(exchange: RefreshExchange): Promise<voi
         update oauth2_refresh_tokens p
         set spent_at = coalesce(p.spent_at, clock_timestamp()), repeats = p.repeats + (p.spent_at is not null)::int
         from live
-        where p.id = ${id} and p.grant_id = live.id and p.expires_at > now() and ${isUsable(grace, !isUsed)}
-        returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at
+        where p.id = ${id} and p.grant_id = live.id and p.expires_at > now()
+          and not ${isSpent(grace, !isUsed)} and not ${isExhausted}
+        returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at, p.repeats
       ), touched as (
         update oauth2_grants g set secret_id = ${client.secretId}, last_used_at = now() from redeemed r
         where g.id = r.id
           and (r.secret_id is distinct from ${client.secretId} or r.last_used_at < now() - interval '5 minutes')
       )`,
+    { isRepeat: sql`(select repeats > 0 from redeemed)` },
   );
   if (!exchange.tokens || isUsed) return;
   ctx.afterCommit(async () => {
@@ -234,7 +246,7 @@ export async function useServiceAccount(exchange: ClientExchange): Promise<void>
         from holder
         returning id, user_id, expires_at
       )`,
-    false,
+    { mayRefresh: false },
   );
   if (!exchange.tokens) throw oauthFailure("unauthorized_client", "The application has no active service account.");
 }
@@ -248,12 +260,16 @@ const onDeletion = onViolation({
 /**
  * Redeems the credential and issues the tokens in one statement: both see the same snapshot, and one statement costs
  * less than two. `redeeming` has the common table expressions that redeem the credential. The last one, `redeemed`,
- * returns the `id`, `user_id` and `expires_at` of the grant, or no row if no tokens may be issued.
+ * returns the `id`, `user_id` and `expires_at` of the grant, or no row if no tokens may be issued. `isRepeat` is an
+ * expression for whether the credential had been redeemed before: only then does the grant get more refresh tokens.
  */
 async function issue(
   exchange: Exchange<unknown>,
   redeeming: RawBuilder<unknown>,
-  mayRefresh = exchange.client.grantTypes.includes("refresh_token"),
+  {
+    mayRefresh = exchange.client.grantTypes.includes("refresh_token"),
+    isRepeat = sql`false`,
+  }: { mayRefresh?: boolean; isRepeat?: RawBuilder<unknown> } = {},
 ): Promise<void> {
   const { ctx, scopes, audiences } = exchange;
   const { oauth2AccessTtl, oauth2RefreshTtl } = ctx.config;
@@ -266,19 +282,44 @@ async function issue(
         select ${refresh.id}, ${refresh.secretHash}, id, now(), least(${after(oauth2RefreshTtl)}, expires_at)
         from redeemed)`
     : sql``;
-  const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn">>`
+  const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn"> & { id: string; isRepeat: boolean }>`
     with ${redeeming}${refreshing}, access as (
       insert into api_keys
         (id, secret_hash, user_id, kind, scopes, audiences, grant_id, created_at, expires_at, ip, user_agent)
       select ${access.id}, ${access.secretHash}, user_id, 'oauth', ${scopes}, ${audiences}, id, now(),
         least(${after(oauth2AccessTtl)}, expires_at), ${ip}, ${userAgent}
       from redeemed
-      returning expires_at
+      returning expires_at, grant_id
     )
-    select expires_at as expiry, round(extract(epoch from expires_at - now()))::int as "expiresIn" from access`;
+    select expires_at as expiry, round(extract(epoch from expires_at - now()))::int as "expiresIn",
+      grant_id as id, ${isRepeat} as "isRepeat"
+    from access`;
   const {
-    rows: [expiry],
+    rows: [issued],
   } = await statement.execute(ctx.db).catch(onDeletion);
-  if (expiry)
-    exchange.tokens = { accessToken: access.text, refreshToken: refresh?.text, scope: scopes.join(" "), ...expiry };
+  if (!issued) return;
+  const { id: grantId, isRepeat: isAnother, ...expiry } = issued;
+  if (refresh && isAnother) await endSurplus(ctx, grantId, refresh.id);
+  exchange.tokens = { accessToken: access.text, refreshToken: refresh?.text, scope: scopes.join(" "), ...expiry };
 }
+
+/**
+ * Ends the oldest unused refresh tokens of a grant beyond the maximum, except for the one just issued. The transaction has
+ * locked the grant, and this statement sees the tokens of all that were issued before.
+ */
+const endSurplus = ({ db }: Context, grantId: string, issuedId: string) =>
+  db
+    .deleteFrom("oauth2RefreshTokens")
+    .where("id", "in", (eb) =>
+      eb
+        .selectFrom("oauth2RefreshTokens")
+        .where("grantId", "=", grantId)
+        .where("spentAt", "is", null)
+        .where("expiresAt", ">", now)
+        .where("id", "<>", issuedId)
+        .orderBy("createdAt", "desc")
+        .orderBy("id", "desc")
+        .offset(mostLiveTokens - 1)
+        .select("id"),
+    )
+    .execute();

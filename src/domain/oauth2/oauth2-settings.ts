@@ -1,19 +1,27 @@
 import { authorize } from "../authorization/authorization.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
-import { notFound } from "../kernel/errors.js";
+import { notFound, Problems } from "../kernel/errors.js";
+import { canonicalResource, defaultResourceProblem } from "./audiences.js";
 
 /** The settings of OAuth2 that owners make. Null: the configuration of the server holds. */
 export interface OAuth2Settings {
   dynamicRegistration: boolean | null;
+  /** The resource of requests of applications that registered themselves, if they name none. In canonical form. */
+  defaultResource: string | null;
 }
 
-const oauth2Setting = siteSetting<OAuth2Settings>("oauth2", { dynamicRegistration: null });
+const oauth2Setting = siteSetting<OAuth2Settings>("oauth2", { dynamicRegistration: null, defaultResource: null });
 
 /** Whether applications may register themselves. */
 export async function mayRegister(ctx: Context): Promise<boolean> {
   const { dynamicRegistration } = await readSiteSetting(ctx, oauth2Setting);
   return dynamicRegistration ?? ctx.config.oauth2DynamicRegistration;
+}
+
+/** The default resource of applications that registered themselves; null for none. */
+export async function defaultResource(ctx: Context): Promise<string | null> {
+  return (await readSiteSetting(ctx, oauth2Setting)).defaultResource;
 }
 
 export function readOAuth2Settings(ctx: Context): Promise<OAuth2Settings> {
@@ -22,12 +30,15 @@ export function readOAuth2Settings(ctx: Context): Promise<OAuth2Settings> {
 }
 
 /** Replaces the settings. */
-export async function updateOAuth2Settings(
-  ctx: Context,
-  { dynamicRegistration: given }: Partial<OAuth2Settings>,
-): Promise<OAuth2Settings> {
+export async function updateOAuth2Settings(ctx: Context, given: Partial<OAuth2Settings>): Promise<OAuth2Settings> {
   authorize(ctx.actor, "deployment_config:update");
-  const settings: OAuth2Settings = { dynamicRegistration: given ?? null };
+  const problems = new Problems();
+  if (given.defaultResource) problems.add("defaultResource", await defaultResourceProblem(ctx, given.defaultResource));
+  problems.throwIfAny();
+  const settings: OAuth2Settings = {
+    dynamicRegistration: given.dynamicRegistration ?? null,
+    defaultResource: canonicalResource(given.defaultResource ?? "") ?? null,
+  };
   await replaceSiteSetting(ctx, oauth2Setting, settings, { resourceType: "oauth2_settings" });
   return settings;
 }

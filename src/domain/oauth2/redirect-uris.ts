@@ -1,44 +1,87 @@
+import { quote } from "../kernel/errors.js";
+
 /** Maximum number of redirect URIs of an application, and bytes of each. */
 const mostUris = 32;
 const longestUri = 2048;
 
-/**
- * Schemes that belong to an application: reversed domain names (RFC 8252 §7.1). Schemes without a dot may be those of any
- * program that the system opens links with.
- */
-const privateScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+$/;
-
 const loopbackHosts = new Set(["127.0.0.1", "[::1]", "localhost"]);
+
+/** The schemes of applications that redirect URIs may have: any, those with a dot, or these. In lower case. */
+export type RedirectSchemes = "any" | "dotted" | readonly string[];
 
 /** Who registers redirect URIs: administrators may use http with any host, others only with loopback hosts. */
 export type Registrant = "administrator" | "anybody";
 
-/** The violated rule of a redirect URI as a sentence; `undefined` for a valid one. */
-export function redirectUriProblem(text: string, registrant: Registrant): string | undefined {
-  if (Buffer.byteLength(text) > longestUri) return `Must be at most ${longestUri} bytes long.`;
+/** Who registers redirect URIs, and the schemes that this deployment takes. */
+export interface RedirectRules {
+  registrant: Registrant;
+  schemes: RedirectSchemes;
+}
+
+/**
+ * Schemes that are no application's own: browsers run or show what they lead to, or systems open programs with them that
+ * are not meant to get codes. They are refused whatever follows.
+ */
+const refusedSchemes = new Set(
+  [
+    "javascript data vbscript file blob about filesystem intent view-source ftp ftps sftp ssh telnet ldap ldaps smb nfs",
+    "rdp vnc gopher jar cid mid urn content market ws wss mailto tel sms callto sip sips feed webcal chrome",
+    "chrome-extension moz-extension resource googlechrome microsoft-edge search-ms",
+  ].flatMap((line) => line.split(" ")),
+);
+const refusedPrefixes = ["ms-", "x-apple"];
+
+/** Reversed domain names (RFC 8252 §7.1), and names without a dot, which some editors register. */
+const dottedScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+$/;
+const plainScheme = /^[a-z][a-z0-9+-]*$/;
+
+/** Whether a scheme, in lower case, can be that of an application, in some URI. */
+export const isPrivateScheme = (scheme: string): boolean =>
+  (dottedScheme.test(scheme) || plainScheme.test(scheme)) &&
+  !/^https?$/.test(scheme) &&
+  !refusedSchemes.has(scheme) &&
+  !refusedPrefixes.some((prefix) => scheme.startsWith(prefix));
+
+/** The violated rule of a redirect URI as a sentence that ends with the URI; `undefined` for a valid one. */
+export function redirectUriProblem(text: string, rules: RedirectRules): string | undefined {
+  const rule = violatedRule(text, rules);
+  return rule && `${rule}: ${quote(text)}.`;
+}
+
+function violatedRule(text: string, { registrant, schemes }: RedirectRules): string | undefined {
+  if (Buffer.byteLength(text) > longestUri) return `Must be at most ${longestUri} bytes long`;
   if (!/^[\x21-\x7e]+$/.test(text) || text.includes("\\") || text.includes("*"))
-    return "Must be printable ASCII without spaces, backslashes and wildcards.";
+    return "Must be printable ASCII without spaces, backslashes and wildcards";
   const url = URL.parse(text);
-  if (!url) return "Must be an absolute URI.";
+  if (!url) return "Must be an absolute URI";
   const scheme = url.protocol.slice(0, -1);
-  if (text.includes("#")) return "Must not have a fragment.";
-  if (/^[^/?]*\/\/[^/?]*@/.test(text)) return "Must not have user information.";
-  if (scheme !== "http" && scheme !== "https")
-    return privateScheme.test(scheme)
-      ? undefined
-      : "Must have the scheme https, http, or that of an application, with a dot such as in com.example.app.";
-  if (!/^https?:\/\/[^/]/i.test(text)) return "Must be an absolute URI.";
+  if (text.includes("#")) return "Must not have a fragment";
+  if (/^[^/?]*\/\/[^/?]*@/.test(text)) return "Must not have user information";
+  if (scheme !== "http" && scheme !== "https") return violatedSchemeRule(scheme, url.host, schemes);
+  if (!/^https?:\/\/[^/]/i.test(text)) return "Must be an absolute URI";
   if (scheme === "http" && registrant === "anybody" && !loopbackHosts.has(url.hostname))
-    return "Must have the scheme https, or http with 127.0.0.1, [::1] or localhost.";
+    return "Must have the scheme https, or http with 127.0.0.1, [::1] or localhost";
+  return undefined;
+}
+
+/** Schemes with a dot are unlikely to be another program's. Those without one must at least name an application. */
+function violatedSchemeRule(scheme: string, host: string, schemes: RedirectSchemes): string | undefined {
+  if (!isPrivateScheme(scheme)) return "Must have the scheme https, http, or that of an application";
+  const isDotted = scheme.includes(".");
+  if (schemes === "dotted" && !isDotted)
+    return "Must have a scheme with a dot, such as com.example.app, unless it is https or http";
+  if (typeof schemes === "object" && !schemes.includes(scheme))
+    return `Must have one of the schemes ${["https", "http", ...schemes].join(", ")}`;
+  if (!isDotted && host === "") return "Must have a host after a scheme without a dot, such as example://host/path";
   return undefined;
 }
 
 /** The problems of a list of redirect URIs, by the index of each; one without an index is about the list. */
-export function redirectUrisProblems(uris: readonly string[], registrant: Registrant): Map<number | undefined, string> {
+export function redirectUrisProblems(uris: readonly string[], rules: RedirectRules): Map<number | undefined, string> {
   const problems = new Map<number | undefined, string>();
   if (uris.length > mostUris) problems.set(undefined, `Must be at most ${mostUris} URIs.`);
   for (const [index, uri] of uris.slice(0, mostUris).entries()) {
-    const problem = redirectUriProblem(uri, registrant);
+    const problem = redirectUriProblem(uri, rules);
     if (problem !== undefined) problems.set(index, problem);
   }
   return problems;

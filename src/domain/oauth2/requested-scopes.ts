@@ -28,25 +28,55 @@ export function splitScope(scope: string): string[] {
 export const coversAll = (held: readonly string[], wanted: readonly string[]): boolean =>
   wanted.every((scope) => narrowed([scope], held).includes(scope));
 
-/**
- * The scopes of a request of an application: those of the `scope` parameter, or without it the application's own. Names
- * of no scope are dropped; if nothing remains, the request is for `user:read`. Throws `invalid_scope` for scopes beyond
- * the ceiling of the application.
- */
-export function requestedScopes(client: ClientRow, scope: string | null | undefined, config: Configured): string[] {
-  const wanted = scope ? splitScope(scope) : initialScopes(client, config);
-  const known = wanted.filter(isScope);
-  const scopes = known.length > 0 ? known : ["user:read"];
-  requireWithin(client, scopes);
-  return scopes;
+/** What a user is asked to grant: the scopes that the application can get, and those beyond its ceiling. */
+export interface RequestedScopes {
+  scopes: string[];
+  /** Scopes that the request names, and that are left out. */
+  refusedScopes: string[];
 }
 
+/**
+ * The scopes of a request that a user decides on. Names of no scope are dropped; if nothing remains, the request is for
+ * `user:read`. Those beyond the ceiling of the application are left out (RFC 6749 §3.3). Throws `invalid_scope` if none
+ * is within it.
+ */
+export function requestedScopes(
+  client: ClientRow,
+  scope: string | null | undefined,
+  config: Configured,
+): RequestedScopes {
+  const known = knownScopes(client, scope, config);
+  const scopes = known.filter((each) => isWithin(client, each));
+  if (scopes.length === 0) throw beyondCeiling(known);
+  return { scopes, refusedScopes: scope ? known.filter((each) => !isWithin(client, each)) : [] };
+}
+
+/**
+ * The scopes of a request that no user sees: likewise, but nothing is left out. Throws `invalid_scope` for scopes beyond
+ * the ceiling.
+ */
+export function exactScopes(client: ClientRow, scope: string | null | undefined, config: Configured): string[] {
+  const known = knownScopes(client, scope, config);
+  requireWithin(client, known);
+  return known;
+}
+
+/** The scopes that the `scope` parameter names, or without it the application's own; at least `user:read`. */
+function knownScopes(client: ClientRow, scope: string | null | undefined, config: Configured): string[] {
+  const known = (scope ? splitScope(scope) : initialScopes(client, config)).filter(isScope);
+  return known.length > 0 ? known : ["user:read"];
+}
+
+const isWithin = ({ scopeCeiling }: ClientRow, scope: string): boolean =>
+  scopeCeiling === null || coversAll(scopeCeiling, [scope]);
+
+const beyondCeiling = (scopes: readonly string[]) =>
+  oauthFailure("invalid_scope", `The application may not get the scopes ${scopes.join(" ")}.`);
+
 /** Throws `invalid_scope` for scopes beyond the ceiling of the application, naming them. */
-export function requireWithin({ scopeCeiling }: ClientRow, scopes: readonly string[]): void {
-  if (scopeCeiling === null) return;
-  const beyond = scopes.filter((scope) => !coversAll(scopeCeiling, [scope]));
-  if (beyond.length > 0)
-    throw oauthFailure("invalid_scope", `The application may not get the scopes ${beyond.join(" ")}.`);
+export function requireWithin(client: ClientRow, scopes: readonly string[]): void {
+  const beyond = scopes.filter((scope) => !isWithin(client, scope));
+  if (beyond.length > 0) throw beyondCeiling(beyond);
 }
 
 /** Scopes granted when a request names none. */

@@ -1,10 +1,11 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Context } from "../kernel/context.js";
-import type { DomainError } from "../kernel/errors.js";
+import { type DomainError, rateLimited } from "../kernel/errors.js";
 import { day, purge } from "../kernel/queries.js";
-import { narrowedAudiences, requestedAudiences } from "./audiences.js";
+import { narrowedAudiences } from "./audiences.js";
 import { authenticateClient, requireGrantType } from "./client-authentication.js";
 import { GrantType } from "./clients.js";
+import { audiencesOf } from "./default-resources.js";
 import { requireApproval } from "./device-codes.js";
 import {
   type ClientExchange,
@@ -26,7 +27,7 @@ import {
 } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { isRegistered } from "./redirect-uris.js";
-import { coversAll, requestedScopes, requireWithin } from "./requested-scopes.js";
+import { coversAll, exactScopes, requireWithin } from "./requested-scopes.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
 
 const { AUTHORIZATION_CODE: C, REFRESH_TOKEN: R, CLIENT_CREDENTIALS: K, DEVICE_CODE: D } = GrantType;
@@ -60,8 +61,10 @@ const steps: readonly Step[] = [
   on(checkOwner,            C,    R,               D),   // RFC 6749 §5.2 invalid_grant
   on(refuseCodeReplay,      C                       ),   // RFC 6749 §4.1.2: reuse revokes the whole grant
   on(refuseTokenReuse,            R                 ),   // RFC 9700 §4.14.2: reuse revokes the whole grant
+  on(countUse,                                     D),   // devices poll
   on(requireApproval,                              D),   // RFC 8628 §3.5
   on(checkGrant,            C,    R,               D),   // RFC 6749 §5.2 invalid_grant
+  on(limitRepeats,                R                 ),   // too many successors, which are no reuse
   on(checkCode,             C                       ),   // RFC 6749 §5.2 invalid_grant
   on(matchRedirectUri,      C                       ),   // RFC 6749 §4.1.3
   on(verifyCodeChallenge,   C                       ),   // RFC 7636 §4.6
@@ -71,6 +74,7 @@ const steps: readonly Step[] = [
   on(keepScopes,            C,                     D),   // RFC 6749 §3.3
   on(narrowScopes,                R                 ),   // RFC 6749 §6
   on(requestScopes,                        K        ),   // RFC 6749 §4.4.2
+  on(countUse,              C,    R,       K        ),   // right secrets are no attempts to guess one
   on(redeemCode,            C                       ),   // RFC 6749 §4.1.4
   on(rotateRefreshToken,          R                 ),   // RFC 9700 §4.14.2
   on(useServiceAccount,                    K        ),   // RFC 6749 §4.4.3
@@ -92,13 +96,18 @@ export async function issueOAuth2Token(ctx: Context, input: IssueOAuth2Token): P
   if (!grantType) requireValues({ grantType, clientId });
   const known = stepsByType.get(grantType!);
   if (!known) throw oauthFailure("unsupported_grant_type", "The grant type is not supported.");
-  const tokens = (await attempt(ctx, known.type, input)) ?? (await attempt(ctx, known.type, input));
+  const tokens = (await attempt(ctx, known.type, input, true)) ?? (await attempt(ctx, known.type, input, false));
   if (!tokens) throw invalidGrant();
   return tokens;
 }
 
-async function attempt(ctx: Context, type: GrantType, input: IssueOAuth2Token): Promise<IssuedTokens | undefined> {
-  const exchange = new Exchange(ctx, type, input) as AnyExchange;
+async function attempt(
+  ctx: Context,
+  type: GrantType,
+  input: IssueOAuth2Token,
+  isFirst: boolean,
+): Promise<IssuedTokens | undefined> {
+  const exchange = new Exchange(ctx, type, input, isFirst) as AnyExchange;
   for (const { run } of stepsByType.get(type)!.steps) {
     const running = run(exchange);
     if (running) await running;
@@ -199,7 +208,7 @@ function narrowCodeAudience(exchange: CodeExchange): void {
   }
 }
 
-/** Revokes the grant of a refresh token that was spent too long ago or too often. */
+/** Revokes the grant of a refresh token that was spent too long ago: time tells reuse from parallel requests. */
 function refuseTokenReuse(exchange: RefreshExchange): void {
   if (!exchange.presented.isSpent) return;
   revokeAfterwards(exchange, "refresh_reuse");
@@ -210,13 +219,18 @@ function checkGrant({ presented }: OwnedExchange): void {
   if (presented.isOver) throw invalidGrant();
 }
 
+/** Rejects repeats of a refresh within the grace period beyond the maximum. They may be parallel, and so revoke nothing. */
+function limitRepeats({ presented }: RefreshExchange): void {
+  if (presented.isExhausted) throw rateLimited(1, "The refresh token was used too often. Use one of its successors.");
+}
+
 function narrowAudience(exchange: RefreshExchange | DeviceExchange): void {
   const { ctx, input, presented } = exchange;
   exchange.audiences = narrowedAudiences(presented.audiences, input.resource, ctx.config);
 }
 
 async function requestAudience(exchange: ClientExchange): Promise<void> {
-  exchange.audiences = await requestedAudiences(exchange.ctx, exchange.input.resource ?? []);
+  exchange.audiences = await audiencesOf(exchange.ctx, exchange.client, exchange.input.resource);
 }
 
 /** The scopes that the user consented to. The ceiling of the application may have become lower in the meantime. */
@@ -228,14 +242,22 @@ function keepScopes(exchange: CodeExchange | DeviceExchange): void {
 /** The scopes of the grant, or those requested, which must be among them. The next refresh may request all again. */
 function narrowScopes(exchange: RefreshExchange): void {
   const { ctx, client, input, presented } = exchange;
-  if (input.scope) exchange.scopes = requestedScopes(client, input.scope, ctx.config);
+  if (input.scope) exchange.scopes = exactScopes(client, input.scope, ctx.config);
   else requireWithin(client, (exchange.scopes = presented.scopes));
   if (!coversAll(presented.scopes, exchange.scopes))
     throw oauthFailure("invalid_scope", "The user has not granted all of the requested scopes.");
 }
 
 function requestScopes(exchange: ClientExchange): void {
-  exchange.scopes = requestedScopes(exchange.client, exchange.input.scope, exchange.ctx.config);
+  exchange.scopes = exactScopes(exchange.client, exchange.input.scope, exchange.ctx.config);
+}
+
+/**
+ * Counts the use of a right code, refresh token, or secret as a request of what it belongs to: of a grant, of a device, or
+ * of an application.
+ */
+function countUse({ ctx, client, presented, isFirst }: AnyExchange): void {
+  if (isFirst) ctx.services.limits.countClient(ctx, (presented && (presented.grantId ?? presented.id)) ?? client.id);
 }
 
 /** Deletes codes a day after they expired: until then, replays of used ones are detected. */

@@ -4,6 +4,7 @@ import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import { rateLimited } from "../kernel/errors.js";
 import { folded } from "../kernel/text.js";
+import { KeyedTurns } from "../../runtime/concurrency.js";
 import { LabeledCounter } from "../../runtime/labeled-counter.js";
 import { LocalCounters } from "./local.js";
 import { SharedCounters } from "./shared.js";
@@ -69,6 +70,8 @@ export class RateLimits {
   readonly testNotifications: Limit;
   /** Links of accounts that are started or finished, by user. */
   readonly links: Limit;
+  /** Work whose outcome decides whether it is an attempt, by address. */
+  readonly #turns: KeyedTurns;
   /** Requests whose address has been counted. */
   readonly #counted = new WeakSet<RequestDetails>();
 
@@ -81,6 +84,7 @@ export class RateLimits {
       new Limit(database, { name, limit, window }, this.#enforce);
     this.#addresses = shared("credential-ip", config.rateLimitCredentialIp, minute);
     this.#accounts = shared("credential", config.rateLimitCredential, minute);
+    this.#turns = new KeyedTurns(config.rateLimitCredential || Infinity);
     this.testNotifications = shared("test-notifications", 60, minute);
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
     this.userCodes = shared("device-user-codes", 10, 10 * minute);
@@ -97,11 +101,14 @@ export class RateLimits {
     if (this.#api.limit > 0) this.#enforce(request, this.#callers.take(callerOf(actor, request)));
   }
 
-  /** Counts a request by the OAuth2 application that it authenticated. Replaces the count of the request by its caller. */
-  countClient(source: Source, clientId: string): void {
+  /**
+   * Counts a request by the OAuth2 application that it authenticated, or by its grant. Replaces the count of the request by
+   * its caller.
+   */
+  countClient(source: Source, id: string): void {
     if (this.#api.limit === 0) return;
     this.#uncountCaller(source);
-    this.#enforce(source.request, this.#callers.take(clientId));
+    this.#enforce(source.request, this.#callers.take(id));
   }
 
   /** Counts a failed authentication by its address, where these are limited. */
@@ -122,6 +129,41 @@ export class RateLimits {
     this.#uncountCaller(source);
     await this.countAddress(request);
     await this.#accounts.take(`${networkOf(request.ip)} ${folded(account)}`, request);
+  }
+
+  /**
+   * Runs work that verifies a secret of an account, and of which only failures are attempts: right secrets are used all the
+   * time, and by many people at one address. Throws RATE_LIMITED before the work if this replica knows that the address or
+   * the account has no attempt left, and instead of a failure that is one too many. Until it is known how some work ends, as
+   * much work as there may be attempts runs for an address at a time, and the rest waits.
+   */
+  async tryOnce<Result>(
+    source: Source,
+    account: string,
+    work: () => Promise<Result>,
+    isAttempt: (error: unknown) => boolean,
+  ): Promise<Result> {
+    const { request } = source;
+    this.#uncountCaller(source);
+    const address = networkOf(request.ip);
+    const key = `${address} ${folded(account)}`;
+    return this.#turns.run(address, async () => {
+      this.checkAddress(request);
+      this.#accounts.checkKnown(key, request);
+      try {
+        return await work();
+      } catch (error) {
+        if (!isAttempt(error)) throw error;
+        await this.countAddress(request);
+        await this.#accounts.take(key, request);
+        throw error;
+      }
+    });
+  }
+
+  /** Throws RATE_LIMITED if this replica knows that an address has no attempt left to verify a secret. */
+  checkAddress(request: RequestDetails): void {
+    this.#addresses.checkKnown(networkOf(request.ip), request);
   }
 
   /** Counts an application that registers itself, by its address. */
@@ -168,9 +210,9 @@ class Limit {
   }
 
   /** Throws RATE_LIMITED if this replica knows that the limit is reached. Runs no statement. */
-  checkKnown(key: string): void {
+  checkKnown(key: string, request?: RequestDetails): void {
     const rejection = this.#counters.recentRejection(key);
-    if (rejection) this.enforce(undefined, rejection);
+    if (rejection) this.enforce(request, rejection);
   }
 }
 

@@ -13,6 +13,7 @@ import { OwnerSuspended } from "./0071-owner-suspended.js";
 import { OwnerSuspendedChecked } from "./0072-owner-suspended-checked.js";
 import { SocketInputs } from "./0086-socket-inputs.js";
 import { SendersValid } from "./0087-senders-valid.js";
+import { DefaultResources } from "./0080-default-resources.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
@@ -114,4 +115,5 @@ export const migrations: MigrationObject[] = [
   { name: "0072-owner-suspended-checked", class: OwnerSuspendedChecked },
   { name: "0086-socket-inputs", class: SocketInputs },
   { name: "0087-senders-valid", class: SendersValid },
+  { name: "0080-default-resources", class: DefaultResources },
 ];

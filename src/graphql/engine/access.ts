@@ -77,6 +77,8 @@ interface Tries<Args> {
   secrets: "passwords" | "tokens";
   /** Returns the account whose secret is checked: an email address or an id. */
   accountOf: (args: Args, actor: Actor) => string | null | undefined;
+  /** Whether right secrets do not count: the function of the domain counts them by what they belong to. */
+  onlyFailures?: true;
 }
 
 /** Declares who may use a part of the schema, at what cost, and how it is read. Kept in the extensions of the part. */
@@ -146,6 +148,13 @@ export function requireOneOf(callers: readonly Caller[], actor: Actor): void {
   const wanted = callers.map((caller) => callerNames[caller]).join(" or ");
   const sent = callerNames[actor.credential.kind];
   throw forbidden("Forbidden.", { detail: `This operation takes ${wanted}; ${sent} cannot be used for it.` });
+}
+
+/** Which callers root fields take instead of one of another kind, as a sentence. */
+export function rightCallerOf(fields: readonly Field[], { kind }: Actor): string {
+  const callers = new Set(fields.filter((field) => !takes(field, { kind } as Actor)).flatMap(callersOf));
+  const wanted = [...callers].map((caller) => callerNames[caller]).join(" or ");
+  return `This operation takes ${wanted}.`;
 }
 
 /** Whether a root field says which scopes it needs. */

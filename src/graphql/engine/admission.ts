@@ -2,7 +2,7 @@ import type { GraphQLField } from "graphql";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { accessOf, requireKind, takes } from "./access.js";
+import { accessOf, requireKind, rightCallerOf, takes } from "./access.js";
 import type { Selection } from "./needs.js";
 
 /** Which callers may run an operation, decided by its root fields and by what it selects below them. */
@@ -13,6 +13,8 @@ export class Admission {
   readonly open: boolean;
   /** The secrets that it could be used to guess. Such operations are counted by address and account, not by caller. */
   readonly triesSecrets: "passwords" | "tokens" | undefined;
+  /** Whether only failures of such an operation are counted. */
+  readonly countsFailures: boolean;
   readonly #closed: ReadonlyArray<GraphQLField<unknown, unknown>>;
 
   constructor({ roots, needs }: Selection) {
@@ -21,6 +23,7 @@ export class Admission {
     this.open = this.#closed.length === 0;
     const tried = [...roots].flatMap((field) => accessOf(field).tries?.secrets ?? []);
     this.triesSecrets = tried.includes("passwords") ? "passwords" : tried[0];
+    this.countsFailures = tried.length > 0 && [...roots].every((field) => accessOf(field).tries?.onlyFailures);
   }
 
   /**
@@ -33,11 +36,12 @@ export class Admission {
     if (!this.open) this.#authorize(ctx);
   }
 
-  #authenticate({ actor }: Context): void {
-    if (actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
+  #authenticate({ actor, request }: Context): void {
+    if (actor.kind === "anonymous")
+      throw unauthenticated(["No credential was sent.", request.unreadCredential].filter(Boolean).join(" "));
     if (this.#closed.every((field) => takes(field, actor))) return;
     const isWrongKind = actor.kind === "user" && !this.#closed.some((field) => accessOf(field).noUsers);
-    throw isWrongKind ? forbidden() : unauthenticated("The token is not valid.");
+    throw isWrongKind ? forbidden() : unauthenticated(`The token is not valid. ${rightCallerOf(this.#closed, actor)}`);
   }
 
   #authorize({ actor }: Context): void {

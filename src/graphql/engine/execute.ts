@@ -24,7 +24,7 @@ import { isLarger, type Result } from "./result.js";
 import { type Variable, type Variables, variablesOf } from "./variables.js";
 
 /** An operation that was parsed and validated once and runs many times: the one executor of every surface. */
-export interface Operation extends Pick<Admission, "needs" | "open" | "triesSecrets"> {
+export interface Operation extends Pick<Admission, "needs" | "open" | "triesSecrets" | "countsFailures"> {
   readonly kind: OperationTypeNode;
   readonly definition: OperationDefinitionNode;
   /** The definition with just the fragments it uses. */
@@ -67,7 +67,7 @@ export function prepare(
   const selection = selectionOf(schema, document);
   const admission = new Admission(selection);
   const roots = [...selection.roots];
-  const { needs, open, triesSecrets } = admission;
+  const { needs, open, triesSecrets, countsFailures } = admission;
   const variables = variablesOf(schema, definition, document);
   const interpreted: Execution = (contextValue, variableValues, rootValue) =>
     execute({ schema, document, contextValue, variableValues, rootValue });
@@ -96,6 +96,7 @@ export function prepare(
     needs,
     open,
     triesSecrets,
+    countsFailures,
     variables,
     isIntrospection: roots.length === 0 && kind === OperationTypeNode.QUERY,
     admit(ctx, count) {

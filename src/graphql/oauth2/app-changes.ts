@@ -24,7 +24,7 @@ abstract class OAuth2AppFields implements AppFields {
   @Field(() => [String], {
     nullable: true,
     description:
-      "All redirect URIs, at most 32: absolute, without fragment, user information and wildcards, with https, http, or a scheme of the application's own.",
+      "All redirect URIs, at most 32: absolute, without fragment, user information and wildcards, with https, http, or a scheme of the application's own. One without a dot needs a host: `example://host/path`.",
   })
   redirectUris?: string[] | null;
   @Field(() => Boolean, {
@@ -55,6 +55,12 @@ abstract class OAuth2AppFields implements AppFields {
       "URLs for which the application is the resource server (RFC 8707), at most 16, each for one application only.",
   })
   resourceIndicators?: string[] | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "URL that tokens are for if a request names no resource (RFC 8707): of this server, or a resource indicator of an application. Empty for none.",
+  })
+  defaultResource?: string | null;
   @Field(() => Boolean, {
     nullable: true,
     description:
@@ -110,7 +116,7 @@ export class OAuth2AppChangesResolver {
 
   @Access({ needs: ["oauth2_app:update"], openTo: ["session", "token"], byArguments: ifServiceUser })
   @Mutates(
-    "Updates an OAuth2 application. Of applications with a metadata document, only resource indicators and `disabled` can be changed.",
+    "Updates an OAuth2 application. Of applications with a metadata document, only resource indicators, the default resource, and `disabled` can be changed.",
     {
       oauth2App: { type: () => OAuth2AppType, description: "The application after the change." },
     },

@@ -87,6 +87,12 @@ export class OAuth2AppType implements Omit<
   grantTypes!: GrantType[];
   @Field(() => String, {
     nullable: true,
+    description:
+      "URL that tokens are for if a request names no resource, in canonical form; null for that of the deployment if the application registered itself, else for the whole of this server.",
+  })
+  defaultResource!: string | null;
+  @Field(() => String, {
+    nullable: true,
     description: "URL of the metadata document that describes the application; null for other kinds.",
   })
   documentUrl!: string | null;

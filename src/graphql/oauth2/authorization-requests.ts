@@ -1,4 +1,5 @@
 import { Arg, type ClassType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   approveAuthorization,
@@ -50,7 +51,7 @@ function parametersOf(name: string, description: string): ClassType<Authorizatio
     @Field(() => [String], {
       nullable: true,
       description:
-        "URIs of the resources that access is for (RFC 8707), at most 16. Default: the whole of this server.",
+        "URIs of the resources that access is for (RFC 8707), at most 16. Default: the default resource of the application or of the deployment, else the whole of this server.",
     })
     resource?: string[];
     @Field({ nullable: true, description: "`query`, which is the default." })
@@ -104,10 +105,21 @@ const decision = {
   redirectUri: { type: () => String, description: "Where to redirect the user: the redirect URI with the result." },
 };
 
+const denial = {
+  appName: { type: () => String, description: "Name of the application." },
+  redirectUri: {
+    type: () => String,
+    nullable: true,
+    description:
+      "Where to redirect the user: the redirect URI with the error. Null if it has a private scheme and the application neither is of an administrator nor has a grant of the caller: then it gets no answer.",
+  },
+};
+
 const access: AccessOptions = {
   needs: ["all"],
   openTo: ["session", "token"],
-  tries: { secrets: "tokens", accountOf: ({ input }: { input: AuthorizationParameters }) => input.clientId },
+  // By user: many of them, at one address, use an application.
+  tries: { secrets: "tokens", accountOf: (_, actor) => userIdOf(actor) },
 };
 
 const failures =
@@ -142,17 +154,13 @@ export class OAuth2AuthorizationResolver {
     return { redirectUri: await approveAuthorization(ctx, input) };
   }
 
-  @Mutates(
-    `Denies an application the access that it requests. ${failures}`,
-    decision,
-    "A denied request; `redirectUri` contains the error.",
-  )
+  @Mutates(`Denies an application the access that it requests. ${failures}`, denial, "A denied request.")
   @Access(access)
   async denyOAuth2Authorization(
     @Arg("input", () => denyInput, { description: "The parameters of the request." })
     input: AuthorizationParameters,
     @Ctx() ctx: Context,
   ) {
-    return { redirectUri: await denyAuthorization(ctx, input) };
+    return denyAuthorization(ctx, input);
   }
 }

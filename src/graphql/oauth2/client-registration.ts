@@ -18,7 +18,8 @@ import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
 const texts = {
   clientId: "ID of the client.",
   registrationAccessToken: "The registration access token of the client.",
-  redirectUris: "Redirect URIs, at most 32: https, a private scheme with a dot, or http with a loopback host.",
+  redirectUris:
+    "Redirect URIs, at most 32: https, http with a loopback host, or a scheme of the client's own: with a dot, or with a host, as in `example://host/path`.",
   tokenEndpointAuthMethod:
     "How the client authenticates: `client_secret_basic`, `client_secret_post`, or `none` for public clients.",
   grantTypes: "Grant types: `authorization_code`, `refresh_token`, or `urn:ietf:params:oauth:grant-type:device_code`.",
@@ -35,7 +36,7 @@ const texts = {
   softwareId: "ID of the software, at most 255 characters.",
   softwareVersion: "Version of the software, at most 255 characters.",
   applicationType:
-    "`web`, with redirect URIs of https only, or `native`, with private schemes and http with a loopback host only.",
+    "`web` or `native` (OpenID Connect Dynamic Client Registration 1.0). It is stored, and restricts nothing.",
 };
 
 const optional = { nullable: true } as const;
@@ -47,7 +48,10 @@ export class RegisterOAuth2ClientInput implements ClientMetadata {
     description: `${texts.redirectUris} Required for the grant type \`authorization_code\`.`,
   })
   redirectUris?: string[] | null;
-  @Field(() => String, { ...optional, description: `${texts.tokenEndpointAuthMethod} Default: the first.` })
+  @Field(() => String, {
+    ...optional,
+    description: `${texts.tokenEndpointAuthMethod} Default: the first, but the others that use the secret are accepted, too.`,
+  })
   tokenEndpointAuthMethod?: string | null;
   @Field(() => [String], { ...optional, description: `${texts.grantTypes} Default: the first two.` })
   grantTypes?: string[] | null;
@@ -68,7 +72,7 @@ export class RegisterOAuth2ClientInput implements ClientMetadata {
   @Field(() => JSONObject, { ...optional, description: texts.jwks }) jwks?: Record<string, unknown> | null;
   @Field(() => String, { ...optional, description: texts.softwareId }) softwareId?: string | null;
   @Field(() => String, { ...optional, description: texts.softwareVersion }) softwareVersion?: string | null;
-  @Field(() => String, { ...optional, description: `${texts.applicationType} Default: both are possible.` })
+  @Field(() => String, { ...optional, description: texts.applicationType })
   applicationType?: string | null;
   @Field(() => String, { ...optional, description: "A signed statement about the software. It is ignored." })
   softwareStatement?: string | null;

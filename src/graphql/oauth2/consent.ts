@@ -38,6 +38,10 @@ export abstract class PresentedRequestType implements PresentedRequest {
     description: "The requested scopes, without those that others of them include.",
   })
   scopes!: DescribedScope[];
+  @Field(() => [RequestedScopeType], {
+    description: "Scopes that it asks for and does not get, because they are beyond what it may have.",
+  })
+  refusedScopes!: DescribedScope[];
   @Field({ description: "Whether it requests full access to the account: the scope `all`." })
   isUnrestricted!: boolean;
   @Field(() => [String], { description: "Resources that access is requested for; empty for the whole of this server." })

@@ -15,6 +15,12 @@ class OAuth2SettingsType implements OAuth2Settings {
     description: "Whether applications may register themselves; null if the configuration of the server decides.",
   })
   dynamicRegistration!: boolean | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "URL that tokens of applications that registered themselves are for, if their requests name no resource (RFC 8707); null for the whole of this server.",
+  })
+  defaultResource!: string | null;
 }
 
 @InputType({ description: "Input of `updateOAuth2Settings`, which replaces all settings." })
@@ -24,6 +30,12 @@ class UpdateOAuth2SettingsInput implements Partial<OAuth2Settings> {
     description: "Whether applications may register themselves. Default: the configuration of the server decides.",
   })
   dynamicRegistration?: boolean | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "URL that tokens of applications that registered themselves are for, if their requests name no resource: of this server, or a resource indicator of an application. Default: the whole of this server.",
+  })
+  defaultResource?: string | null;
 }
 
 @Resolver()

@@ -151,7 +151,7 @@ export class OAuth2TokensResolver {
     },
     "Tokens for an application. They cannot be read again.",
   )
-  @Access(access)
+  @Access({ open: true, tries: { ...access.tries!, onlyFailures: true } })
   async issueOAuth2Token(
     @Arg("input", { description: "The application, and what it presents." })
     input: IssueOAuth2TokenInput,

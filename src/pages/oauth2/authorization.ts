@@ -1,6 +1,16 @@
 import { type Html, html, type Part } from "../html.js";
 import { perform, type RowPages, type StatusPage, type Visit } from "../visit.js";
-import { access, type AccessRequest, applicant, decision, details, foreign, isDenial, type Me } from "./consent.js";
+import {
+  access,
+  type AccessRequest,
+  applicant,
+  decision,
+  deniedPage,
+  details,
+  foreign,
+  isDenial,
+  type Me,
+} from "./consent.js";
 
 interface AuthorizationRequest extends AccessRequest {
   redirectUri: string;
@@ -10,6 +20,13 @@ interface AuthorizationRequest extends AccessRequest {
 interface Shown {
   oauth2AuthorizationRequest: AuthorizationRequest;
   me: Me;
+}
+
+interface Decided {
+  /** Null for a denial that ends here. */
+  redirectUri: string | null;
+  /** Of denials. */
+  appName?: string;
 }
 
 /** The consent page of authorization requests, and the decision on it. Neither is ever skipped. */
@@ -27,8 +44,10 @@ export const authorizationPages: RowPages = (operation) => {
 
     async ApproveAuthorization(visit, ctx, variables) {
       const chosen = isDenial(visit) ? deny : approve;
-      const decided = await perform<Record<string, { redirectUri: string }>>(chosen, ctx, variables);
-      return { goTo: Object.values(decided)[0]!.redirectUri, status: 302 };
+      const [decided] = Object.values(await perform<Record<string, Decided>>(chosen, ctx, variables));
+      const { redirectUri, appName } = decided!;
+      if (redirectUri !== null) return { goTo: redirectUri, status: 302 };
+      return deniedPage(appName ?? "", "It was not told: go back to it, and end the sign-in there.");
     },
   };
 };
@@ -60,7 +79,7 @@ function warning({ redirectTarget: { kind } }: AuthorizationRequest): Part {
   const program =
     kind === "LOOPBACK"
       ? "The result goes to a program on this device."
-      : "The result goes to a program on this device, and other programs can open such links too.";
+      : "It is not known which program on this device gets the result: any of them can open such links.";
   return html`<p class="warning">${program} Allow this only if you have just started the sign-in there yourself.</p>`;
 }
 

@@ -1,7 +1,8 @@
 import { cookieOf } from "../../http/cookies.js";
 import { sessionCookie } from "../../http/credentials.js";
 import { type Html, html, type Part } from "../html.js";
-import { csrfField, type Visit, withReturnTo } from "../visit.js";
+import { notice } from "../layout.js";
+import { csrfField, type StatusPage, type Visit, withReturnTo } from "../visit.js";
 
 /** The user who decides. */
 export interface Me {
@@ -12,6 +13,7 @@ export interface Me {
 export interface AccessRequest {
   app: { name: string; isVerified: boolean; host: string | null };
   scopes: Array<{ name: string; description: string }>;
+  refusedScopes: Array<{ name: string; description: string }>;
   isUnrestricted: boolean;
   audiences: string[];
 }
@@ -30,15 +32,31 @@ export function applicant({ app }: AccessRequest): Part {
 }
 
 /** Shows the access that the application would get. */
-export const access = ({ scopes, isUnrestricted }: AccessRequest): Html =>
+export const access = ({ scopes, refusedScopes, isUnrestricted }: AccessRequest): Html =>
   isUnrestricted
     ? html`<p class="alarm">
         <strong>It wants full access to your account.</strong> It could do everything that you can do.
       </p>`
     : html`<h2>It wants to:</h2>
-        <ul class="access">
-          ${scopes.map(({ description }) => html`<li>${description}</li>`)}
-        </ul>`;
+        ${listOf(scopes)} ${refused(refusedScopes)}`;
+
+const listOf = (scopes: AccessRequest["scopes"]): Html =>
+  html`<ul class="access">
+    ${scopes.map(({ description }) => html`<li>${description}</li>`)}
+  </ul>`;
+
+/** What the application asks for and does not get, whatever the user decides. */
+const refused = (scopes: AccessRequest["scopes"]): Part =>
+  scopes.length === 0
+    ? undefined
+    : html`<h2>It asked for this too, and does not get it:</h2>
+        ${listOf(scopes)}`;
+
+/** The page after a denial, if it ends here. */
+export const deniedPage = (app: string, then: string): StatusPage => ({
+  title: "Access denied",
+  main: notice(`“${app}” got no access. ${then}`),
+});
 
 /** The account that access is given to, and the resources that it is for. */
 export function details(visit: Visit, { audiences }: AccessRequest, me: Me, ...more: Part[]): Html {

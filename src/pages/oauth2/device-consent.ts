@@ -4,7 +4,7 @@ import { statusOf } from "../../http/errors.js";
 import { html } from "../html.js";
 import { alarm, notice } from "../layout.js";
 import { type Outcome, type PageHandler, perform, signInFirst, type StatusPage, type Visit } from "../visit.js";
-import { access, type AccessRequest, applicant, decision, details, isDenial, type Me } from "./consent.js";
+import { access, type AccessRequest, applicant, decision, deniedPage, details, isDenial, type Me } from "./consent.js";
 
 interface DeviceRequest extends AccessRequest {
   userCode: string;
@@ -40,7 +40,7 @@ export function devicePages(operation: (name: string) => StoredOperation): { sho
         const isDenied = isDenial(visit);
         const chosen = isDenied ? deny : approve;
         const { decided } = await perform<{ decided: { appName: string } }>(chosen, await visit.caller(), { userCode });
-        return isDenied ? deniedPage(decided.appName) : allowedPage(decided.appName);
+        return isDenied ? deniedPage(decided.appName, "You can close this page.") : allowedPage(decided.appName);
       });
     },
   };
@@ -111,9 +111,4 @@ function consentPage(visit: Visit, request: DeviceRequest, me: Me): StatusPage {
 const allowedPage = (app: string): StatusPage => ({
   title: "Access allowed",
   main: notice(`“${app}” has access now. Go on with your device; you can close this page.`),
-});
-
-const deniedPage = (app: string): StatusPage => ({
-  title: "Access denied",
-  main: notice(`“${app}” got no access. You can close this page.`),
 });

@@ -46,12 +46,27 @@ export class Endpoint {
     const { operation, services } = this;
     if (operation.triesSecrets === "passwords")
       services.passwords.requireRoom(operation.open ? "stranger" : "signedIn");
+    if (operation.countsFailures) {
+      services.limits.checkAddress(http.state.details);
+      return this.#read(http).catch((error: unknown) => this.#countFailure(http, error));
+    }
     if (operation.triesSecrets) await services.limits.countAddress(http.state.details);
+    return this.#read(http);
+  }
+
+  async #read(http: Http): Promise<Received> {
+    const { operation } = this;
     const ctx = await this.#callerOf(http);
     const admitted = operation.admit(ctx, operation.triesSecrets ? undefined : this.#countCaller);
     const variables = this.variablesOf(http, await this.#bodyOf(http, ctx));
     http.state.variables = variables;
     return { ctx, operation: admitted, variables };
+  }
+
+  /** Counts a request by its address that cannot be read, as one with a wrong secret. */
+  async #countFailure({ state }: Http, error: unknown): Promise<never> {
+    await this.services.limits.countAddress(state.details);
+    throw error;
   }
 
   /** Reads the variables of the operation from a request. */
