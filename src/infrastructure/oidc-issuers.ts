@@ -161,11 +161,15 @@ const isTokenEndpoint = ({ token_endpoint: endpoint }: ServerMetadata, target: s
 const expectedIssuer = (issuer: string, { tid }: { tid?: unknown }): string =>
   typeof tid === "string" && /^[\w-]{1,64}$/.test(tid) ? issuer.replace(tenantPattern, tid) : issuer;
 
-/** The response of the authorization endpoint, with an `iss` (RFC 9207) that differs only in its final slash replaced. */
+/**
+ * The response of the authorization endpoint, with an `iss` (RFC 9207) that differs only in its final slash replaced. Throws
+ * IssuerMismatch for any other one.
+ */
 function spelledFor(issuer: string, url: URL): URL {
   const given = url.searchParams.get("iss");
-  const isSame = given !== null && isSameIssuer(given, expectedIssuer(issuer, { tid: tenantOf(issuer, given) }));
-  if (!isSame) return url;
+  if (given === null) return url;
+  const expected = expectedIssuer(issuer, { tid: tenantOf(issuer, given) });
+  if (!isSameIssuer(given, expected)) throw new IssuerMismatch("The response of the provider has the", given, expected);
   const spelled = new URL(url);
   spelled.searchParams.set("iss", issuer);
   return spelled;
