@@ -15,7 +15,7 @@ const tenant = "aaaabbbb-0000-cccc-1111-dddd2222eeee";
 
 /** What a provider sends, and what has to come of it for an account with the email that was made for sign-in there. */
 interface Row {
-  /** The provider, its version or the date of its documentation, and where that is. */
+  /** The provider, its version if that matters, and the source. */
   from: string;
   layout?: Layout;
   /** The permanent ID, `sub`. */
@@ -41,7 +41,7 @@ const entra = (email: string): Subject => ({
 
 const rows: Row[] = [
   {
-    from: "Entra ID, v2.0 (learn.microsoft.com/entra/identity-platform/id-token-claims-reference, 2025-10): no email_verified",
+    from: "Entra ID, v2.0 (learn.microsoft.com/entra/identity-platform/id-token-claims-reference): no email_verified",
     layout: { path: `/${tenant}/v2.0` },
     sub: "AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ",
     claims: entra,
@@ -71,7 +71,7 @@ const rows: Row[] = [
     refused: "The provider returned no verified email. It does not say whether the email is verified, and serves many",
   },
   {
-    from: "Okta, org authorization server (developer.okta.com/docs/api/openapi/okta-oauth, 2025-11): a token without email_verified, which UserInfo has",
+    from: "Okta, org authorization server (a token quoted in rabbitmq-users, 2023-07): a token without email_verified, which UserInfo has",
     sub: "00uid4BxXw6I6TV4m0g3",
     claims: (email) => ({
       amr: ["pwd"],
@@ -92,7 +92,7 @@ const rows: Row[] = [
     refused: "The provider returned no verified email. It says that the email is not verified.",
   },
   {
-    from: "Google (developers.google.com/identity/openid-connect/openid-connect, 2025-11)",
+    from: "Google (developers.google.com/identity/openid-connect/openid-connect)",
     sub: "10769150350006150715113082367",
     claims: (email) => ({
       email,
@@ -103,20 +103,20 @@ const rows: Row[] = [
     }),
   },
   {
-    from: "authentik 2025.8 (docs.goauthentik.io): the issuer ends in a slash, which operators leave out",
+    from: "authentik before 2025.10 (docs.goauthentik.io): the issuer ends in a slash, which operators leave out",
     layout: { path: "/application/o/steward/", configured: "/application/o/steward" },
     sub: "7d1b6c9c64bd0a4b9c8a0e1d9a1a3c9a7a5cfb1e8f8a5f0be9e0d6f2c7c4b1aa",
     claims: (email) => ({ email, email_verified: true, groups: [], name: "akadmin", preferred_username: "akadmin" }),
   },
   {
-    from: "authentik 2025.10 (docs.goauthentik.io, Verify email addresses): false by default",
+    from: "authentik since 2025.10 (docs.goauthentik.io, Verify email addresses): false by default",
     layout: { path: "/application/o/steward/" },
     sub: "7d1b6c9c64bd0a4b9c8a0e1d9a1a3c9a7a5cfb1e8f8a5f0be9e0d6f2c7c4b1ab",
     claims: (email) => ({ email, email_verified: false, groups: [], name: "akadmin", preferred_username: "akadmin" }),
     refused: "The provider returned no verified email. It says that the email is not verified.",
   },
   {
-    from: "Auth0 (auth0.com/docs/secure/tokens/id-tokens/id-token-structure, 2025-11): the issuer ends in a slash",
+    from: "Auth0 (auth0.com/docs/secure/tokens/id-tokens/id-token-structure): the issuer ends in a slash",
     layout: { path: "/", configured: "", named: "/" },
     sub: "auth0|5f7c8ec7c33c6c004bbafe82",
     claims: (email) => ({
@@ -130,19 +130,19 @@ const rows: Row[] = [
     }),
   },
   {
-    from: "Auth0 with an enterprise connection, and Amazon Cognito: text instead of a boolean",
+    from: "Amazon Cognito, and Auth0 with some enterprise connections: text instead of a boolean",
     layout: { path: "/", configured: "/", named: "" },
     sub: "samlp|example|jane",
     claims: (email) => ({ email, email_verified: "true", name: "Jane" }),
   },
   {
-    from: "Amazon Cognito (docs.aws.amazon.com/cognito, 2025-11): false as text",
+    from: "A provider that sends false as text",
     sub: "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee",
     claims: (email) => ({ email, email_verified: "False", name: "Jane" }),
     refused: "The provider returned no verified email. It says that the email is not verified.",
   },
   {
-    from: "Keycloak 26.4 (www.keycloak.org/docs): the issuer has a path without a final slash, which operators add",
+    from: "Keycloak (www.keycloak.org/docs): the issuer has a path without a final slash, which operators add",
     layout: { path: "/realms/example", configured: "/realms/example/" },
     sub: "c2b3f1d6-7a0e-4d1c-9b1a-4ea6a3a0b1de",
     claims: (email) => ({
@@ -489,6 +489,8 @@ describe("identities as providers send them", function () {
       const { userIdentities } = await visitor.client.graphql(identities, { user: "me" });
       expect(userIdentities).to.have.length(1);
       expect(userIdentities[0]).to.include({ provider: "OIDC", issuer: provider.issuer, subject: "other" });
+      const page = await (await visitor.request(new URL("/account/password", home))).text();
+      expect(page).to.contain("You sign in through a provider").and.contain("other").and.contain(provider.issuer);
     });
   });
 });

@@ -41,8 +41,8 @@ const linksTo = ({ db }: Context, { provider, issuer, subject, claim = defaultCl
  */
 export async function userLinkedTo(ctx: Context, identity: Identity): Promise<string | undefined> {
   const { provider, issuer, subject, claim, sub } = identity;
-  const link = await linksTo(ctx, identity).select("userId").executeTakeFirst();
-  if (link || sub === undefined) return link?.userId;
+  const linked = await linksTo(ctx, identity).select("userId").executeTakeFirst();
+  if (linked || sub === undefined) return linked?.userId;
   const former = { provider, issuer, subject: sub };
   const taken = await ctx.db
     .updateTable("userLinks")
