@@ -39,11 +39,11 @@ const isSameIssuer = (one: string, other: string): boolean =>
 const tenantPattern = /\{tenantid\}|%7Btenantid%7D/i;
 
 /** Names in the place of a tenant for several of them. The last one is the tenant of all personal Microsoft accounts. */
-const severalTenants = ["common", "organizations", "consumers", "9188040d-6c67-4c5b-b112-36a304b66dad"];
+const severalTenants = new Set(["common", "organizations", "consumers", "9188040d-6c67-4c5b-b112-36a304b66dad"]);
 
 /** Whether an issuer serves many tenants, whose administrators, and not the operator, decide on the addresses of users. */
 export const servesManyTenants = (issuer: string): boolean =>
-  tenantPattern.test(issuer) || severalTenants.includes(URL.parse(issuer)?.pathname.split("/")[1]?.toLowerCase() ?? "");
+  tenantPattern.test(issuer) || severalTenants.has(URL.parse(issuer)?.pathname.split("/")[1]?.toLowerCase() ?? "");
 
 /**
  * Whether a server's metadata name another issuer than its own URL on purpose: Microsoft's do for several tenants, for
@@ -58,7 +58,7 @@ function isIssuerOf(configured: URL, issuer: string): boolean {
   if (isSameIssuer(configured.href, issuer) || namesIssuersFreely(configured)) return true;
   const [, tenant = ""] = configured.pathname.split("/");
   return (
-    severalTenants.includes(tenant.toLowerCase()) && isSameIssuer(configured.href.replace(tenant, "{tenantid}"), issuer)
+    severalTenants.has(tenant.toLowerCase()) && isSameIssuer(configured.href.replace(tenant, "{tenantid}"), issuer)
   );
 }
 
