@@ -8,7 +8,9 @@ import { Months } from "./0056-months.js";
 import { TaskConversations } from "./0067-task-conversations.js";
 import { ScimRequests } from "./0068-scim-requests.js";
 import { EventsCarrier } from "./0069-events-carrier.js";
-import { SubjectClaims } from "./0073-subject-claims.js";
+import { KeptNames } from "./0073-kept-names.js";
+import { NamesOfBefore } from "./0074-names-of-before.js";
+import { NamedRows } from "./0075-named-rows.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
@@ -101,5 +103,7 @@ export const migrations: MigrationObject[] = [
   { name: "0067-task-conversations", class: TaskConversations },
   { name: "0068-scim-requests", class: ScimRequests },
   { name: "0069-events-carrier", class: EventsCarrier },
-  { name: "0073-subject-claims", class: SubjectClaims },
+  { name: "0073-kept-names", class: KeptNames },
+  { name: "0074-names-of-before", class: NamesOfBefore },
+  { name: "0075-named-rows", class: NamedRows },
 ];
