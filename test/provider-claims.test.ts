@@ -13,7 +13,7 @@ import { Client, type Person, world } from "./support/world.js";
 
 const tenant = "aaaabbbb-0000-cccc-1111-dddd2222eeee";
 
-/** What a provider sends, and what has to come of it for an account with the email that was made for sign-in there. */
+/** A sign-in at a provider by a user with an account with that email, and its outcome. */
 interface Row {
   /** The provider, its version if that matters, and the source. */
   from: string;
@@ -23,8 +23,8 @@ interface Row {
   claims: (email: string) => Subject;
   /** Claims in the ID token. The UserInfo endpoint sends all of them. Default: all. */
   inToken?: readonly string[];
-  /** Part of the page that refuses the sign-in, if it has to be refused. */
-  refused?: string;
+  /** Part of the page that rejects the sign-in, if it must be rejected. */
+  rejected?: string;
 }
 
 const entra = (email: string): Subject => ({
@@ -51,14 +51,14 @@ const rows: Row[] = [
     layout: { path: `/${tenant}/v2.0`, configured: "/organizations/v2.0", named: "/{tenantid}/v2.0" },
     sub: "AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ",
     claims: entra,
-    refused: "The provider returned no verified email. It does not say whether the email is verified, and serves many",
+    rejected: "The provider returned no verified email. It does not say whether the email is verified, and serves many",
   },
   {
     from: "Entra ID, v2.0, `common`",
     layout: { path: `/${tenant}/v2.0`, configured: "/common/v2.0", named: "/{tenantid}/v2.0" },
     sub: "AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ",
     claims: entra,
-    refused: "The provider returned no verified email. It does not say whether the email is verified, and serves many",
+    rejected: "The provider returned no verified email. It does not say whether the email is verified, and serves many",
   },
   {
     from: "Entra ID, v2.0, `consumers`, whose metadata name the tenant of personal accounts",
@@ -68,7 +68,7 @@ const rows: Row[] = [
     },
     sub: "AAAAAAAAAAAAAAAAAAAAAMLkPx8YX3bQ7XDGWnIpV4k",
     claims: (email) => ({ ...entra(email), tid: "9188040d-6c67-4c5b-b112-36a304b66dad" }),
-    refused: "The provider returned no verified email. It does not say whether the email is verified, and serves many",
+    rejected: "The provider returned no verified email. It does not say whether the email is verified, and serves many",
   },
   {
     from: "Okta, org authorization server (a token quoted in rabbitmq-users, 2023-07): a token without email_verified, which UserInfo has",
@@ -89,7 +89,7 @@ const rows: Row[] = [
     sub: "00uid4BxXw6I6TV4m0g4",
     claims: (email) => ({ email, email_verified: false, name: "John Doe", preferred_username: email, ver: 1 }),
     inToken: ["email", "name", "preferred_username", "ver"],
-    refused: "The provider returned no verified email. It says that the email is not verified.",
+    rejected: "The provider returned no verified email. It says that the email is not verified.",
   },
   {
     from: "Google (developers.google.com/identity/openid-connect/openid-connect)",
@@ -113,7 +113,7 @@ const rows: Row[] = [
     layout: { path: "/application/o/steward/" },
     sub: "7d1b6c9c64bd0a4b9c8a0e1d9a1a3c9a7a5cfb1e8f8a5f0be9e0d6f2c7c4b1ab",
     claims: (email) => ({ email, email_verified: false, groups: [], name: "akadmin", preferred_username: "akadmin" }),
-    refused: "The provider returned no verified email. It says that the email is not verified.",
+    rejected: "The provider returned no verified email. It says that the email is not verified.",
   },
   {
     from: "Auth0 (auth0.com/docs/secure/tokens/id-tokens/id-token-structure): the issuer ends in a slash",
@@ -139,7 +139,7 @@ const rows: Row[] = [
     from: "A provider that sends false as text",
     sub: "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee",
     claims: (email) => ({ email, email_verified: "False", name: "Jane" }),
-    refused: "The provider returned no verified email. It says that the email is not verified.",
+    rejected: "The provider returned no verified email. It says that the email is not verified.",
   },
   {
     from: "Keycloak (www.keycloak.org/docs): the issuer has a path without a final slash, which operators add",
@@ -205,8 +205,8 @@ describe("identities as providers send them", function () {
   const invited = (name: string): Promise<Person> => getWorld().user(name, undefined, "OIDC");
   const verified = (email: string, more: Subject = {}): Subject => ({ email, email_verified: true, ...more });
 
-  for (const { from, layout, sub, claims, inToken, refused } of rows)
-    it(`${refused ? "do not sign in" : "sign in"} by their email: ${from}`, async () => {
+  for (const { from, layout, sub, claims, inToken, rejected } of rows)
+    it(`${rejected ? "do not sign in" : "sign in"} by their email: ${from}`, async () => {
       const provider = await open(layout, inToken);
       await serve(provider);
       const ada = await invited("ada");
@@ -214,8 +214,8 @@ describe("identities as providers send them", function () {
       provider.subjects.set(sub, sent);
       const visitor = new Visitor(home);
       const outcome = await visitor.signIn(sub);
-      if (refused) {
-        expect(outcome.text).to.contain(refused);
+      if (rejected) {
+        expect(outcome.text).to.contain(rejected);
         expect([outcome.status, visitor.token]).to.deep.equal([403, undefined]);
         return;
       }
@@ -276,7 +276,7 @@ describe("identities as providers send them", function () {
       const { status, text } = await visitor.signIn(subject);
       return status === 303 ? (await visitor.client.graphql("{ me { id } }")).me.id : text;
     };
-    // An ID that equals the `sub` of somebody else is not that person.
+    // An ID that equals the `sub` of another user is not that user.
     provider.subjects.set("sub-of-mallory", verified("mallory@example.org", { oid: "sub-of-ada" }));
     expect(await signedIn("sub-of-mallory")).to.contain("There is no account for you here.");
     provider.subjects.set("sub-of-bob", verified(bob.email));
@@ -309,7 +309,7 @@ describe("identities as providers send them", function () {
     expect((await visitor.client.graphql("{ me { id } }")).me.id).to.equal(ada.id);
   });
 
-  it("are refused if their issuer is another one, with both in the log at the start and on the page", async () => {
+  it("are rejected if their issuer is another one, with both in the log at the start and on the page", async () => {
     const provider = await open({ path: "/tenant-a", configured: "/tenant-b", named: "/tenant-a" });
     await serve(provider);
     const { status, text } = await new Visitor(home).signIn("ada");
@@ -321,7 +321,7 @@ describe("identities as providers send them", function () {
     expect(starts.map(({ msg }) => msg)).to.deep.equal([`The metadata of the provider have the ${both}.`]);
   });
 
-  it("are refused if the issuer of the token is not that of the metadata", async () => {
+  it("are rejected if the issuer of the token is not that of the metadata", async () => {
     const provider = await open({ path: "/tenant-a", configured: "/tenant-b", named: "/tenant-b" });
     await serve(provider);
     const ada = await invited("ada");
@@ -454,13 +454,13 @@ describe("identities as providers send them", function () {
       const taken = await administrator.failure(link, { user: bob.id, subject: "one" });
       expect(taken.code).to.equal("CONFLICT");
       expect((await administrator.graphql(identities, { user: bob.id })).userIdentities).to.deep.equal([]);
-      const refusals: Array<[object, string]> = [
+      const rejections: Array<[object, string]> = [
         [{ user: eve.id, subject: "two" }, "input.user"],
         [{ user: bob.id, subject: " " }, "input.subject"],
         [{ user: bob.id, subject: "x".repeat(256) }, "input.subject"],
         [{ user: bob.id, subject: "two", issuer: "not a URL" }, "input.issuer"],
       ];
-      for (const [input, field] of refusals) {
+      for (const [input, field] of rejections) {
         const failure = await administrator.failure(link, input as Record<string, unknown>);
         expect(fields(failure), JSON.stringify(input)).to.deep.equal([field]);
       }

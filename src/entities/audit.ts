@@ -39,7 +39,7 @@ export const AuditEventSchema = defineEntity({
     actorId: p.uuid().nullable(),
     actorKind: p.string().length(16),
     /**
-     * The names of a user who acted, as they were then: a trigger sets them. Empty if they were not known any more when the
+     * The names of a user who acted at that time, set by a trigger. Empty if they were not known any more when the
      * columns were added.
      */
     actorUsername: p.string().length(32).nullable(),

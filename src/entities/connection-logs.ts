@@ -39,7 +39,7 @@ export const ConnectionLogSchema = defineEntity({
     workspaceId: p.uuid(),
     workspaceName: p.string().length(32),
     workspaceOwnerId: p.uuid(),
-    /** The names of the owner and of the visitor, as they were then: a trigger sets them. Empty if they were not known. */
+    /** The names of the owner and of the visitor at that time, set by a trigger. Empty if they were not known. */
     workspaceOwnerUsername: p.string().length(32).nullable(),
     workspaceOwnerEmail: p.string().length(254).nullable(),
     agentName: p.string().length(32),

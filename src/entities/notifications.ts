@@ -154,7 +154,7 @@ export const NotificationMessageSchema = defineEntity({
     eventId: p.uuid(),
     templateId: p.uuid(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
-    /** The names of the user, as they were when the message was made. A trigger sets them if they are missing. */
+    /** The names of the user when the message was made. A trigger sets them if they are missing. */
     username: p.string().length(32).nullable(),
     userEmail: p.string().length(254).nullable(),
     method: p.enum(["smtp", "webhook", "inbox"]),

@@ -136,7 +136,7 @@ export const ProvisionerJobSchema = defineEntity({
     /** Lower is earlier: 0 for people, 1 for prebuilds. */
     priority: p.smallint().default(0),
     initiator: () => p.manyToOne(User).ref().index(false),
-    /** The names of the initiator, as they were then: a trigger sets them. */
+    /** The names of the initiator at that time, set by a trigger. */
     initiatorUsername: p.string().length(32).nullable(),
     initiatorEmail: p.string().length(254).nullable(),
     document: () => p.manyToOne(TemplateDocument).ref().index(false),

@@ -35,7 +35,7 @@ export const withoutFinalSlash = (issuer: string): string => issuer.replace(/\/$
 const isSameIssuer = (one: string, other: string): boolean =>
   withoutFinalSlash(URL.parse(one)?.href ?? one) === withoutFinalSlash(URL.parse(other)?.href ?? other);
 
-/** What stands for the tenant in the issuer of Entra's metadata. URLs escape the braces. */
+/** The placeholder of the tenant in the issuer of Entra's metadata. URLs escape the braces. */
 const tenantPattern = /\{tenantid\}|%7Btenantid%7D/i;
 
 /** Names in the place of a tenant for several of them. The last one is the tenant of all personal Microsoft accounts. */
@@ -175,7 +175,7 @@ function spelledFor(issuer: string, url: URL): URL {
   return spelled;
 }
 
-/** What a given issuer has where another one leaves the tenant open. */
+/** The part of a given issuer where another one leaves the tenant open. */
 const tenantOf = (issuer: string, given: string): string | undefined => {
   const [before] = issuer.split(tenantPattern);
   return tenantPattern.test(issuer) && given.startsWith(before!)

@@ -31,7 +31,7 @@ export type UpdateApiKeyInput = {
 export type KeysQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type KeysQuery = { apiKeys: Array<{ id: string, name: string, kind: ApiKeyKind, createdAt: string, lastUsedAt: string | null, expiresAt: string, ip: string | null, userAgent: string | null, isCurrent: boolean, scopes: Array<string> }>, userIdentities: Array<{ provider: IdentityProviderType, issuer: string, subject: string, claim: string, createdAt: string }> | null, authScopes: { external: Array<string> } };
+export type KeysQuery = { apiKeys: Array<{ id: string, name: string, kind: ApiKeyKind, createdAt: string, lastUsedAt: string | null, expiresAt: string, ip: string | null, userAgent: string | null, isCurrent: boolean, scopes: Array<string> }>, userIdentities: Array<{ provider: IdentityProviderType, issuer: string, subject: string, claim: string, createdAt: string }>, authScopes: { external: Array<string> } };
 
 export type CreateApiKeyMutationVariables = Exact<{
   input: CreateApiKeyInput;

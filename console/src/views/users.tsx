@@ -357,7 +357,7 @@ export function UserView({ id }: { id: string }) {
               <Action
                 label={data.userIdentities.length > 0 ? "Link another" : "Link"}
                 title={`Link an identity to ${user.username}`}
-                note={`Whoever signs in at the provider as this identity signs in as ${user.username}.`}
+                note={`Anyone who signs in at the provider as this identity signs in as ${user.username}.`}
                 run={LinkIdentity}
                 given={{ user: id }}
                 fields={[

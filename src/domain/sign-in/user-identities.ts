@@ -74,7 +74,7 @@ export async function link(ctx: Context, identity: Linked, userId: string): Prom
   return numInsertedOrUpdatedRows === 1n;
 }
 
-/** What the audit log says of links. */
+/** Links in the audit log. */
 export const linkDiff = (links: { old?: Linked; new?: Linked }) => ({
   link: Object.fromEntries(
     Object.entries(links).map(([side, { provider, issuer, subject, claim = defaultClaim }]) => [

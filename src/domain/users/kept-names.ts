@@ -26,7 +26,7 @@ export function keptNames({ actor }: Context, references: readonly string[]): Ke
   };
 }
 
-/** The columns of a log that say who somebody was. */
+/** The columns of a log that identify a user. */
 interface Columns {
   id: string;
   username: string;

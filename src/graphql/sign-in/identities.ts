@@ -57,7 +57,6 @@ const changed = (ctx: Context, id: string) => ({ user: () => ctx.load(usersById,
 export class IdentitiesResolver {
   @Access({ needs: ["user:read_personal"] })
   @Query(() => [UserIdentityType], {
-    nullable: true,
     description: "Lists the identities by which a user signs in through a provider, at most one.",
   })
   userIdentities(
