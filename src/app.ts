@@ -27,7 +27,7 @@ import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
 import { DocumentProbe } from "./domain/oauth2/document-probe.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
-import { createIdentityProviders } from "./infrastructure/identity-providers.js";
+import { checkIssuers, createIdentityProviders } from "./infrastructure/identity-providers.js";
 import { outsideFetch } from "./infrastructure/http.js";
 import { InProcessEvents } from "./infrastructure/events/in-process-events.js";
 import { createPasswords } from "./infrastructure/passwords/passwords.js";
@@ -139,6 +139,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     closers.push(() => daemons.close());
     if (config.builtinDaemon) daemons.start();
     serve();
+    services.backgroundTasks.run("checkIssuers", () => checkIssuers(services.identityProviders, log));
     return { url, services, administrator, close };
   } catch (error) {
     await close();

@@ -331,6 +331,8 @@ describe("dominance", () => {
     "activateUser",
     "deleteUser",
     "resetUserPassword",
+    "unlinkUserIdentity",
+    "linkUserIdentity",
     "setQuietHours",
     "removeOrganizationMember",
   ];

@@ -90,6 +90,7 @@ const verbs: Record<string, Verb> = {
     by: administersAccounts,
     tried: onUser("resetUserPassword", `, password: "${goodPassword}"`),
   },
+  "unlinking an identity": { by: administersAccounts, tried: onUser("unlinkUserIdentity") },
   suspending: { by: administersAccounts, tried: onUser("suspendUser") },
   activating: { by: administersAccounts, tried: onUser("activateUser") },
   deleting: { by: administersAccounts, tried: onUser("deleteUser") },

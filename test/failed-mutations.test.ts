@@ -33,6 +33,8 @@ describe("a mutation", () => {
   let app: App;
   let group: { id: string };
   let ada: Person;
+  /** Signs in through a provider. */
+  let ida: Person;
   let made = 0;
   const fresh = (prefix: string) => `${prefix}-${++made}`;
 
@@ -41,6 +43,7 @@ describe("a mutation", () => {
     app = await startServer(way.url);
     group = await the().group();
     [ada] = (await the().users("ada")) as [Person];
+    ida = await the().user("ida", undefined, "OIDC");
     await the().as(the().owner).put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: 5 });
   });
   after(async () => {
@@ -98,6 +101,11 @@ describe("a mutation", () => {
       "updateUser",
       () => `user: "${ada.id}", name: "${fresh("Ada")}"`,
       "user { id name roles { name } }",
+    ),
+    linkUserIdentity: graphql(
+      "linkUserIdentity",
+      () => `user: "${ida.id}", subject: "${fresh("subject")}", issuer: "https://id.example.com"`,
+      "user { id name }",
     ),
   };
 

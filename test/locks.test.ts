@@ -34,6 +34,8 @@ describe("row locks", () => {
         ...["suspendUser", "activateUser", "deleteUser"].map((verb) => change(verb, `user: "${bot}"`)),
         change("updateUser", `user: "${victim}", name: "x"`),
         change("resetUserPassword", `user: "${victim}", password: "seven-lamps-beside-the-old-canal"`),
+        change("unlinkUserIdentity", `user: "${victim}"`),
+        change("linkUserIdentity", `user: "${victim}", subject: "x"`),
         change("setUserRoles", `user: "${victim}", roles: []`),
         change("createApiKey", `user: "${bot}", name: "x"`),
         change("revokeApiKey", `id: "${key}"`),

@@ -104,6 +104,13 @@ describe("a change that races the deletion of its object", () => {
     },
     "setUserRoles, deleteUser": ofUser("setUserRoles", "roles: [AUDITOR]"),
     "resetUserPassword, deleteUser": ofUser("resetUserPassword", `password: "${password}-2"`),
+    "unlinkUserIdentity, deleteUser": ofUser("unlinkUserIdentity"),
+    "linkUserIdentity, deleteUser": async () => {
+      const { id } = await newAccount();
+      await setColumns(the(), "users", { id }, { login_type: "oidc", password_hash: null });
+      const input = `user: "${id}", subject: "${id}", issuer: "https://id.example.com"`;
+      return { change: act(owner(), "linkUserIdentity", input, user), end: deletion(id) };
+    },
     "setQuietHours, deleteUser": ofUser("setQuietHours", `schedule: "0 1 * * *"`, "quietHours { next }"),
     "createUser, deleteUser": async () => {
       const username = `racer-${++made}`;

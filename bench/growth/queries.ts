@@ -242,6 +242,7 @@ export const points = [
     "by id": `user: "${known.user(users.zebulon)}"`,
     "by username": `user: "zebulon"`,
   }),
+  ...point("userIdentities", ["member"], { "": me }),
   ...point("userSecret", ["member"], { "": `${me}, name: "secret-1"` }),
   ...point("userSecretUsage", ["member"], { "": me }),
   ...point("userSecrets", ["member"], { "": me }),

@@ -92,6 +92,7 @@ const someLinks = readBy(readSupportLinks, supportLinksRule);
 const someProviders = checkedBy(readProviders, "a JSON array of providers");
 const aName = formed(usernameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
 const anEmail = formed(emailProblem, "an email address");
+const claimName = matching(/^[\x21-\x7e]{1,128}$/, "the name of a claim: 1 to 128 visible ASCII characters");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
 const lifetime = duration("1m", "3650d");
 const perTime = wholeNumber(0, 1_000_000_000);
@@ -162,7 +163,10 @@ export const settings = {
   oidcIssuerUrl:            optional("STEWARD_OIDC_ISSUER_URL",             trustedUrl,                "Issuer URL of the OpenID Connect provider. If unset, sign-in with OpenID Connect is disabled."),
   oidcClientId:             optional("STEWARD_OIDC_CLIENT_ID",              text,                      "Client ID at the OpenID Connect provider."),
   oidcClientSecret:         optional("STEWARD_OIDC_CLIENT_SECRET",          text,                      "Client secret at the OpenID Connect provider.", { secret: true }),
-  oidcEmailDomains:         several("STEWARD_OIDC_EMAIL_DOMAINS",           mailDomain,                "Email domains whose users get an account on their first sign-in with a provider. If empty, no accounts are created."),
+  oidcEmailDomains:         several("STEWARD_OIDC_EMAIL_DOMAINS",           mailDomain,                "Email domains whose users get an account on their first sign-in with a provider, and are trusted to have the addresses that it sends. If empty, no accounts are created."),
+  oidcSubjectClaim:         setting("STEWARD_OIDC_SUBJECT_CLAIM",           claimName,                 "sub", "Claim of ID tokens that identifies users permanently. Entra ID's `oid` stays the same in a new app registration."),
+  oidcEmailVerified:        setting("STEWARD_OIDC_EMAIL_VERIFIED",          oneOf("trusted", "required"), "trusted", "Whether addresses in STEWARD_OIDC_EMAIL_DOMAINS count as verified if the OpenID Connect provider does not say (trusted), or never then (required)."),
+  oidcFollowEmail:          setting("STEWARD_OIDC_FOLLOW_EMAIL",            yesOrNo,                   "true", "Whether accounts get another verified address in STEWARD_OIDC_EMAIL_DOMAINS that the provider of a linked identity sends. Never those of people with a SCIM link."),
   githubUrl:                setting("STEWARD_GITHUB_URL",                   trustedUrl,                "https://github.com", "URL of GitHub, or of a GitHub Enterprise Server."),
   githubClientId:           optional("STEWARD_GITHUB_CLIENT_ID",            text,                      "Client ID of the GitHub OAuth app. If unset, sign-in with GitHub is disabled."),
   githubClientSecret:       optional("STEWARD_GITHUB_CLIENT_SECRET",        text,                      "Client secret of the GitHub OAuth app.", { secret: true }),

@@ -16,6 +16,16 @@ export const AuditEventSchema = defineEntity({
     },
     { name: "audit_log_organization_action_index", properties: ["organizationId", "action", "time", "id"] },
     { name: "audit_log_actor_index", properties: ["actorId", "time", "id"] },
+    {
+      name: "audit_log_actor_username_index",
+      expression:
+        'create index audit_log_actor_username_index on audit_log (lower(actor_username collate "C"), time, id) where actor_username is not null',
+    },
+    {
+      name: "audit_log_actor_email_index",
+      expression:
+        'create index audit_log_actor_email_index on audit_log (lower(actor_email collate "C"), time, id) where actor_email is not null',
+    },
     { name: "audit_log_action_index", properties: ["action", "time", "id"] },
     {
       name: "audit_log_scim_key_index",
@@ -28,6 +38,12 @@ export const AuditEventSchema = defineEntity({
     time: moment(),
     actorId: p.uuid().nullable(),
     actorKind: p.string().length(16),
+    /**
+     * The names of a user who acted at that time, set by a trigger. Empty if they were not known any more when the
+     * columns were added.
+     */
+    actorUsername: p.string().length(32).nullable(),
+    actorEmail: p.string().length(254).nullable(),
     apiKeyId: p.string().length(16).nullable(),
     action: p.string().length(16),
     resourceType: p.string().length(32),

@@ -134,6 +134,16 @@ export const NotificationMessageSchema = defineEntity({
         "create index notification_messages_key_index on notification_messages (key_id, id) where key_id is not null",
     },
     { name: "notification_messages_user_index", properties: ["user", "createdAt", "id"] },
+    {
+      name: "notification_messages_username_index",
+      expression:
+        'create index notification_messages_username_index on notification_messages (lower(username collate "C"), created_at, id)',
+    },
+    {
+      name: "notification_messages_user_email_index",
+      expression:
+        'create index notification_messages_user_email_index on notification_messages (lower(user_email collate "C"), created_at, id)',
+    },
     { name: "notification_messages_state_index", properties: ["state", "createdAt", "id"] },
     { name: "notification_messages_page_index", properties: ["createdAt", "id"] },
   ],
@@ -144,6 +154,9 @@ export const NotificationMessageSchema = defineEntity({
     eventId: p.uuid(),
     templateId: p.uuid(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
+    /** The names of the user when the message was made. A trigger sets them if they are missing. */
+    username: p.string().length(32).nullable(),
+    userEmail: p.string().length(254).nullable(),
     method: p.enum(["smtp", "webhook", "inbox"]),
     state: p.enum(["pending", "leased", "temporary_failure", "sent", "permanent_failure", "inhibited", "discarded"]),
     /** Why it is in this state, for administrators. */

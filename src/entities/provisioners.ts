@@ -105,6 +105,16 @@ export const ProvisionerJobSchema = defineEntity({
     { name: "provisioner_jobs_page_index", properties: ["organization", "createdAt", "id"] },
     { name: "provisioner_jobs_initiator_index", properties: ["organization", "initiator", "createdAt", "id"] },
     {
+      name: "provisioner_jobs_initiator_username_index",
+      expression:
+        'create index provisioner_jobs_initiator_username_index on provisioner_jobs (organization_id, lower(initiator_username collate "C"), created_at, id)',
+    },
+    {
+      name: "provisioner_jobs_initiator_email_index",
+      expression:
+        'create index provisioner_jobs_initiator_email_index on provisioner_jobs (organization_id, lower(initiator_email collate "C"), created_at, id)',
+    },
+    {
       name: "provisioner_jobs_open_index",
       expression:
         "create index provisioner_jobs_open_index on provisioner_jobs (organization_id, created_at, id) where completed_at is null",
@@ -126,6 +136,9 @@ export const ProvisionerJobSchema = defineEntity({
     /** Lower is earlier: 0 for people, 1 for prebuilds. */
     priority: p.smallint().default(0),
     initiator: () => p.manyToOne(User).ref().index(false),
+    /** The names of the initiator at that time, set by a trigger. */
+    initiatorUsername: p.string().length(32).nullable(),
+    initiatorEmail: p.string().length(254).nullable(),
     document: () => p.manyToOne(TemplateDocument).ref().index(false),
     /** Of imports and dry runs. */
     version: () => p.manyToOne(TemplateVersion).ref().nullable().index("provisioner_jobs_version_index"),

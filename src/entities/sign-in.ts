@@ -11,8 +11,10 @@ export const UserLinkSchema = defineEntity({
     provider: p.enum(["oidc", "github"]).primary(),
     /** URL of the provider that issues the subject. */
     issuer: p.string().length(2048).primary(),
-    /** Permanent ID of the user at the issuer. */
+    /** Permanent ID of the user at the issuer: the value of `claim`. */
     subject: p.string().length(255).primary(),
+    /** Claim of ID tokens that the subject is from. */
+    claim: p.string().length(128).default("sub"),
     user: () => p.manyToOne(User).ref().deleteRule("cascade"),
     createdAt: moment(),
   },

@@ -59,7 +59,7 @@ class AuditEventType implements AuditEventRow {
   actorId!: string | null;
   @Field(() => String, {
     nullable: true,
-    description: "Current username of the user who acted; null if a machine or the system acted.",
+    description: "Username that the user who acted had then; null if a machine or the system acted.",
   })
   actorUsername!: string | null;
   @Field({
@@ -90,7 +90,8 @@ const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: "By 
   description: "Criteria for filtering audit events. An event must match all given fields.",
 })
 class AuditEventFilterInput implements AuditEventFilter {
-  @Field({ nullable: true, description: "User who acted: ID, username, or `me`." }) actor?: string;
+  @Field({ nullable: true, description: "User who acted: ID, username or email address then, or `me`." })
+  actor?: string;
   @Field(() => AuditAction, { nullable: true, description: "The action." }) action?: AuditAction;
   @Field({ nullable: true, description: "Type of the affected resource." }) resourceType?: string;
   @Field({ nullable: true, description: "ID of the affected resource." }) resourceId?: string;

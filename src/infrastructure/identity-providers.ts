@@ -1,16 +1,12 @@
+import type { Logger } from "pino";
 import {
-  allowInsecureRequests,
   AuthorizationResponseError,
   authorizationCodeGrant,
   buildAuthorizationUrl,
   calculatePKCECodeChallenge,
-  type ClientAuth,
-  ClientSecretBasic,
   ClientSecretPost,
   Configuration,
   customFetch,
-  discovery,
-  enableNonRepudiationChecks,
   fetchProtectedResource,
   fetchUserInfo,
   randomNonce,
@@ -20,7 +16,9 @@ import {
 } from "openid-client";
 import type { Config } from "../runtime/config.js";
 import { DomainError, forbidden } from "../domain/kernel/errors.js";
-import { type Fetch, outsideFetch } from "./http.js";
+import { outsideFetch } from "./http.js";
+import { type Claims, emailOf, type EmailTrust, subjectOf, textOf } from "./oidc-claims.js";
+import { insecurely, IssuerMismatch, OidcIssuer, type Registration, withoutFinalSlash } from "./oidc-issuers.js";
 
 /** Names of the supported identity providers. */
 export const ProviderName = { OIDC: "oidc", GITHUB: "github" } as const;
@@ -29,10 +27,17 @@ export type ProviderName = (typeof ProviderName)[keyof typeof ProviderName];
 /** A person's account at a provider. Only issuer and subject are stable. */
 export interface Identity {
   provider: ProviderName;
+  /** Without a final slash. */
   issuer: string;
   subject: string;
-  /** Present only if the provider has verified it. */
+  /** The claim that the subject is from. Default: `sub`, which stands for the ID at GitHub as well. */
+  claim?: string;
+  /** The `sub` of a subject that is from another claim. */
+  sub?: string;
+  /** Present only if it counts as verified. */
   email?: string;
+  /** Why there is no email, for the user. */
+  emailDoubt?: string;
   /** The account name at the provider. */
   username?: string;
   /** The display name. */
@@ -59,6 +64,8 @@ export interface IdentityProvider {
    * UNAVAILABLE if it fails.
    */
   read(url: URL, question: Question): Promise<Identity>;
+  /** Fetches the provider's metadata, if it has any. Throws IssuerMismatch if they are those of another issuer. */
+  discover?(): Promise<unknown>;
 }
 
 export type IdentityProviders = ReadonlyMap<string, IdentityProvider>;
@@ -70,14 +77,14 @@ export const newQuestion = (): Question => ({
   codeVerifier: randomPKCECodeVerifier(),
 });
 
-/** Characters of a `sub` claim (OpenID Connect Core §2). */
-const maxSubject = 255;
-
 type ProviderSettings = Pick<
   Config,
   | "oidcIssuerUrl"
   | "oidcClientId"
   | "oidcClientSecret"
+  | "oidcSubjectClaim"
+  | "oidcEmailDomains"
+  | "oidcEmailVerified"
   | "githubUrl"
   | "githubClientId"
   | "githubClientSecret"
@@ -96,63 +103,87 @@ export function createIdentityProviders(settings: ProviderSettings): IdentityPro
     return { base, id, secret, fetch: outsideFetch({ proxy, allow, named: [base.origin] }) };
   };
   const providers: IdentityProvider[] = [];
-  if (oidcIssuerUrl) providers.push(openIdConnect(registered(oidcIssuerUrl, oidcClientId, oidcClientSecret)));
+  if (oidcIssuerUrl) providers.push(openIdConnect(registered(oidcIssuerUrl, oidcClientId, oidcClientSecret), settings));
   if (githubClientId) providers.push(github(registered(githubUrl, githubClientId, githubClientSecret)));
   return new Map(providers.map((provider) => [provider.name, provider]));
 }
 
-/** The registration of this server as a client of a provider. */
-interface Registration {
-  /** The issuer of OpenID Connect, or the site of GitHub. */
-  base: URL;
-  /** The client id. */
-  id: string;
-  secret: string;
-  fetch: Fetch;
+/** Logs an error for each provider whose metadata are not those of the configured issuer. Other failures show at sign-in. */
+export async function checkIssuers(providers: IdentityProviders, log: Logger): Promise<void> {
+  for (const provider of providers.values()) {
+    try {
+      await provider.discover?.();
+    } catch (error) {
+      if (error instanceof IssuerMismatch) log.error({ provider: provider.name }, error.message);
+    }
+  }
 }
 
-/** OpenID Connect: the authorization code flow with PKCE and nonce. The metadata is fetched at the first sign-in. */
-function openIdConnect({ base: issuer, id, secret, fetch }: Registration): IdentityProvider {
-  let discovered: Promise<Configuration> | undefined;
-  const discover = () => {
-    const execute = [enableNonRepudiationChecks, ...insecurely(issuer)];
-    const discovering = discovery(issuer, id, {}, authenticateWith(secret), { execute, [customFetch]: fetch });
-    discovering.catch(() => (discovered = undefined));
-    return discovering;
-  };
+/** OpenID Connect: the authorization code flow with PKCE and nonce. */
+function openIdConnect(
+  registration: Registration,
+  settings: EmailTrust & Pick<ProviderSettings, "oidcSubjectClaim">,
+): IdentityProvider {
+  const issuer = new OidcIssuer(registration);
+  const claim = settings.oidcSubjectClaim;
 
   return {
     name: "oidc",
-    label: issuer.hostname,
+    label: registration.base.hostname,
+    discover: () => issuer.discover(),
     ask: (redirectUri, { state, nonce, codeVerifier }) =>
       upstream(async () => {
         const scope = "openid email profile";
         const pkce = await challengeOf(codeVerifier);
         const parameters = { redirect_uri: redirectUri, scope, state, nonce, ...pkce };
-        return buildAuthorizationUrl(await (discovered ??= discover()), parameters);
+        return buildAuthorizationUrl(await issuer.discover(), parameters);
       }),
     read: (url, { state, nonce, codeVerifier }) =>
       upstream(async () => {
-        const config = await (discovered ??= discover());
         const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
-        const tokens = await authorizationCodeGrant(config, url, { ...checks, idTokenExpected: true });
+        const tokens = await issuer.exchange(url, { ...checks, idTokenExpected: true });
         const token = tokens.claims()!;
-        if (token.sub.length > maxSubject) throw new Error("The subject is too long.");
-        const isComplete = token.email !== undefined || !config.serverMetadata().userinfo_endpoint;
-        const claims = isComplete
-          ? token
-          : { ...token, ...(await fetchUserInfo(config, tokens.access_token, token.sub)) };
+        const subject = subjectOf(token, claim);
+        const about = await claimsAbout(await issuer.discover(), token, tokens.access_token);
         return {
           provider: "oidc",
-          issuer: token.iss,
-          subject: token.sub,
-          email: claims.email_verified === true ? textOf(claims.email) : undefined,
-          username: textOf(claims.preferred_username),
-          name: textOf(claims.name),
+          issuer: withoutFinalSlash(token.iss),
+          subject,
+          ...(claim !== "sub" && { claim, sub: subjectOf(token, "sub") }),
+          ...emailOf(about, settings, await issuer.servesManyTenants()),
+          username: textOf(about.preferred_username),
+          name: textOf(about.name),
         };
       }),
   };
 }
+
+/**
+ * The claims of an ID token, with those of the UserInfo endpoint if the token lacks the address of the user, or whether it
+ * is verified: tokens of Okta and Entra ID may be that short.
+ */
+async function claimsAbout(
+  config: Configuration,
+  token: Claims & { sub: string },
+  accessToken: string,
+): Promise<Claims> {
+  const { email, email_verified: isVerified } = token;
+  const isComplete = email !== undefined && isVerified !== undefined;
+  if (isComplete || !config.serverMetadata().userinfo_endpoint) return token;
+  try {
+    const told: Claims = await fetchUserInfo(config, accessToken, token.sub);
+    if (email === undefined) return { ...token, ...told };
+    // What is said of one address does not count for another one.
+    return told.email === email && isVerified === undefined ? { ...told, ...token, ...verificationIn(told) } : token;
+  } catch (error) {
+    if (email === undefined) throw error;
+    // The endpoint could have said that the address is not verified.
+    return { ...token, email_verified: null };
+  }
+}
+
+const verificationIn = ({ email_verified: isVerified }: Claims) =>
+  isVerified === undefined ? {} : { email_verified: isVerified };
 
 /** GitHub: OAuth 2.0; the identity comes from its REST API. */
 function github({ base, id, secret, fetch }: Registration): IdentityProvider {
@@ -208,23 +239,10 @@ function github({ base, id, secret, fetch }: Registration): IdentityProvider {
   };
 }
 
-const insecurely = ({ protocol }: URL) => (protocol === "http:" ? [allowInsecureRequests] : []);
-
 const challengeOf = async (codeVerifier: string) => ({
   code_challenge: await calculatePKCECodeChallenge(codeVerifier),
   code_challenge_method: "S256",
 });
-
-/** Authenticates the client by a method that the issuer supports; `client_secret_basic` by default (RFC 8414 §2). */
-const authenticateWith =
-  (secret: string): ClientAuth =>
-  (server, ...rest) => {
-    const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const authenticate = methods.includes("client_secret_basic") ? ClientSecretBasic(secret) : ClientSecretPost(secret);
-    authenticate(server, ...rest);
-  };
-
-const textOf = (claim: unknown): string | undefined => (typeof claim === "string" && claim !== "" ? claim : undefined);
 
 /** Runs calls to a provider. Turns a denial into FORBIDDEN and every other failure into UNAVAILABLE. */
 async function upstream<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -238,7 +256,8 @@ async function upstream<Result>(work: () => Promise<Result>): Promise<Result> {
       throw forbidden("The identity provider does not know this sign-in.", { detail: reasonOf(error), cause: error });
     }
     const cause = new Error(safeReasonOf(error));
-    throw new DomainError("UNAVAILABLE", "The identity provider failed.", { upstream: true, cause });
+    const detail = error instanceof IssuerMismatch ? error.message : undefined;
+    throw new DomainError("UNAVAILABLE", "The identity provider failed.", { upstream: true, detail, cause });
   }
 }
 

@@ -86,6 +86,28 @@ describe("the console shows people", () => {
       await gone(/Ada Lovelace/);
     });
 
+    it("have an identity at their provider, which administrators link and unlink, and they see", async () => {
+      const { world, asOwner, openAs, fill, text, heading, notice, row, offered } = console();
+      const ida = await world.user("ida", undefined, "OIDC");
+      await asOwner(`/users/${ida.id}`);
+      await heading(ida.username);
+      await text("No identity yet");
+      const issuer = "https://login.example.com/tenant/v2.0";
+      await fill("Link", { "ID at the provider": "9f2c-one", Issuer: issuer }, "Link");
+      await notice("The identity is linked.");
+      await row(/9f2c-one/, "Identities")
+        .getByText(issuer)
+        .waitFor();
+      await fill("Link another", { "ID at the provider": "9f2c-two", Issuer: issuer }, "Link");
+      await row(/9f2c-two/, "Identities").waitFor();
+      await openAs(ida, "/keys");
+      await row(/9f2c-two/, "Identities").waitFor();
+      expect(await offered()).to.not.include("Unlink");
+      await asOwner(`/users/${ida.id}`);
+      await fill("Unlink 9f2c-two", {}, "Unlink");
+      await text("No identity yet");
+    });
+
     it("have quiet hours, which administrators of users change", async () => {
       const { world, asOwner, openAs, fill, text, heading, button, offered } = console();
       const [ada, auditor] = await world.users("ada", "auditor");

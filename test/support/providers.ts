@@ -6,9 +6,21 @@ import { Provider } from "oidc-provider";
 /** The data of a person at a provider. */
 export interface Subject {
   email?: string;
-  email_verified?: boolean;
+  /** A boolean; some providers send text. */
+  email_verified?: boolean | string | null;
   name?: string;
   preferred_username?: string;
+  [claim: string]: unknown;
+}
+
+/** How a provider differs from one whose issuer is its origin. */
+export interface Layout {
+  /** Path of the issuer in ID tokens. Default: none. */
+  path?: string;
+  /** Path of the issuer in the settings of the server, under which the metadata are. Default: `path`. */
+  configured?: string;
+  /** The issuer that the metadata name, by its path. Default: `path`. */
+  named?: string;
 }
 
 export const client = { id: "steward", secret: "a-secret-between-the-two-of-them" };
@@ -30,19 +42,29 @@ export class OidcProvider {
 
   private constructor(
     private readonly server: Server,
+    /** The issuer in ID tokens. */
     readonly issuer: string,
+    /** The issuer in the settings of the server. */
+    private readonly configured: string,
   ) {}
 
   /**
    * `callback` is the redirect URI of the server, which providers must know in advance. `metadata` and `features` are
-   * added to those of the client and of the provider.
+   * added to those of the client and of the provider. `layout` are the spellings of its issuer.
    */
   static async open(
     callback: () => string,
-    { metadata = {}, features = {}, ...more }: { metadata?: object; features?: object } & Record<string, unknown> = {},
+    {
+      metadata = {},
+      features = {},
+      layout = {},
+      ...more
+    }: { metadata?: object; features?: object; layout?: Layout } & Record<string, unknown> = {},
   ): Promise<OidcProvider> {
     const server = createServer();
-    const provider = new OidcProvider(server, await listening(server));
+    const origin = await listening(server);
+    const { path = "", configured = path, named = path } = layout;
+    const provider = new OidcProvider(server, origin + path, origin + configured);
     const oidc = new Provider(provider.issuer, {
       clients: [
         {
@@ -64,13 +86,24 @@ export class OidcProvider {
       }),
     });
     oidc.Client.prototype.redirectUriAllowed = (uri: string) => uri === callback();
-    server.on("request", oidc.callback());
+    const answer = oidc.callback();
+    const wellKnown = "/.well-known/openid-configuration";
+    const published = configured.replace(/\/$/, "") + wellKnown;
+    server.on("request", (request, response) => {
+      if (published === wellKnown || request.url !== published) return answer(request, response);
+      void fetch(origin + wellKnown)
+        .then((found) => found.json())
+        .then((found) => {
+          response.writeHead(200, { "Content-Type": "application/json" });
+          response.end(JSON.stringify({ ...(found as object), issuer: origin + named }));
+        });
+    });
     return provider;
   }
 
   get settings(): Record<string, string> {
     return {
-      STEWARD_OIDC_ISSUER_URL: this.issuer,
+      STEWARD_OIDC_ISSUER_URL: this.configured,
       STEWARD_OIDC_CLIENT_ID: client.id,
       STEWARD_OIDC_CLIENT_SECRET: client.secret,
     };

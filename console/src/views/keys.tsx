@@ -1,8 +1,9 @@
+import type { ComponentChildren } from "preact";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { List } from "../ui/list";
 import { say } from "../ui/notices";
-import { Heading, Labels, Time } from "../ui/parts";
+import { Heading, Labels, Panel, Time } from "../ui/parts";
 import { countOf, keyNameOf, wordsOf } from "../ui/text";
 import { CreateApiKey, Keys, RenameKey, RevokeKey, RevokeSessions } from "./keys.gql";
 
@@ -30,8 +31,40 @@ export const CreateKey = ({ user }: { user?: string }) => (
   />
 );
 
+interface Identity {
+  provider: string;
+  issuer: string;
+  subject: string;
+  createdAt: string;
+}
+
+interface IdentitiesProps {
+  rows: readonly Identity[];
+  actions?: ComponentChildren;
+  /** What can be done to an identity. */
+  actionOf?: (identity: Identity) => ComponentChildren;
+}
+
+/** The identities by which a user signs in. */
+export const Identities = ({ rows, actions, actionOf }: IdentitiesProps) => (
+  <Panel title="Identities" actions={actions}>
+    <List
+      name="Identities"
+      rows={rows.map((identity) => ({ ...identity, id: identity.subject }))}
+      empty="No identity yet: the first sign-in at the provider with this email links one."
+      columns={[
+        { title: "Provider", show: ({ provider, issuer }) => `${wordsOf(provider)}, ${issuer}` },
+        { title: "ID", show: ({ subject }) => <code>{subject}</code> },
+        { title: "Linked", show: ({ createdAt }) => <Time at={createdAt} /> },
+        ...(actionOf ? [{ title: "Actions", isAction: true as const, show: actionOf }] : []),
+      ]}
+    />
+  </Panel>
+);
+
 export function KeysView() {
   const keys = useData(Keys, {});
+  const identities = keys.data?.userIdentities;
   return (
     <>
       <Heading title="Sessions and keys" note="Where you are signed in, and the keys of your programs.">
@@ -93,6 +126,7 @@ export function KeysView() {
           },
         ]}
       />
+      {!!identities?.length && <Identities rows={identities} />}
     </>
   );
 }

@@ -11,7 +11,7 @@ import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
 import { amountOf, keyNameOf, titleOf, wordsOf } from "../ui/text";
 import { RevokeGrant } from "./applications.gql";
-import { CreateKey } from "./keys";
+import { CreateKey, Identities } from "./keys";
 import { RevokeKey } from "./keys.gql";
 import { useOrganizationOptions } from "./organization-choice";
 import { QuietHours } from "./preferences";
@@ -19,10 +19,12 @@ import {
   ActivateUser,
   CreateUser,
   DeleteUser,
+  LinkIdentity,
   ResetUserPassword,
   type RoleName,
   SetUserRoles,
   SuspendUser,
+  UnlinkIdentity,
   UpdateUser,
   User,
   Users,
@@ -350,6 +352,45 @@ export function UserView({ id }: { id: string }) {
       </div>
       {data.quietHours && !user.isServiceAccount && (
         <QuietHours user={id} hours={data.quietHours} mayChange={may("edit")} />
+      )}
+      {data.userIdentities && (user.loginType === "OIDC" || user.loginType === "GITHUB") && (
+        <Identities
+          rows={data.userIdentities}
+          actions={
+            may("update") && (
+              <Action
+                label={data.userIdentities.length > 0 ? "Link another" : "Link"}
+                title={`Link an identity to ${user.username}`}
+                note={`Anyone who signs in at the provider as this identity signs in as ${user.username}.`}
+                run={LinkIdentity}
+                given={{ user: id }}
+                fields={[
+                  { name: "subject", label: "ID at the provider", hint: "Its permanent one, not a name or an email." },
+                  { name: "issuer", hint: "Without any, the provider in the settings of the server." },
+                ]}
+                prepare={({ subject = "", issuer }) => ({
+                  subject: subject as string,
+                  ...((issuer as string | undefined) && { issuer: issuer as string }),
+                })}
+                submit="Link"
+                said="The identity is linked."
+              />
+            )
+          }
+          actionOf={({ subject }) =>
+            may("update") && (
+              <Action
+                label="Unlink"
+                on={subject}
+                look="danger"
+                confirm="All sessions end; API tokens keep working. The next sign-in with the email of the user links an identity again."
+                run={UnlinkIdentity}
+                given={{ user: id }}
+                said="The identity is unlinked."
+              />
+            )
+          }
+        />
       )}
       {data.apiKeys && (
         <Panel title="Sessions and keys" actions={user.isServiceAccount && may("createKey") && <CreateKey user={id} />}>

@@ -7,7 +7,7 @@ import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../
 import { purgeMonths } from "../../infrastructure/database/months.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { findUser } from "../users/users.js";
+import { byKeptNames, keptNames } from "../users/kept-names.js";
 import type { AuditAction } from "../kernel/audit.js";
 
 /** The events that the caller may read: all, or those of organizations. */
@@ -31,19 +31,17 @@ function readableEvents(ctx: Context) {
       "e.ip",
       "e.userAgent",
     ])
-    .select((eb) =>
-      eb.selectFrom("users as u").select("u.username").whereRef("u.id", "=", "e.actorId").as("actorUsername"),
-    )
+    .select(sql<string | null>`nullif(e.actor_username, '')`.as("actorUsername"))
     .$narrowType<{ action: AuditAction }>()
     .$if(!everywhere, (all) => all.where(inOrganizations("e.organizationId", organizations)));
 }
 
-/** An audit event as readable in the log, with the current username of the user who acted. */
+/** An audit event as readable in the log, with the username that the user who acted had then. */
 export type AuditEventRow = InferResult<ReturnType<typeof readableEvents>>[number];
 
 /** Filters of audit events. An absent filter does not narrow. */
 export interface AuditEventFilter {
-  /** Id of a user, which may be deleted; username; or `me`. */
+  /** Id of a user; username or email that the user had then; or `me`. */
   actor?: string | null;
   action?: AuditAction | null;
   resourceType?: string | null;
@@ -64,7 +62,7 @@ const eventList = defineList(readableEvents, {
   orders: { [AuditEventOrderField.TIME]: { time: time("e.time") } },
   // Each has an index in the order of times, and so have organizations with an action or a type.
   filters: {
-    actor: (eb, actor: string) => eb("e.actorId", "=", actor),
+    actor: byKeptNames({ id: "e.actorId", username: "e.actorUsername", email: "e.actorEmail" }),
     action: (eb, action: AuditAction) => eb("e.action", "=", action),
     resourceType: (eb, type: string) => eb("e.resourceType", "=", type),
     resourceId: (eb, id: string) => eb("e.resourceId", "=", id),
@@ -88,7 +86,7 @@ export async function listAuditEvents(
   requireFeature(ctx, "audit_log");
   const filter = {
     ...others,
-    actor: actor ? await idNamed(ctx, actor, findUser) : null,
+    actor: actor ? keptNames(ctx, [actor]) : null,
     organization: organization ? await idNamed(ctx, organization, findOrganization) : null,
     resourceId: resourceId && isUuid(resourceId) ? resourceId.toLowerCase() : resourceId,
   };

@@ -1,15 +1,15 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { requireUser, type UserActor } from "../kernel/actor.js";
+import { requireUser } from "../kernel/actor.js";
 import { purgeMonths } from "../../infrastructure/database/months.js";
 import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
-import { folded, foldedColumn, isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../kernel/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, moment, oneOf, parseSearch, uuid } from "../search.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { isReadableUser } from "../users/users.js";
+import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
 
 /** Ways to connect to a workspace. */
 export const ConnectionType = {
@@ -74,6 +74,11 @@ function hasStatus(among: readonly Status[]) {
     : sql<SqlBool>`l.disconnect_time is not null`;
 }
 
+// An owner was a member of the organization whose connections the caller reads, and could be read there.
+const owner = { id: "l.workspaceOwnerId", username: "l.workspaceOwnerUsername", email: "l.workspaceOwnerEmail" };
+const visitor = { id: "l.userId", username: "l.username", email: "l.userEmail" };
+const isOwner = sql<SqlBool>`l.user_id = l.workspace_owner_id`;
+
 /** Each filter has an index in the order of times. */
 const connectionList = defineList(readableConnections, {
   id: { column: "l.id", of: ({ id }) => id },
@@ -81,10 +86,10 @@ const connectionList = defineList(readableConnections, {
   filters: {
     connections: (eb, ids: string[]) => eb("l.connectionId", "=", anyOf(ids)),
     workspaces: (eb, ids: string[]) => eb("l.workspaceId", "=", anyOf(ids)),
-    usernames: (eb, ids: string[]) => eb("l.userId", "=", anyOf(ids)),
-    userEmails: (eb, ids: string[]) => eb("l.userId", "=", anyOf(ids)),
-    ownerNames: (eb, ids: string[]) => eb("l.workspaceOwnerId", "=", anyOf(ids)),
-    ownerEmails: (eb, ids: string[]) => eb("l.workspaceOwnerId", "=", anyOf(ids)),
+    usernames: byKeptNames(visitor, isOwner),
+    userEmails: byKeptNames(visitor, isOwner),
+    ownerNames: byKeptNames(owner, sql`true`),
+    ownerEmails: byKeptNames(owner, sql`true`),
     organizations: (eb, ids: string[]) => eb("l.organizationId", "=", anyOf(ids)),
     types: (eb, types: readonly ConnectionType[]) => eb("l.type", "=", anyOf(types, "text")),
     status: (_, among: Status[]) => hasStatus(among),
@@ -130,8 +135,7 @@ export async function listConnectionLogs(
   page: PageArguments,
   orderBy: OrderBy<ConnectionLogOrderField> | null | undefined,
 ): Promise<Page<ConnectionLogRow>> {
-  const actor = requireUser(ctx.actor);
-  requireAnyPermitted(actor, "connection_log:read");
+  requireAnyPermitted(requireUser(ctx.actor), "connection_log:read");
   requireFeature(ctx, "connection_log");
   const { terms } = parseSearch(q ?? "", keys, "Invalid connection search query.", { isKeyed: true });
   const [status] = terms.status;
@@ -139,10 +143,10 @@ export async function listConnectionLogs(
   const filter = {
     connections: terms.connection_id[0],
     workspaces: terms.workspace_id[0],
-    usernames: await usersNamed(ctx, actor, terms.username[0]),
-    userEmails: await usersWithEmail(ctx, terms.user_email[0]),
-    ownerNames: await usersNamed(ctx, actor, terms.workspace_owner[0]),
-    ownerEmails: await usersWithEmail(ctx, terms.workspace_owner_email[0]),
+    usernames: named(ctx, terms.username[0]),
+    userEmails: withEmails(terms.user_email[0]),
+    ownerNames: named(ctx, terms.workspace_owner[0]),
+    ownerEmails: withEmails(terms.workspace_owner_email[0]),
     organizations: await organizationsNamed(ctx, terms.organization[0]),
     types: status ? types?.filter((type) => sessionTypes.includes(type)) : types,
     status,
@@ -158,34 +162,12 @@ type References = readonly string[] | undefined;
 
 const namesAmong = (references: readonly string[]) => references.filter((each) => !isUuid(each)).map(folded);
 
-/** The ids of users by name or id. Ids need not exist: rows outlive their users. */
-async function usersNamed({ db }: Context, { userId }: UserActor, references: References): Promise<string[] | null> {
-  if (!references) return null;
-  const users = references.map((reference) => (reference === "me" ? userId : reference));
-  const ids = users.filter(isUuid);
-  const names = namesAmong(users);
-  if (names.length === 0) return ids;
-  const found = await db
-    .selectFrom("users")
-    .select("id")
-    .where("deletedAt", "is", null)
-    .where(foldedColumn("username"), "=", anyOf(names, "text"))
-    .execute();
-  return [...ids, ...found.map(({ id }) => id)];
-}
+const named = (ctx: Context, references: References): KeptNames | undefined => {
+  const { ids, usernames } = keptNames(ctx, references ?? []);
+  return references && { ids, usernames };
+};
 
-/** The ids of users by email, among those that the caller may read: any other match would disclose an address. */
-async function usersWithEmail(ctx: Context, emails: References): Promise<string[] | null> {
-  if (!emails) return null;
-  const found = await ctx.db
-    .selectFrom("users as u")
-    .select("u.id")
-    .where("u.deletedAt", "is", null)
-    .where(foldedColumn("u.email"), "=", anyOf(emails.map(folded), "text"))
-    .where(isReadableUser(ctx))
-    .execute();
-  return found.map(({ id }) => id);
-}
+const withEmails = (emails: References): KeptNames | undefined => emails && { emails: emails.map(folded) };
 
 /** The ids of organizations by id, name or `default`. Rows outlive their organizations. */
 async function organizationsNamed({ db }: Context, references: References): Promise<string[] | null> {

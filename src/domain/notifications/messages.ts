@@ -3,9 +3,9 @@ import { authorize } from "../authorization/authorization.js";
 import { anyOf, now, purge, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { defineList, idNamed, time } from "../kernel/lists.js";
+import { defineList, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { findUser } from "../users/users.js";
+import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
 import type { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";
 import { accountNotifications } from "./templates/account-notifications.js";
@@ -48,21 +48,23 @@ export type MessageRow = InferResult<ReturnType<typeof messages>>[number];
 export interface MessageFilter {
   state?: MessageState | null;
   template?: string | null;
-  /** Id of a user, which may be deleted; username; or `me`. */
+  /** Id of a user; username or email that the user had then; or `me`. */
   user?: string | null;
   method?: DeliveryMethod | null;
   after?: string | null;
   before?: string | null;
 }
 
+const isTo = byKeptNames({ id: "m.userId", username: "m.username", email: "m.userEmail" });
+
 const messageList = defineList(messages, {
   id: { column: "m.id", of: ({ id }) => id },
-  // notification_messages_page_index, notification_messages_user_index, notification_messages_state_index
+  // notification_messages_page_index, _user_index, _username_index, _user_email_index, _state_index
   orders: { creation: { createdAt: time<MessageRow>("m.createdAt") } },
   filters: {
     state: (eb, state: MessageState) => eb("m.state", "=", state),
     template: (eb, template: string) => eb("m.templateId", "=", template),
-    user: (eb, user: string) => eb("m.userId", "=", user),
+    user: isTo,
     method: (eb, method: DeliveryMethod) => eb("m.method", "=", method),
     after: (eb, start: string) => eb("m.createdAt", ">=", start),
     before: (eb, end: string) => eb("m.createdAt", "<=", end),
@@ -77,13 +79,13 @@ export async function listNotificationMessages(
   page: PageArguments,
 ): Promise<Page<MessageRow>> {
   authorize(ctx.actor, "notification_message:read");
-  const user = await idOfUser(ctx, filter);
+  const user = recipientIn(ctx, filter);
   const orderBy = { field: "creation", direction: OrderDirection.DESC } as const;
   return messageList.page(ctx, { filter: { ...filter, user }, orderBy, page });
 }
 
-const idOfUser = async (ctx: Context, { user }: MessageFilter): Promise<string | undefined> =>
-  user ? idNamed(ctx, user, findUser) : undefined;
+const recipientIn = (ctx: Context, { user }: MessageFilter): KeptNames | undefined =>
+  user ? keptNames(ctx, [user]) : undefined;
 
 /** Reads a message. Throws NOT_FOUND. */
 export async function readNotificationMessage(ctx: Context, id: string): Promise<MessageRow> {
@@ -163,9 +165,9 @@ async function lockDead(
   if (ids && ids.length > mostRepaired) problems.add("ids", `Must be at most ${mostRepaired} ids.`);
   problems.throwIfAny();
   const { template, method } = filter ?? {};
-  const user = await idOfUser(ctx, filter ?? {});
+  const user = recipientIn(ctx, filter ?? {});
   const found = await ctx.db
-    .selectFrom("notificationMessages")
+    .selectFrom("notificationMessages as m")
     .select("id")
     .where("state", "=", deadState)
     .$if(isRepeatable, (query) =>
@@ -173,7 +175,7 @@ async function lockDead(
     )
     .$if(ids != null, (query) => query.where("id", "=", anyOf(ids!)))
     .$if(template != null, (query) => query.where("templateId", "=", template!))
-    .$if(user != null, (query) => query.where("userId", "=", user!))
+    .$if(user != null, (query) => query.where((eb) => isTo(eb, user!, ctx)))
     .$if(method != null, (query) => query.where("method", "=", method!))
     .orderBy("createdAt")
     .orderBy("id")

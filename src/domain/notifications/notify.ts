@@ -200,6 +200,8 @@ function messagesTo(ctx: Context, recipient: Recipient, notification: Notificati
     const about = { id: newId(), userId, templateId: template.id, createdAt };
     const row = {
       ...about,
+      username: recipient.username,
+      userEmail: recipient.email,
       ...contentOf(ctx, recipient, notification, { id: about.id, method, payload }),
       eventId,
       method,

@@ -9,7 +9,7 @@ import { anyOf, now, rowById } from "../kernel/queries.js";
 import { defineListOfEach, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { findUser } from "../users/users.js";
+import { byKeptNames, keptNames } from "../users/kept-names.js";
 import { type Tags, tagProblems } from "./tags.js";
 
 /** The kinds of jobs. */
@@ -147,7 +147,7 @@ export interface JobFilter {
   type?: ProvisionerJobType | null;
   /** Tags that the job has. */
   tags?: Record<string, unknown> | null;
-  /** An id, a username, or `me`. */
+  /** An id, a username or an email that the user had then, or `me`. */
   initiator?: string | null;
 }
 
@@ -194,7 +194,8 @@ const definition = {
     status: (_: unknown, statuses: readonly ProvisionerJobStatus[]) => hasStatus(statuses),
     type: (_: unknown, type: ProvisionerJobType) => sql<SqlBool>`j.type = ${type}`,
     tags: (_: unknown, tags: Record<string, unknown>) => sql<SqlBool>`j.tags @> ${JSON.stringify(tags)}::jsonb`,
-    initiator: (_: unknown, id: string) => sql<SqlBool>`j.initiator_id = ${id}`, // provisioner_jobs_initiator_index
+    // provisioner_jobs_initiator_index, provisioner_jobs_initiator_username_index, provisioner_jobs_initiator_email_index
+    initiator: byKeptNames({ id: "j.initiatorId", username: "j.initiatorUsername", email: "j.initiatorEmail" }),
   },
 };
 const lists = {
@@ -214,7 +215,7 @@ export async function listProvisionerJobs(ctx: Context, query: JobsQuery): Promi
     (filter?.ids?.length ?? 0) > mostIds ? `Must have at most ${mostIds} entries.` : undefined,
   );
   tagProblems(filter?.tags ?? {}, problems);
-  const initiator = filter?.initiator ? (await findUser(ctx, filter.initiator)).id : undefined;
+  const initiator = filter?.initiator ? keptNames(ctx, [filter.initiator]) : undefined;
   const { everywhere, organizations } = permitted(ctx.actor, "provisioner_job:read");
   const list = everywhere || organizations.includes(organizationId) ? lists.all : lists.own;
   const orderBy = { field: "createdAt", direction: OrderDirection.DESC } as const;

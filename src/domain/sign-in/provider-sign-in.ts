@@ -1,8 +1,9 @@
+import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { requireFullSession } from "../authorization/authorization.js";
-import { conflict, DomainError, forbidden } from "../kernel/errors.js";
+import { conflict, DomainError, forbidden, onViolation } from "../kernel/errors.js";
 import { now, purge } from "../kernel/queries.js";
-import { folded } from "../kernel/text.js";
+import { folded, foldedColumn } from "../kernel/text.js";
 import { emailProblem, realNameProblem, usernameProblem } from "../users/names.js";
 import { newId, randomText } from "../kernel/ids.js";
 import { type Account, accountFields, accounts, accountsWithEmail, identified, refused } from "./sign-in-accounts.js";
@@ -10,6 +11,8 @@ import { useConversion } from "./conversions.js";
 import { counted } from "./counted-sign-ins.js";
 import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
+import { isInDomains } from "../../infrastructure/oidc-claims.js";
+import { link, linkDiff, userLinkedTo } from "./user-identities.js";
 import { announce } from "../users/account-events.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 
@@ -50,35 +53,21 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
   }
   return counted(ctx, identity.provider, async () => {
     const account = linked ?? (await linkByEmail(ctx, identity)) ?? (await createAccount(ctx, identity));
-    return { userId: account.id, sessionToken: await begin(ctx, account, identity.provider) };
+    const sessionToken = await begin(ctx, account, identity.provider);
+    if (linked) await followEmail(ctx, linked, identity);
+    return { userId: account.id, sessionToken };
   });
 }
 
 // Both lock the user, so that what the sign-in checks cannot change before the commit.
 
-const accountLinkedTo = ({ db }: Context, { provider, issuer, subject }: Identity): Promise<Account | undefined> =>
-  accounts(db)
-    .where("id", "=", (eb) =>
-      eb
-        .selectFrom("userLinks")
-        .where((links) => links.and({ provider, issuer, subject }))
-        .select("userId"),
-    )
-    .forNoKeyUpdate()
-    .executeTakeFirst();
+async function accountLinkedTo(ctx: Context, identity: Identity): Promise<Account | undefined> {
+  const id = await userLinkedTo(ctx, identity);
+  return id === undefined ? undefined : accounts(ctx.db).where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
+}
 
 const accountWithEmailOf = async ({ db }: Context, { email }: Identity): Promise<Account | undefined> =>
   email === undefined ? undefined : accountsWithEmail(db, email).forNoKeyUpdate().executeTakeFirst();
-
-/** Links an account to an identity. Returns false if either of them is linked already. */
-async function link({ db }: Context, { provider, issuer, subject }: Identity, userId: string): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto("userLinks")
-    .values({ provider, issuer, subject, userId, createdAt: now })
-    .onConflict((existing) => existing.doNothing())
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows === 1n;
-}
 
 /** Links the account with the email of the identity, if it was created for the provider and has no link. */
 async function linkByEmail(ctx: Context, identity: Identity): Promise<Account | undefined> {
@@ -89,11 +78,9 @@ async function linkByEmail(ctx: Context, identity: Identity): Promise<Account | 
   if (!(await link(ctx, identity, account.id))) {
     throw refused(ctx, account, forbidden("The account with this email belongs to another identity of the provider."));
   }
-  ctx.audit({ action: "update", actorId: account.id, ...identified(account), diff: linkDiff(identity) });
+  ctx.audit({ action: "update", actorId: account.id, ...identified(account), diff: linkDiff({ new: identity }) });
   return account;
 }
-
-const linkDiff = ({ provider, issuer, subject }: Identity) => ({ link: { new: { provider, issuer, subject } } });
 
 const otherLoginType = ({ loginType }: Account) =>
   forbidden("Incorrect login type.", { detail: `The account with this email signs in by ${loginType}.` });
@@ -108,6 +95,43 @@ async function begin(ctx: Context, account: Account, provider: ProviderName): Pr
   const sessionToken = await issueSession(ctx, account.id);
   ctx.audit({ action: "login", actorId: account.id, ...identified(account), diff: { provider: { new: provider } } });
   return sessionToken;
+}
+
+/**
+ * Gives an account the address that its identity has now, if it is in the domains of this deployment. Not if SCIM is the
+ * source of the account, and not if another account has the address: then the log says so, and the sign-in goes on.
+ */
+async function followEmail(ctx: Context, { id, username, email: old }: Account, { email }: Identity): Promise<void> {
+  const { oidcEmailDomains, oidcFollowEmail } = ctx.config;
+  if (!oidcFollowEmail || email === undefined || folded(email) === folded(old)) return;
+  if (!isInDomains(email, oidcEmailDomains) || emailProblem(email) !== undefined) return;
+  const scimLink = ctx.db.selectFrom("scimUserLinks").select("userId").where("userId", "=", id);
+  if (await scimLink.executeTakeFirst()) return;
+  const stays = (reason: string) =>
+    ctx.log.warn(
+      { userId: id, requestId: ctx.request.id },
+      `The email of a user was not changed as at the provider: ${reason}`,
+    );
+  const another = ctx.db.selectFrom("users").select("id").where("deletedAt", "is", null);
+  if (await another.where(foldedColumn("email"), "=", folded(email)).executeTakeFirst())
+    return stays("another account has it.");
+  if (!(await setEmail(ctx, id, email))) return stays("another account just got it.");
+  ctx.audit({ action: "update", actorId: id, ...identified({ id, username }), diff: { email: { old, new: email } } });
+}
+
+/** Sets the email of an account. Returns false, and leaves the transaction usable, if another one has just got it. */
+async function setEmail({ db }: Context, id: string, email: string): Promise<boolean> {
+  const taken = conflict("This email is in use.");
+  await sql`savepoint set_email`.execute(db);
+  try {
+    const change = db.updateTable("users").set({ email, updatedAt: now }).where("id", "=", id).execute();
+    await change.catch(onViolation({ users_email_unique: () => taken }));
+    return true;
+  } catch (error) {
+    if (error !== taken) throw error;
+    await sql`rollback to savepoint set_email`.execute(db);
+    return false;
+  }
 }
 
 /** Converts the caller's login from the password to the provider. Ends the caller's other sessions. */
@@ -133,7 +157,7 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
   const diff = {
     loginType: { old: "password", new: identity.provider },
     password: { old: "***" },
-    ...linkDiff(identity),
+    ...linkDiff({ new: identity }),
   };
   ctx.audit({ action: "update", ...identified(account), diff });
   return userId;
@@ -147,9 +171,8 @@ const usernameTries = 5;
 /** Creates an account, if the domain of the email is allowed. Throws FORBIDDEN otherwise. */
 async function createAccount(ctx: Context, identity: Identity): Promise<Account> {
   const { email, provider } = identity;
-  if (email === undefined) throw forbidden("The provider returned no verified email.");
-  const domain = folded(email.slice(email.lastIndexOf("@") + 1));
-  const isAllowed = ctx.config.oidcEmailDomains.includes(domain) && emailProblem(email) === undefined;
+  if (email === undefined) throw forbidden("The provider returned no verified email.", { detail: identity.emailDoubt });
+  const isAllowed = isInDomains(email, ctx.config.oidcEmailDomains) && emailProblem(email) === undefined;
   if (!isAllowed) throw forbidden("There is no account for you here. Ask an administrator for one.");
 
   const name = identity.name && realNameProblem(identity.name) === undefined ? identity.name : "";
@@ -163,7 +186,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
       action: "create",
       actorId: account.id,
       ...identified(account),
-      diff: { ...diff, ...linkDiff(identity) },
+      diff: { ...diff, ...linkDiff({ new: identity }) },
     });
     await announce(ctx, "created", account);
     return account;

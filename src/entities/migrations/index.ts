@@ -14,6 +14,9 @@ import { OwnerSuspendedChecked } from "./0072-owner-suspended-checked.js";
 import { SocketInputs } from "./0086-socket-inputs.js";
 import { SendersValid } from "./0087-senders-valid.js";
 import { DefaultResources } from "./0080-default-resources.js";
+import { KeptNames } from "./0073-kept-names.js";
+import { NamesOfBefore } from "./0074-names-of-before.js";
+import { NamedRows } from "./0075-named-rows.js";
 import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
@@ -116,4 +119,7 @@ export const migrations: MigrationObject[] = [
   { name: "0086-socket-inputs", class: SocketInputs },
   { name: "0087-senders-valid", class: SendersValid },
   { name: "0080-default-resources", class: DefaultResources },
+  { name: "0073-kept-names", class: KeptNames },
+  { name: "0074-names-of-before", class: NamesOfBefore },
+  { name: "0075-named-rows", class: NamedRows },
 ];

@@ -24,6 +24,7 @@ import { GroupsResolver } from "../groups/groups.js";
 import { JoinedGroupsResolver } from "../groups/joined-groups.js";
 import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
+import { IdentitiesResolver } from "../sign-in/identities.js";
 import { LoginConversionsResolver } from "../sign-in/conversions.js";
 import { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
 import { OAuth2AppsResolver } from "../oauth2/apps.js";
@@ -125,6 +126,7 @@ export const resolvers: Function[] = [
   JoinedGroupsResolver,
   JoinedOrganizationsResolver,
   LicensesResolver,
+  IdentitiesResolver,
   LoginConversionsResolver,
   LoginResolver,
   NotificationMessagesResolver,

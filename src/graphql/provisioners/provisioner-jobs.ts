@@ -147,7 +147,10 @@ class ProvisionerJobFilterInput implements JobFilter {
   type?: ProvisionerJobType | null;
   @Field(() => JSONObject, { nullable: true, description: "Tags that the job has, values by key. At most 20." })
   tags?: Record<string, unknown> | null;
-  @Field(() => String, { nullable: true, description: "User who started the job: ID, username, or `me`." })
+  @Field(() => String, {
+    nullable: true,
+    description: "User who started the job: ID, username or email address then, or `me`.",
+  })
   initiator?: string | null;
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from "../../domain/kernel/context.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
-import { accountPage } from "../account.js";
+import { accountPage, listOf, timeOf } from "../account.js";
 import { type Field, fieldsOf, type Rejection, rejectionOf, sessionForm } from "../forms.js";
 import { type Html, html } from "../html.js";
 import { notice } from "../layout.js";
@@ -9,6 +9,13 @@ import { type PageHandler, perform, signedIn, type StatusPage, type Visit } from
 interface Owner {
   email: string;
   loginType: string;
+}
+
+/** An identity at a provider. */
+interface Identity {
+  issuer: string;
+  subject: string;
+  createdAt: string;
 }
 
 /** Where users change their password, and where password managers lead them. */
@@ -27,8 +34,8 @@ export function passwordPages(operation: (name: string) => StoredOperation): {
     ctx: Context,
     { top, rejection }: { top?: Html; rejection?: Rejection } = {},
   ): Promise<StatusPage> {
-    const { me } = await perform<{ me: Owner }>(owner, ctx.afresh());
-    const main = me.loginType === "PASSWORD" ? changeForm(visit, me, rejection) : withoutPassword;
+    const { me, userIdentities } = await perform<{ me: Owner; userIdentities: Identity[] }>(owner, ctx.afresh());
+    const main = me.loginType === "PASSWORD" ? changeForm(visit, me, rejection) : withoutPassword(userIdentities);
     return accountPage(visit, { status: rejection?.status, title: "Password", main: html`${top} ${main}` });
   }
 
@@ -57,7 +64,21 @@ const mistyped: Rejection = { status: 400, faults: { repeated: "Differs from the
 
 const changed = notice("Your password is changed. Your other sessions have ended.");
 
-const withoutPassword = html`<p>You sign in through a provider, and have no password here.</p>`;
+const withoutPassword = (identities: readonly Identity[]): Html =>
+  html`<p>You sign in through a provider, and have no password here.</p>
+    ${
+      identities.length > 0
+        ? html`<h2>Your identity there</h2>
+            ${listOf(
+              identities.map(({ issuer, subject, createdAt }) => ({
+                title: subject,
+                lines: [issuer, html`Linked ${timeOf(createdAt)}`],
+                actions: undefined,
+              })),
+            )}
+            <p class="faint">If it is not yours, ask an administrator to unlink it.</p>`
+        : undefined
+    }`;
 
 const fields: readonly Field[] = [
   { name: "currentPassword", label: "Current password", type: "password", autocomplete: "current-password" },

@@ -1,0 +1,62 @@
+import { sql, type SqlBool } from "kysely";
+import { userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { anyOf } from "../kernel/queries.js";
+import { folded, foldedColumn, isUuid } from "../kernel/text.js";
+import { isReadableUser } from "./users.js";
+
+/** Users by what logs keep of them: each is one of these. Names and emails are folded. */
+export interface KeptNames {
+  ids?: readonly string[];
+  usernames?: readonly string[];
+  emails?: readonly string[];
+}
+
+/**
+ * Reads references to users in a log: IDs, usernames, emails, or `me`. They need not exist any more: logs outlive users, and
+ * keep the names that these had.
+ */
+export function keptNames({ actor }: Context, references: readonly string[]): KeptNames {
+  const all = references.map((reference) => (reference === "me" ? (userIdOf(actor) ?? reference) : reference));
+  const names = all.filter((each) => !isUuid(each)).map(folded);
+  return {
+    ids: all.filter(isUuid).map((id) => id.toLowerCase()),
+    usernames: names.filter((name) => !name.includes("@")),
+    emails: names.filter((name) => name.includes("@")),
+  };
+}
+
+/** The columns of a log that identify a user. */
+interface Columns {
+  id: string;
+  username: string;
+  email: string;
+}
+
+/**
+ * The filter of a log by users: finds the rows of those who had the names then, and none of those who took them later.
+ * Emails match those that the caller may know: of all users, of those that the caller may read, or by `isKnown`, the
+ * condition that the caller could read the user at the time of a row.
+ */
+export const byKeptNames =
+  ({ id, username, email }: Columns, isKnown = sql<SqlBool>`false`) =>
+  (_: unknown, { ids = [], usernames = [], emails = [] }: KeptNames, ctx: Context) => {
+    const parts = [
+      ...(ids.length > 0 ? [sql<SqlBool>`${sql.ref(id)} = ${oneOf(ids, "uuid")}`] : []),
+      ...(usernames.length > 0 ? [isKept(username, usernames)] : []),
+      ...(emails.length > 0 ? [sql<SqlBool>`(${isKept(email, emails)} and ${mayKnow(ctx, id, isKnown)})`] : []),
+    ];
+    return parts.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`(${sql.join(parts, sql` or `)})`;
+  };
+
+/** The condition on a column, and that of its partial index. */
+const isKept = (column: string, values: readonly string[]) =>
+  sql<SqlBool>`(${foldedColumn(column)} = ${oneOf(values, "text")} and ${sql.ref(column)} is not null)`;
+
+/** One value leaves the order of an index. */
+const oneOf = (values: readonly string[], type: "uuid" | "text") =>
+  values.length === 1 ? (type === "uuid" ? sql`${values[0]}::uuid` : sql`${values[0]}::text`) : anyOf(values, type);
+
+/** Any other match would disclose an address. */
+const mayKnow = (ctx: Context, id: string, isKnown: ReturnType<typeof sql<SqlBool>>) =>
+  sql<SqlBool>`(${isKnown} or exists(select from users u where u.id = ${sql.ref(id)} and ${isReadableUser(ctx)}))`;

@@ -1,0 +1,207 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  type AuthorizationCodeGrantChecks,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  getJwksCache,
+  type IDToken,
+  type ServerMetadata,
+  setJwksCache,
+} from "openid-client";
+import type { Fetch } from "./http.js";
+
+/** The registration of this server as a client of a provider. */
+export interface Registration {
+  /** The issuer of OpenID Connect, or the site of GitHub. */
+  base: URL;
+  /** The client id. */
+  id: string;
+  secret: string;
+  fetch: Fetch;
+}
+
+/** Permits plain HTTP to a provider on the same machine, the only one for which settings accept it. */
+export const insecurely = ({ protocol }: URL) => (protocol === "http:" ? [allowInsecureRequests] : []);
+
+/** An issuer without its final slash: providers spell it both ways, and so it is compared and stored without. */
+export const withoutFinalSlash = (issuer: string): string => issuer.replace(/\/$/, "");
+
+const isSameIssuer = (one: string, other: string): boolean =>
+  withoutFinalSlash(URL.parse(one)?.href ?? one) === withoutFinalSlash(URL.parse(other)?.href ?? other);
+
+/** The placeholder of the tenant in the issuer of Entra's metadata. URLs escape the braces. */
+const tenantPattern = /\{tenantid\}|%7Btenantid%7D/i;
+
+/** Names in the place of a tenant for several of them. The last one is the tenant of all personal Microsoft accounts. */
+const severalTenants = new Set(["common", "organizations", "consumers", "9188040d-6c67-4c5b-b112-36a304b66dad"]);
+
+/** Whether an issuer serves many tenants, whose administrators, and not the operator, decide on the addresses of users. */
+export const servesManyTenants = (issuer: string): boolean =>
+  tenantPattern.test(issuer) || severalTenants.has(URL.parse(issuer)?.pathname.split("/")[1]?.toLowerCase() ?? "");
+
+/**
+ * Whether a server's metadata name another issuer than its own URL on purpose: Microsoft's do for several tenants, for
+ * tenants that are given by their domain, and for policies.
+ */
+const namesIssuersFreely = ({ hostname }: URL): boolean =>
+  ["login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn"].includes(hostname) ||
+  [".b2clogin.com", ".ciamlogin.com"].some((end) => hostname.endsWith(end));
+
+/** Whether metadata with an issuer are those of the configured one. */
+function isIssuerOf(configured: URL, issuer: string): boolean {
+  if (isSameIssuer(configured.href, issuer) || namesIssuersFreely(configured)) return true;
+  const [, tenant = ""] = configured.pathname.split("/");
+  return (
+    severalTenants.has(tenant.toLowerCase()) && isSameIssuer(configured.href.replace(tenant, "{tenantid}"), issuer)
+  );
+}
+
+/** The issuer of a provider differs from the configured one. The message is for operators, and names both. */
+export class IssuerMismatch extends Error {
+  constructor(where: string, issuer: unknown, expected: string) {
+    super(`${where} issuer ${quoted(issuer)}, but STEWARD_OIDC_ISSUER_URL expects ${quoted(expected)}.`);
+    this.name = "IssuerMismatch";
+  }
+}
+
+const longestQuoted = 256;
+const quoted = (issuer: unknown) => JSON.stringify(String(issuer).slice(0, longestQuoted));
+
+/** The metadata of an issuer, and the exchange of codes for its ID tokens. */
+export class OidcIssuer {
+  #discovered: Promise<Configuration> | undefined;
+
+  constructor(private readonly registration: Registration) {}
+
+  /** Fetches the metadata, once for all who wait, and again after a failure. Throws IssuerMismatch for those of another issuer. */
+  discover(): Promise<Configuration> {
+    return (this.#discovered ??= this.#fetchMetadata().catch((error: unknown) => {
+      this.#discovered = undefined;
+      throw error;
+    }));
+  }
+
+  async #fetchMetadata(): Promise<Configuration> {
+    const { base, id, secret, fetch } = this.registration;
+    // By the whole URL, for which the library does not compare issuers.
+    const url = new URL(`${withoutFinalSlash(base.href)}/.well-known/openid-configuration`);
+    const options = { execute: this.#extensions(), [customFetch]: fetch };
+    const config = await discovery(url, id, {}, authenticateWith(secret), options);
+    const { issuer } = config.serverMetadata();
+    if (!isIssuerOf(base, issuer)) throw new IssuerMismatch("The metadata of the provider have the", issuer, base.href);
+    return config;
+  }
+
+  #extensions = () => [enableNonRepudiationChecks, ...insecurely(this.registration.base)];
+
+  /** Whether addresses of users say nothing unless the provider has verified them. */
+  async servesManyTenants(): Promise<boolean> {
+    const { issuer } = (await this.discover()).serverMetadata();
+    return servesManyTenants(this.registration.base.href) || servesManyTenants(issuer);
+  }
+
+  /**
+   * Exchanges the code with which a browser returned to `url`, and validates the ID token (OpenID Connect Core §3.1.3.7). Its
+   * issuer may differ from that of the metadata by a final slash, or by the tenant where the metadata leave it open.
+   */
+  async exchange(url: URL, checks: AuthorizationCodeGrantChecks) {
+    const config = await this.discover();
+    const metadata: ServerMetadata = { ...(config.serverMetadata() as ServerMetadata) };
+    let response: Response | undefined;
+    const keeping: Fetch = async (target, init) => {
+      const received = await this.registration.fetch(target, init);
+      if (isTokenEndpoint(metadata, target)) response = received.clone();
+      return received;
+    };
+    try {
+      return await this.#grant(config, metadata, keeping, url, checks);
+    } catch (error) {
+      const claims = response && (await unverifiedClaims(response.clone()));
+      if (claims?.iss === undefined || claims.iss === metadata.issuer) throw error;
+      const expected = expectedIssuer(metadata.issuer, claims);
+      if (!isSameIssuer(claims.iss, expected)) throw new IssuerMismatch("The ID token has the", claims.iss, expected);
+      // The library compares issuers exactly. It validates the response, which was received, with the other spelling.
+      const received = response!;
+      const replaying: Fetch = async (target, init) =>
+        isTokenEndpoint(metadata, target) ? received.clone() : this.registration.fetch(target, init);
+      return this.#grant(config, { ...metadata, issuer: claims.iss }, replaying, url, checks);
+    }
+  }
+
+  async #grant(
+    discovered: Configuration,
+    metadata: ServerMetadata,
+    fetch: Fetch,
+    url: URL,
+    checks: AuthorizationCodeGrantChecks,
+  ) {
+    const { id, secret } = this.registration;
+    const config = new Configuration(metadata, id, {}, authenticateWith(secret));
+    config[customFetch] = fetch;
+    for (const extend of this.#extensions()) extend(config);
+    const keys = getJwksCache(discovered);
+    if (keys) setJwksCache(config, keys);
+    const tokens = await authorizationCodeGrant(config, spelledFor(metadata.issuer, url), checks);
+    const newKeys = getJwksCache(config);
+    if (newKeys) setJwksCache(discovered, newKeys);
+    return tokens;
+  }
+}
+
+const isTokenEndpoint = ({ token_endpoint: endpoint }: ServerMetadata, target: string | URL): boolean =>
+  endpoint !== undefined && new URL(target).href === new URL(endpoint).href;
+
+/** The issuer of ID tokens: that of the metadata, with the tenant that a token names. */
+const expectedIssuer = (issuer: string, { tid }: { tid?: unknown }): string =>
+  typeof tid === "string" && /^[\w-]{1,64}$/.test(tid) ? issuer.replace(tenantPattern, tid) : issuer;
+
+/**
+ * The response of the authorization endpoint, with an `iss` (RFC 9207) that differs only in its final slash replaced. Throws
+ * IssuerMismatch for any other one.
+ */
+function spelledFor(issuer: string, url: URL): URL {
+  const given = url.searchParams.get("iss");
+  if (given === null) return url;
+  const expected = expectedIssuer(issuer, { tid: tenantOf(issuer, given) });
+  if (!isSameIssuer(given, expected)) throw new IssuerMismatch("The response of the provider has the", given, expected);
+  const spelled = new URL(url);
+  spelled.searchParams.set("iss", issuer);
+  return spelled;
+}
+
+/** The part of a given issuer where another one leaves the tenant open. */
+const tenantOf = (issuer: string, given: string): string | undefined => {
+  const [before] = issuer.split(tenantPattern);
+  return tenantPattern.test(issuer) && given.startsWith(before!)
+    ? given.slice(before!.length).split("/")[0]
+    : undefined;
+};
+
+/** The issuer and the tenant in the ID token of a response, before anything is verified. */
+async function unverifiedClaims(response: Response): Promise<Partial<Pick<IDToken, "iss">> & { tid?: unknown }> {
+  try {
+    const { id_token: token } = (await response.json()) as { id_token: string };
+    const { iss, tid } = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as Record<
+      string,
+      unknown
+    >;
+    return typeof iss === "string" ? { iss, tid } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Authenticates the client by a method that the issuer supports; `client_secret_basic` by default (RFC 8414 §2). */
+const authenticateWith =
+  (secret: string): ClientAuth =>
+  (server, ...rest) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const authenticate = methods.includes("client_secret_basic") ? ClientSecretBasic(secret) : ClientSecretPost(secret);
+    authenticate(server, ...rest);
+  };

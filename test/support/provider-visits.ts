@@ -1,0 +1,71 @@
+// Visits to identity providers and back, without a browser: redirects, cookies, and the two forms of npm's oidc-provider.
+import { Client } from "./world.js";
+
+/** A browser without scripts: it keeps cookies by origin. */
+export class Visitor {
+  readonly #cookies = new Map<string, Map<string, string>>();
+
+  /** `home` is the URL of the server. */
+  constructor(readonly home: string) {}
+
+  /** Requests a URL without following redirects, and keeps the cookies of the response. */
+  async request(url: URL, form?: Record<string, string>): Promise<Response> {
+    const jar = this.#cookies.get(url.origin) ?? new Map<string, string>();
+    this.#cookies.set(url.origin, jar);
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(url, {
+      redirect: "manual",
+      headers: { cookie, accept: "text/html" },
+      ...(form && { method: "POST", body: new URLSearchParams(form) }),
+    });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(set)!;
+      if (value === "") jar.delete(name!);
+      else jar.set(name!, value!);
+    }
+    return response;
+  }
+
+  /**
+   * Signs in at a provider as `subject`, and returns. Resolves to the response of the last page of the server: 303 if that
+   * worked. Text is that of the page without its tags.
+   */
+  async signIn(subject: string, path = "/login/oidc"): Promise<{ status: number; text: string; location: string }> {
+    let url = new URL(path, this.home);
+    let form: Record<string, string> | undefined;
+    for (let steps = 0; steps < 20; steps++) {
+      const response = await this.request(url, form);
+      form = undefined;
+      const location = response.headers.get("location");
+      const page = await response.text();
+      const isHere = url.origin === this.home;
+      if (isHere && (location === null || url.pathname.endsWith("/callback")))
+        return { status: response.status, text: textOf(page), location: location ?? "" };
+      form = undefined;
+      if (location === null) {
+        const isConsent = page.includes('name="prompt" value="consent"');
+        form = isConsent ? { prompt: "consent" } : { prompt: "login", login: subject, password: "any" };
+      }
+      url = new URL(location ?? /<form[^>]* action="([^"]*)"/.exec(page)![1]!, url);
+    }
+    throw new Error("The provider leads in circles.");
+  }
+
+  /** The session that a sign-in began. */
+  get token(): string | undefined {
+    return this.#cookies.get(new URL(this.home).origin)?.get("service_session_token");
+  }
+
+  /** A client with this session. */
+  get client(): Client {
+    return new Client(this.home, this.token);
+  }
+}
+
+const textOf = (page: string): string =>
+  page
+    .replace(/<(style|script)[^]*?<\/\1>/g, "")
+    .replace(/<[^>]+>/g, " ")
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/\s+/g, " ");
