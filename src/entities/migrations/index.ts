@@ -48,6 +48,7 @@ import { ConnectionLogOrder } from "./0032-connection-log-order.js";
 import { VoidProofs } from "./0034-void-proofs.js";
 import { ScimMemberNames } from "./0036-scim-member-names.js";
 import { TemplateDeprecation } from "./0038-template-deprecation.js";
+import { KeyMakers } from "./0076-key-makers.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -100,4 +101,5 @@ export const migrations: MigrationObject[] = [
   { name: "0067-task-conversations", class: TaskConversations },
   { name: "0068-scim-requests", class: ScimRequests },
   { name: "0069-events-carrier", class: EventsCarrier },
+  { name: "0076-key-makers", class: KeyMakers },
 ];
