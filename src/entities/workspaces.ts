@@ -137,6 +137,7 @@ export const WorkspaceBuildSchema = defineEntity({
       "autostop",
       "dormancy",
       "autodelete",
+      "owner_suspended",
       "task_manual_pause",
       "task_auto_pause",
       "task_resume",

@@ -98,6 +98,7 @@ export type WorkspaceBuildReason =
   | 'DORMANCY'
   | 'INITIATOR'
   | 'JETBRAINS_CONNECTION'
+  | 'OWNER_SUSPENDED'
   | 'SSH_CONNECTION'
   | 'TASK_AUTO_PAUSE'
   | 'TASK_MANUAL_PAUSE'

@@ -80,6 +80,7 @@ export async function endTaskOf(ctx: Context, workspaceId: string): Promise<void
 const reasons: Record<string, { template: "paused" | "resumed"; pause?: string }> = {
   task_manual_pause: { template: "paused", pause: "manual" },
   task_auto_pause: { template: "paused", pause: "idle timeout" },
+  owner_suspended: { template: "paused", pause: "owner suspended" },
   task_resume: { template: "resumed" },
 };
 

@@ -14,6 +14,7 @@ import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
+import { requireNoWorkspaces } from "./owned-workspaces.js";
 import { requireAnotherOwner } from "./user-roles.js";
 
 /** New values of an account. Null and absent fields stay unchanged. */
@@ -98,9 +99,7 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   await requireAnotherOwner(ctx, user);
 
   await lockMemberships(ctx, { userId: user.id });
-  const workspaces = ctx.db.selectFrom("workspaces").select("id").where("ownerId", "=", user.id);
-  if (await workspaces.where("deletedAt", "is", null).executeTakeFirst())
-    throw conflict("The user owns workspaces. Delete them first.");
+  await requireNoWorkspaces(ctx, user.id);
   for (const table of ownTables) await ctx.db.deleteFrom(table).where("userId", "=", user.id).execute();
   await ctx.db.updateTable("externalAuthLinks").set({ revokeAt: now }).where("userId", "=", user.id).execute();
   const deleted = { deletedAt: now, updatedAt: now, passwordHash: null };

@@ -31,6 +31,7 @@ export const BuildReason = {
   AUTOSTOP: "autostop",
   DORMANCY: "dormancy",
   AUTODELETE: "autodelete",
+  OWNER_SUSPENDED: "owner_suspended",
   TASK_MANUAL_PAUSE: "task_manual_pause",
   TASK_AUTO_PAUSE: "task_auto_pause",
   TASK_RESUME: "task_resume",
@@ -48,6 +49,7 @@ export const automaticReasons: readonly BuildReason[] = [
   "autostop",
   "dormancy",
   "autodelete",
+  "owner_suspended",
   "task_auto_pause",
 ];
 

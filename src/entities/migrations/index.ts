@@ -49,6 +49,8 @@ import { VoidProofs } from "./0034-void-proofs.js";
 import { ScimMemberNames } from "./0036-scim-member-names.js";
 import { TemplateDeprecation } from "./0038-template-deprecation.js";
 import { KeyMakers } from "./0076-key-makers.js";
+import { SuspendedOwners } from "./0077-suspended-owners.js";
+import { SuspendedOwnersChecked } from "./0078-suspended-owners-checked.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -102,4 +104,6 @@ export const migrations: MigrationObject[] = [
   { name: "0068-scim-requests", class: ScimRequests },
   { name: "0069-events-carrier", class: EventsCarrier },
   { name: "0076-key-makers", class: KeyMakers },
+  { name: "0077-suspended-owners", class: SuspendedOwners },
+  { name: "0078-suspended-owners-checked", class: SuspendedOwnersChecked },
 ];

@@ -84,6 +84,7 @@ import {
   WorkspaceResourcesResolver,
 } from "../workspaces/builds.js";
 import { WorkspaceAclResolver } from "../workspaces/acl.js";
+import { SuspendedOwnersResolver } from "../workspaces/suspended-owners.js";
 import { WorkspaceChangesResolver } from "../workspaces/workspace-changes.js";
 import {
   WorkspacesOfOrganizationsResolver,
@@ -187,6 +188,7 @@ export const resolvers: Function[] = [
   WorkspaceAppStatusesResolver,
   WorkspaceAppsResolver,
   WorkspaceBuildsResolver,
+  SuspendedOwnersResolver,
   WorkspaceChangesResolver,
   WorkspaceProxiesResolver,
   WorkspaceResourcesResolver,

@@ -45,6 +45,7 @@ enumType({ WorkspaceBuildReason: BuildReason }, "Why a build was created.", {
   AUTOSTOP: "The deadline of the workspace passed.",
   DORMANCY: "The workspace was not used and became dormant.",
   AUTODELETE: "The workspace was dormant for too long.",
+  OWNER_SUSPENDED: "The owner of the workspace was suspended.",
   TASK_MANUAL_PAUSE: "A user paused the task.",
   TASK_AUTO_PAUSE: "The deadline of the workspace of a task passed.",
   TASK_RESUME: "A user resumed the task.",
