@@ -74,6 +74,19 @@ export const duration = (least: string, most: string): Rule<number> =>
     numberBetween(milliseconds(least), milliseconds(most), milliseconds),
   );
 
+/** A time to wait between two others, in milliseconds; `never` is infinite. */
+export const delay = (least: string, most: string): Rule<number> =>
+  described(
+    `never, or a duration from ${least} to ${most}, in ms, s, m, h or d`,
+    z.union([
+      z.pipe(
+        z.literal("never"),
+        z.transform(() => Infinity),
+      ),
+      duration(least, most),
+    ]),
+  );
+
 /** A retention period in milliseconds; 0 means unlimited. */
 export const retention = described(
   "0 for no limit, or a duration from 1m to 36500d, in ms, s, m, h or d",

@@ -29,6 +29,7 @@ import { actionPurge } from "./tasks/task-actions.js";
 import { inputPurge } from "./tasks/task-messages.js";
 import { lostMachines } from "./tasks/lost-machines.js";
 import { keyPurge } from "./tokens/api-keys.js";
+import { endedKeyPurge } from "./tokens/key-makers.js";
 import { userCountJob } from "./users/user-count.js";
 import { autostartJob } from "./workspaces/autostart.js";
 import { shareExpiry } from "./workspaces/acl.js";
@@ -53,6 +54,7 @@ const jobs: readonly Job[] = [
   clockJob,
   codePurge,
   deviceCodePurge,
+  endedKeyPurge,
   refreshTokenPurge,
   grantPurge,
   unusedClientPurge,

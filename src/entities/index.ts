@@ -44,7 +44,7 @@ import {
   TaskMessage,
 } from "./tasks.js";
 import { Template, TemplateAclEntry, TemplateDocument, TemplatePreset, TemplateVersion } from "./templates.js";
-import { ApiKey } from "./tokens.js";
+import { ApiKey, EndedKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
 import { User, UserCount } from "./users.js";
 import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
@@ -54,6 +54,7 @@ import { Workspace, WorkspaceAclEntry, WorkspaceBuild, WorkspaceResource } from 
 export const entities = [
   AiUsage,
   ApiKey,
+  EndedKey,
   AppConnectKey,
   AuditEvent,
   ConnectionLog,

@@ -102,6 +102,10 @@ export const OAuth2GrantSchema = defineEntity({
   indexes: [
     { name: "oauth2_grants_user_client_index", properties: ["user", "client"] },
     { name: "oauth2_grants_client_index", properties: ["client", "id"] },
+    {
+      name: "oauth2_grants_made_by_index",
+      expression: "create index oauth2_grants_made_by_index on oauth2_grants (made_by) where made_by is not null",
+    },
   ],
   properties: {
     id: p.uuid().primary(),
@@ -113,6 +117,8 @@ export const OAuth2GrantSchema = defineEntity({
     scopes: p.array(),
     /** Resources that tokens are issued for, in canonical form. Empty: the whole of this server. */
     audiences: p.array(),
+    /** The id of the key with which the user allowed it; null for service accounts of applications. */
+    madeBy: p.string().length(10).nullable(),
     ip: p.string().length(45).nullable(),
     createdAt: moment(),
     /** Accurate to 5 minutes. */

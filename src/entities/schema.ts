@@ -65,7 +65,7 @@ import type {
   TemplateSchema,
   TemplateVersionSchema,
 } from "./templates.js";
-import type { ApiKeySchema } from "./tokens.js";
+import type { ApiKeySchema, EndedKeySchema } from "./tokens.js";
 import type { UserSecretSchema } from "./user-secrets.js";
 import type { UserCountSchema, UserSchema } from "./users.js";
 import type { WorkspaceProxyReplicaSchema, WorkspaceProxySchema } from "./workspace-proxies.js";
@@ -79,6 +79,7 @@ import type {
 type Entities =
   | typeof AiUsageSchema
   | typeof ApiKeySchema
+  | typeof EndedKeySchema
   | typeof AppConnectKeySchema
   | typeof AuditEventSchema
   | typeof ConnectionLogSchema

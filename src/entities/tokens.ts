@@ -23,6 +23,10 @@ export const ApiKeySchema = defineEntity({
       name: "api_keys_grant_index",
       expression: "create index api_keys_grant_index on api_keys (grant_id) where grant_id is not null",
     },
+    {
+      name: "api_keys_made_by_index",
+      expression: "create index api_keys_made_by_index on api_keys (made_by) where made_by is not null",
+    },
   ],
   properties: {
     id: p.string().length(10).primary(),
@@ -37,6 +41,8 @@ export const ApiKeySchema = defineEntity({
     audiences: p.array().default([]),
     /** The key that requested this one. Both end together. */
     parent: () => p.manyToOne(ApiKey).ref().nullable().deleteRule("cascade").index(false),
+    /** The id of the key that made this one. It may have ended: makers are no parents. */
+    madeBy: p.string().length(10).nullable(),
     createdAt: moment(),
     /** Accurate to 5 minutes. */
     lastUsedAt: moment().nullable(),
@@ -47,3 +53,24 @@ export const ApiKeySchema = defineEntity({
 });
 export class ApiKey extends ApiKeySchema.class {}
 ApiKeySchema.setClass(ApiKey);
+
+/** Sessions and tokens that have ended, as long as something that they made is left. A trigger inserts them. */
+export const EndedKeySchema = defineEntity({
+  name: "EndedKey",
+  tableName: "ended_keys",
+  indexes: [
+    {
+      name: "ended_keys_made_by_index",
+      expression: "create index ended_keys_made_by_index on ended_keys (made_by) where made_by is not null",
+    },
+  ],
+  properties: {
+    id: p.string().length(10).primary(),
+    kind: p.string().length(16),
+    name: p.string().length(64),
+    madeBy: p.string().length(10).nullable(),
+    endedAt: moment().index("ended_keys_time_index"),
+  },
+});
+export class EndedKey extends EndedKeySchema.class {}
+EndedKeySchema.setClass(EndedKey);

@@ -48,6 +48,10 @@ export const UserSchema = defineEntity({
       expression: `create index users_page_index on users (id) where ${isListed}`,
     },
     {
+      name: "users_suspended_index",
+      expression: "create index users_suspended_index on users (suspended_at) where suspended_at is not null",
+    },
+    {
       name: "users_site_roles_index",
       expression: "create index users_site_roles_index on users (id) where site_roles <> '{}'",
     },
@@ -92,6 +96,10 @@ export const UserSchema = defineEntity({
     deprovisionedAt: moment().nullable(),
     /** The email of a deprovisioned user that another user took. */
     formerEmail: p.string().length(254).nullable(),
+    /** Kept by a trigger. Of those suspended before it was, at the latest this time. */
+    suspendedAt: moment().nullable(),
+    /** Whether the workspaces of a suspended user keep running: since too many were suspended at once, until released. */
+    stopHold: p.enum(["held", "released"]).nullable(),
     deletedAt: moment().nullable(),
   },
 });

@@ -9,9 +9,11 @@ import {
   isCurrentKey,
   listApiKeys,
   revokeApiKey,
+  type RevokeApiKey,
   type UpdateApiKey,
   updateApiKey,
 } from "../domain/tokens/api-keys.js";
+import { type LeftByKey, type Maker, makersByIds } from "../domain/tokens/key-makers.js";
 import { TokenKind } from "../domain/tokens/token-text.js";
 import { usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
@@ -32,7 +34,7 @@ enumType({ ApiKeyKind: TokenKind }, "Kind of an API key.", {
   description:
     "A credential of a user: a session, an API token, an OAuth2 access token, or an application key. Its secret is never returned.",
 })
-export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
+export class ApiKeyType implements Omit<ApiKeyRow, "userId" | "madeBy"> {
   @Field({ description: "Unique ID: the public part of the key." }) id!: string;
   @Field(() => TokenKind, { description: "Kind of the key." }) kind!: TokenKind;
   @Field({ description: "Name given by the user; empty unless the key is an API token." }) name!: string;
@@ -55,6 +57,31 @@ export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
     | null;
   @Field(() => String, { nullable: true, description: "User-Agent header of the client that created the key." })
   userAgent!: string | null;
+}
+
+@Access({ readWith: "api_key:read", references: ["id", "name"] })
+@ObjectType("ApiKeyMaker", {
+  simpleResolvers: true,
+  description: "The session or API token with which a key was made.",
+})
+export class ApiKeyMakerType implements Maker {
+  @Field({ description: "ID of the key." }) id!: string;
+  @Field(() => TokenKind, { nullable: true, description: "Kind of the key; null if it is no longer known." })
+  kind!: TokenKind | null;
+  @Field({ description: "Name of an API token; empty for sessions, and if it is no longer known." }) name!: string;
+  @Field({ description: "Whether the key has been revoked or has expired." }) hasEnded!: boolean;
+}
+
+@Access({ readWith: "api_key:read" })
+@ObjectType("LeftByApiKey", {
+  simpleResolvers: true,
+  description: "Something that was made with a revoked key and is still there, by the audit log.",
+})
+export class LeftByApiKeyType implements LeftByKey {
+  @Field({ description: "Type of the object, as in the audit log: `scim_key`." }) resourceType!: string;
+  @Field(() => String, { nullable: true, description: "ID of the object." }) resourceId!: string | null;
+  @Field(() => String, { nullable: true, description: "Name of the object when it was made." }) label!: string | null;
+  @Field(() => DateTime, { description: "When it was made, or got its latest secret." }) madeAt!: string;
 }
 
 @InputType({ description: "Input of `createApiKey`." })
@@ -87,8 +114,14 @@ export class UpdateApiKeyInput implements UpdateApiKey {
 }
 
 @InputType({ description: "Input of `revokeApiKey`." })
-export class RevokeApiKeyInput {
+export class RevokeApiKeyInput implements RevokeApiKey {
   @Field({ description: "ID of the API key." }) id!: string;
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether the keys and grants that were made with it end, too, and all that was made with those. Default: true for API tokens, false for other kinds.",
+  })
+  withAllItMade?: boolean;
 }
 
 @Resolver(() => ApiKeyType)
@@ -96,6 +129,14 @@ export class TokensResolver {
   @FieldResolver(() => PublicUserType, { description: "Owner of the key." })
   user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
+  }
+
+  @FieldResolver(() => ApiKeyMakerType, {
+    nullable: true,
+    description: "The key with which this one was made; null for sessions, and if it is not known.",
+  })
+  madeBy(@Root() { madeBy }: ApiKeyRow, @Ctx() ctx: Context) {
+    return madeBy === null ? null : ctx.load(makersByIds, madeBy);
   }
 
   @FieldResolver(() => Boolean, { description: "Whether the request is authenticated with this key." })
@@ -138,15 +179,22 @@ export class TokensResolver {
     return { apiKey: () => ctx.load(apiKeysByIds, id) };
   }
 
-  @Mutates("Revokes an API key immediately.", {
-    apiKey: { type: () => ApiKeyType, description: "The revoked API key." },
-  })
+  @Mutates(
+    "Revokes an API key immediately, by default with all keys and grants that were made with it if it is an API token.",
+    {
+      apiKey: { type: () => ApiKeyType, description: "The revoked API key." },
+      endedKeyCount: { type: () => Int, description: "Number of other keys that ended, since they were made with it." },
+      endedGrantCount: { type: () => Int, description: "Number of OAuth2 grants that ended." },
+      left: {
+        type: () => [LeftByApiKeyType],
+        description:
+          "What was made with it and is left, at most 100: keys of SCIM, provisioners and proxies, applications and their secrets, linked accounts, accounts, and what the caller may not end.",
+      },
+    },
+  )
   @Access({ needs: ["api_key:delete"], openTo: ["session", "token"] })
-  async revokeApiKey(
-    @Arg("input", { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
-    @Ctx() ctx: Context,
-  ) {
-    return { apiKey: await revokeApiKey(ctx, id) };
+  revokeApiKey(@Arg("input", { description: "The key to revoke." }) input: RevokeApiKeyInput, @Ctx() ctx: Context) {
+    return revokeApiKey(ctx, input);
   }
 
   @Mutates("Revokes all sessions of the caller except the one making the request. Requires a session.", {

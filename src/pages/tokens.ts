@@ -20,6 +20,15 @@ interface Key {
   ip: string | null;
   userAgent: string | null;
   isCurrent: boolean;
+  madeBy: { kind: Key["kind"] | null; name: string; hasEnded: boolean } | null;
+}
+
+/** What became of what a revoked key made. */
+interface Revoked {
+  apiKey: Pick<Key, "isCurrent">;
+  endedKeyCount: number;
+  endedGrantCount: number;
+  left: ReadonlyArray<{ resourceType: string; label: string | null; madeAt: string }>;
 }
 
 const path = "/account/keys";
@@ -36,10 +45,11 @@ export function keyPages(operation: (name: string) => StoredOperation): { show: 
   const actions: Record<string, (visit: Visit, ctx: Context) => Promise<Outcome>> = {
     async revoke(visit, ctx) {
       try {
-        const { revokeApiKey } = await perform<{ revokeApiKey: { apiKey: Pick<Key, "isCurrent"> } }>(revoke, ctx, {
+        const { revokeApiKey } = await perform<{ revokeApiKey: Revoked }>(revoke, ctx, {
           id: visit.form.get("id") ?? "",
+          withAllItMade: visit.form.get("all") === "yes",
         });
-        if (!revokeApiKey.apiKey.isCurrent) return await pageOf(visit, ctx, notice("It is revoked."));
+        if (!revokeApiKey.apiKey.isCurrent) return await pageOf(visit, ctx, reportOf(revokeApiKey));
         visit.endSession();
         return { goTo: "/login?signed_out" };
       } catch (error) {
@@ -65,6 +75,29 @@ export function keyPages(operation: (name: string) => StoredOperation): { show: 
     }),
   };
 }
+
+/** Says what has ended, and what the user has to look at. */
+function reportOf({ endedKeyCount, endedGrantCount, left }: Revoked): Html {
+  const also = [
+    endedKeyCount > 0 ? counted(endedKeyCount, "key") : undefined,
+    endedGrantCount > 0 ? `the access of ${counted(endedGrantCount, "application")}` : undefined,
+  ].filter((part) => part !== undefined);
+  const done = notice(also.length === 0 ? "It is revoked." : `It is revoked, and with it ${also.join(" and ")}.`);
+  if (left.length === 0) return done;
+  return html`${done}
+    <section>
+      <h2>Made with it, and still there</h2>
+      <p>Look at each: whoever had the key may know its secret.</p>
+      <ul>
+        ${left.map(
+          ({ resourceType, label, madeAt }) =>
+            html`<li>${resourceType.replaceAll("_", " ")} ${label ?? ""}, made ${timeOf(madeAt)}</li>`,
+        )}
+      </ul>
+    </section>`;
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const gone = alarm("It has been revoked before.");
 
@@ -104,17 +137,32 @@ function itemOf(visit: Visit, key: Key): Item {
       visit,
       "revoke",
       html`<input type="hidden" name="id" value="${key.id}" />
+        ${key.isCurrent || key.kind === "APPLICATION" ? undefined : allItMade(key)}
         <button class="quiet" aria-label="${verb} ${title}">${verb}</button>`,
     ),
   };
 }
 
+/** The choice that all that the key made ends, too: made for tokens, which leak, unless the user takes it back. */
+const allItMade = ({ kind }: Key): Html =>
+  html`<label
+    ><input type="checkbox" name="all" value="yes" ${kind === "TOKEN" ? html`checked` : undefined} /> and all that it
+    made</label
+  >`;
+
+/** The key that made another one: `API token laptop, which has ended`. */
+function makerOf({ kind, name, hasEnded }: NonNullable<Key["madeBy"]>): string {
+  const known = kind === null ? "a key" : kind === "TOKEN" ? `API token ${name}` : "a session";
+  return hasEnded ? `${known} that has ended` : known;
+}
+
 const linesOf = (key: Key): Part[] => {
-  const { createdAt, lastUsedAt, expiresAt, ip, scopes } = key;
+  const { createdAt, lastUsedAt, expiresAt, ip, scopes, madeBy } = key;
   const use = lastUsedAt === null ? "Never used" : html`Last used ${timeOf(lastUsedAt)}`;
   const end = isExpired(key) ? html`<strong>expired ${timeOf(expiresAt)}</strong>` : html`expires ${timeOf(expiresAt)}`;
   return [
-    html`Created ${timeOf(createdAt)}${ip === null ? "" : ` from ${ip}`}`,
+    html`Created
+    ${timeOf(createdAt)}${ip === null ? "" : ` from ${ip}`}${madeBy === null ? "" : ` by ${makerOf(madeBy)}`}`,
     html`${use}, ${end}`,
     ...(key.kind === "TOKEN" ? [scopes.includes("all") ? "All scopes" : `Scopes: ${scopes.join(", ")}`] : []),
   ];

@@ -90,10 +90,13 @@ export async function prebuild(app: App): Promise<void> {
 }
 
 /**
- * Runs the job for workspaces whose name begins with `name`, on a replica: `start`, `stop`, `make` (dormant), `delete`,
+ * Runs the job for workspaces whose name begins with `name`, on a replica: `start`, `stop`, `halt` (of suspended users), `make` (dormant), `delete`,
  * `end` (shares).
  */
-export async function runSchedule(app: App, name: "start" | "stop" | "make" | "delete" | "end"): Promise<void> {
+export async function runSchedule(
+  app: App,
+  name: "start" | "stop" | "halt" | "make" | "delete" | "end",
+): Promise<void> {
   await [...workspaceJobs, autostartJob, shareExpiry].find((job) => job.name.startsWith(name))!.run(app.services);
   await othersEnd(app, name === "end" ? "workspace_acl_entries" : "workspaces");
 }

@@ -281,6 +281,8 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("appearance", "signed in", "", "{ appearance { docsUrl } }", fixed("GET", "/appearance"), { kinds: ["session", "token", "oauth", "agent"] });
   operation("updateAppearance", "deployment_config:update", "deployment_config:update", change("updateAppearance", () => `applicationName: "x"`), fixed("PUT", "/appearance", { application_name: "x" }));
   operation("prebuildsSettings", "signed in", "", "{ prebuildsSettings { reconciliationPaused } }", fixed("GET", "/prebuilds/settings"));
+  operation("heldWorkspaces", "deployment_config:read", "deployment_config:read", "{ heldWorkspaces { userCount workspaceCount } }");
+  operation("releaseHeldWorkspaces", "deployment_config:update", "deployment_config:update", "mutation { releaseHeldWorkspaces { __typename } }");
   operation("updatePrebuildsSettings", "deployment_config:update", "deployment_config:update", change("updatePrebuildsSettings", () => "reconciliationPaused: true"), fixed("PUT", "/prebuilds/settings", { reconciliation_paused: true }));
   operation("encryptionStatus", "system:read", "all", "{ encryptionStatus { activeKeyId } }");
   operation("auditEvents", "audit_log:read", "audit_log:read", "{ auditEvents(first: 1) { nodes { id ip } } }");

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
+import { Dialog } from "../ui/dialog";
 import { List } from "../ui/list";
 import { say } from "../ui/notices";
 import { Heading, Labels, Panel, Time } from "../ui/parts";
@@ -62,6 +64,72 @@ export const Identities = ({ rows, actions, actionOf }: IdentitiesProps) => (
   </Panel>
 );
 
+interface RevocableKey {
+  id: string;
+  kind: string;
+  name: string;
+  userAgent: string | null;
+}
+
+/** Revokes a key, by default with all that it made if it is a token, and shows what it made that is left. */
+export function RevokeButton({ apiKey, confirm }: { apiKey: RevocableKey; confirm: string }) {
+  const [left, setLeft] = useState<readonly Left[]>([]);
+  return (
+    <>
+      <Action
+        label="Revoke"
+        on={keyNameOf(apiKey)}
+        look="danger"
+        confirm={confirm}
+        run={RevokeKey}
+        given={{ id: apiKey.id }}
+        fields={[
+          {
+            name: "withAllItMade",
+            label: "And all that it made",
+            hint: "The keys that were created with it end, too, the access that it gave to applications, and what those keys made.",
+          },
+        ]}
+        defaults={{ withAllItMade: apiKey.kind === "TOKEN" }}
+        done={({ revokeApiKey }) => {
+          const { endedKeyCount: keys, endedGrantCount: grants } = revokeApiKey;
+          const also = [keys > 0 && countOf(keys, "key"), grants > 0 && countOf(grants, "grant")].filter(Boolean);
+          say(also.length > 0 ? `Revoked, and ${also.join(" and ")} with it.` : "Revoked.");
+          setLeft(revokeApiKey.left);
+        }}
+      />
+      {left.length > 0 && (
+        <Dialog title="Made with it, and still there" onClose={() => setLeft([])}>
+          <p>Look at each: whoever had the key may know its secret.</p>
+          <ul>
+            {left.map(({ resourceType, resourceId, label, madeAt }) => (
+              <li key={`${resourceType} ${resourceId}`}>
+                {wordsOf(resourceType)} <b>{label ?? resourceId}</b>, <Time at={madeAt} />
+              </li>
+            ))}
+          </ul>
+          <footer>
+            <button type="button" class="primary" onClick={() => setLeft([])}>
+              Done
+            </button>
+          </footer>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+interface Left {
+  resourceType: string;
+  resourceId: string | null;
+  label: string | null;
+  madeAt: string;
+}
+
+/** The key that made another one. */
+export const makerOf = (maker: { kind: string | null; name: string; hasEnded: boolean } | null): string =>
+  maker === null ? "" : `${maker.name || wordsOf(maker.kind ?? "key")}${maker.hasEnded ? " (ended)" : ""}`;
+
 export function KeysView() {
   const keys = useData(Keys, {});
   const identities = keys.data?.userIdentities;
@@ -90,6 +158,7 @@ export function KeysView() {
             title: "Scopes",
             show: ({ scopes }) => <Labels of={scopes.filter((scope) => scope !== "all")} none="Everything" />,
           },
+          { title: "Made by", show: ({ madeBy }) => makerOf(madeBy) },
           { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
           { title: "From", show: ({ ip }) => ip },
           { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
@@ -111,15 +180,7 @@ export function KeysView() {
                   />
                 )}
                 {!key.isCurrent && (
-                  <Action
-                    label="Revoke"
-                    on={keyNameOf(key)}
-                    look="danger"
-                    confirm="What uses it is signed out. This cannot be undone."
-                    run={RevokeKey}
-                    given={{ id: key.id }}
-                    said="Revoked."
-                  />
+                  <RevokeButton apiKey={key} confirm="What uses it is signed out. This cannot be undone." />
                 )}
               </>
             ),

@@ -1,13 +1,14 @@
 import { useLocation } from "preact-iso";
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
+import { Action } from "../ui/action";
 import { Chart } from "../ui/chart";
 import { Failure } from "../ui/failure";
 import { Filters } from "../ui/list";
 import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts";
-import { amountOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
+import { amountOf, countOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { OrganizationChoice, useOrganization } from "./organization-choice";
-import { Overview as OverviewQuery, OverviewOrganization } from "./overview.gql";
+import { Overview as OverviewQuery, OverviewOrganization, ReleaseHeldWorkspaces } from "./overview.gql";
 
 /** The time zone in which the charts begin their days. */
 const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
@@ -22,12 +23,20 @@ const without = (all: readonly number[], part: readonly number[] | null | undefi
 export function Overview() {
   const { query } = useLocation();
   const may = useAllowed({
+    config: { may: "deployment_config:read" },
+    release: { may: "deployment_config:update" },
     users: { may: "user:read" },
     licenses: { may: "license:read" },
     deliveries: { may: "notification_message:read" },
     audit: { may: "audit_log:read" },
   });
-  const shown = { users: may("users"), licenses: may("licenses"), deliveries: may("deliveries"), audit: may("audit") };
+  const shown = {
+    config: may("config"),
+    users: may("users"),
+    licenses: may("licenses"),
+    deliveries: may("deliveries"),
+    audit: may("audit"),
+  };
   const { data, error, refresh } = useData(OverviewQuery, may.isKnown ? { ...shown, timeZone } : undefined);
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const seats = data.entitlements?.features.find(({ name }) => name === "user_limit");
@@ -48,6 +57,23 @@ export function Overview() {
           {text}
         </p>
       ))}
+      {data.heldWorkspaces && data.heldWorkspaces.userCount > 0 && (
+        <p class="banner">
+          {countOf(data.heldWorkspaces.userCount, "user")} were suspended at once, as by a faulty sync. Their{" "}
+          {countOf(data.heldWorkspaces.workspaceCount, "workspace")} keep running until you release them, or the users
+          are activated.{" "}
+          {may("release") && (
+            <Action
+              label="Stop their workspaces"
+              look="danger"
+              confirm="The running workspaces of these users are stopped. What is not saved in them is lost."
+              run={ReleaseHeldWorkspaces}
+              given={{}}
+              done={refresh}
+            />
+          )}
+        </p>
+      )}
       <ul class="tiles">
         {data.people && (
           <Tile
@@ -69,6 +95,15 @@ export function Overview() {
           count={data.workspaces.totalCount}
           note={`${data.running.totalCount} running, ${data.stopped.totalCount} stopped`}
         />
+        {data.ofSuspended.totalCount > 0 && (
+          <Tile
+            href="/workspaces?status=RUNNING&ownerStatus=SUSPENDED"
+            label="Running for suspended users"
+            count={data.ofSuspended.totalCount}
+            isBad
+            note="Their owners cannot sign in"
+          />
+        )}
         <Tile
           href="/workspaces?status=FAILED"
           label="Failed workspaces"

@@ -11,8 +11,7 @@ import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
 import { amountOf, keyNameOf, titleOf, wordsOf } from "../ui/text";
 import { RevokeGrant } from "./applications.gql";
-import { CreateKey, Identities } from "./keys";
-import { RevokeKey } from "./keys.gql";
+import { CreateKey, Identities, makerOf, RevokeButton } from "./keys";
 import { useOrganizationOptions } from "./organization-choice";
 import { QuietHours } from "./preferences";
 import {
@@ -401,6 +400,7 @@ export function UserView({ id }: { id: string }) {
             columns={[
               { title: "Name", show: (key) => <b>{keyNameOf(key)}</b> },
               { title: "Kind", show: ({ kind, isCurrent }) => (isCurrent ? "This session" : wordsOf(kind)) },
+              { title: "Made by", show: ({ madeBy }) => makerOf(madeBy) },
               { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
               { title: "From", show: ({ ip }) => ip },
               { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
@@ -410,14 +410,7 @@ export function UserView({ id }: { id: string }) {
                 show: (key) =>
                   may("revoke") &&
                   !key.isCurrent && (
-                    <Action
-                      label="Revoke"
-                      on={keyNameOf(key)}
-                      look="danger"
-                      confirm="What uses it has to sign in again. This cannot be undone."
-                      run={RevokeKey}
-                      given={{ id: key.id }}
-                    />
+                    <RevokeButton apiKey={key} confirm="What uses it has to sign in again. This cannot be undone." />
                   ),
               },
             ]}

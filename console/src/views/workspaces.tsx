@@ -12,6 +12,7 @@ import { canStart, canStop, CreateButton, Transition } from "./workspace-changes
 import {
   StartWorkspace,
   StopWorkspace,
+  type UserStatus,
   Workspaces,
   type WorkspacesQuery,
   type WorkspaceStatus,
@@ -41,6 +42,7 @@ export function WorkspacesView() {
     owner: place.filter("owner"),
     templateId: place.filter("template"),
     dormant: place.get("dormant") ? true : null,
+    ownerStatus: place.filter<UserStatus>("ownerStatus"),
   };
   const workspaces = useData(Workspaces, { ...place.cursors, filter, orderBy: order });
   const { refresh } = workspaces;
@@ -77,6 +79,7 @@ export function WorkspacesView() {
           <Choice place={place} label="Organization" name="organization" options={organizations} />
         )}
         <Choice place={place} label="Owner" name="owner" any="Everyone" options={[["me", "Me"]]} />
+        <Choice place={place} label="Account of the owner" name="ownerStatus" options={[["SUSPENDED", "Suspended"]]} />
         <Choice place={place} label="Use" name="dormant" options={[["yes", "Dormant"]]} />
       </Filters>
       <Bulk

@@ -77,11 +77,16 @@ export type TemplateParameterKind =
   | 'NUMBER'
   | 'STRING';
 
+export type UserStatus =
+  | 'ACTIVE'
+  | 'SUSPENDED';
+
 export type WorkspaceFilter = {
   dormant?: boolean | null | undefined;
   hasAgent?: AgentStatus | null | undefined;
   organization?: string | null | undefined;
   owner?: string | null | undefined;
+  ownerStatus?: UserStatus | null | undefined;
   search?: string | null | undefined;
   status?: WorkspaceStatus | null | undefined;
   templateId?: string | null | undefined;

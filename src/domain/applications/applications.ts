@@ -106,6 +106,7 @@ async function createApplicationKey(ctx: Context, { userId, credential }: UserAc
     kind: "application",
     scopes: [scope],
     parentId: credential.id,
+    madeBy: credential.id,
     expiresAt: sql<string>`least(${creator.expiresAt}::timestamptz, ${after(day)})`,
   })
     .returning("expiresAt")

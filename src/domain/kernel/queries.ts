@@ -66,6 +66,7 @@ export type Lock =
   | "owners"
   | "proxy_health"
   | "scim_keys"
+  | "suspensions"
   | "workspace_proxies";
 
 /** SQL that computes the number of a lock. */

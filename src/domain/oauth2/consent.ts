@@ -78,7 +78,7 @@ export async function grantAccess(
     .forKeyShare("k")
     .executeTakeFirst();
   if (!holder) throw unauthenticated("The token is not valid.");
-  const grant: NewGrant = { userId, clientId: client.id, scopes, audiences, lifetime };
+  const grant: NewGrant = { userId, clientId: client.id, scopes, audiences, madeBy: credential.id, lifetime };
   const id = await createGrant(ctx, grant).catch(onViolation({ oauth2_grants_client_id_foreign: unknownApp }));
   const diff = { app: { new: client.id }, scopes: { new: scopes }, audiences: { new: audiences } };
   ctx.audit({ action: "authorize", resourceType: "oauth2_grant", resourceId: id, resourceLabel: client.name, diff });

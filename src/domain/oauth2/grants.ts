@@ -63,6 +63,8 @@ export interface NewGrant {
   scopes: string[];
   /** In canonical form. */
   audiences: string[];
+  /** The id of the key with which the user allows it. */
+  madeBy: string;
   /** Until its code must be redeemed; redeeming extends it. */
   lifetime: number;
 }

@@ -18,6 +18,7 @@ import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
 import { userHint } from "../tokens/credentials.js";
 import { isListed, searchProblem, userContains } from "../users/listing.js";
+import { requireNoWorkspaces } from "../users/owned-workspaces.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/user-roles.js";
 import {
   type FoundUser,
@@ -307,15 +308,7 @@ async function endMembership(
 ): Promise<void> {
   const userId = user.id;
   await lockMemberships(ctx, { organizationId, userId });
-  const owned = await ctx.db
-    .selectFrom("workspaces")
-    .select("id")
-    .where("ownerId", "=", userId)
-    .where("organizationId", "=", organizationId)
-    .where("deletedAt", "is", null)
-    .limit(1)
-    .executeTakeFirst();
-  if (owned) throw conflict("The user owns workspaces. Delete them first.");
+  await requireNoWorkspaces(ctx, userId, organizationId);
   await ctx.db
     .deleteFrom("templateAclEntries as e")
     .using("templates as t")

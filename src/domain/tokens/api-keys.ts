@@ -10,6 +10,7 @@ import { anyOf, day, now, purge, rowById } from "../kernel/queries.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
 import { keyHint } from "./credentials.js";
+import { endMade, type Made } from "./key-makers.js";
 import { type NewToken, newToken, type TokenKind } from "./token-text.js";
 
 const keys = (db: Db) =>
@@ -27,6 +28,7 @@ const keys = (db: Db) =>
       "expiresAt",
       "ip",
       "userAgent",
+      "madeBy",
     ]);
 
 /** A session or key without its secret. */
@@ -115,7 +117,14 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
     .executeTakeFirstOrThrow();
   if (held >= tokensPerUser) throw conflict(`A user can have at most ${tokensPerUser} API tokens.`);
   await freeName(ctx, user.id, name);
-  await insertKey(ctx, token, { userId: user.id, kind: "token", name, scopes: given, expiresAt })
+  await insertKey(ctx, token, {
+    userId: user.id,
+    kind: "token",
+    name,
+    scopes: given,
+    madeBy: actor.credential.id,
+    expiresAt,
+  })
     .execute()
     .catch(onTakenName);
   const diff = { user: { new: user.username }, scopes: { new: given }, expiresAt: { new: expiresAt } };
@@ -129,7 +138,7 @@ export const insertKey = (
   { id, secretHash }: NewToken,
   key: Pick<
     InsertObject<Schema, "apiKeys">,
-    "userId" | "kind" | "name" | "scopes" | "parentId" | "lastUsedAt" | "expiresAt"
+    "userId" | "kind" | "name" | "scopes" | "parentId" | "madeBy" | "lastUsedAt" | "expiresAt"
   >,
 ) =>
   db
@@ -193,8 +202,22 @@ export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Pr
   return id;
 }
 
-/** Ends a session or key, on every replica within a second. Returns the key before the deletion. */
-export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow> {
+export interface RevokeApiKey {
+  id: string;
+  /** Whether all that the key made ends, too. Default: for API tokens. */
+  withAllItMade?: boolean | null;
+}
+
+/** A revoked key before the deletion, with what ended with it, and what it made that is left. */
+export interface RevokedApiKey extends Made {
+  apiKey: ApiKeyRow;
+}
+
+/**
+ * Ends a session or key, on every replica within a second; in the same transaction also the keys and grants that it made,
+ * through all generations, if that is wanted.
+ */
+export async function revokeApiKey(ctx: Context, { id, withAllItMade }: RevokeApiKey): Promise<RevokedApiKey> {
   const { key, user } = await findKey(ctx, id, "api_key:delete");
   // Permissions on another account depend on its roles, which the lock keeps from changing.
   if (user.id !== userIdOf(ctx.actor)) authorize(ctx.actor, "api_key:delete", userTarget(await lockUser(ctx, user.id)));
@@ -203,7 +226,7 @@ export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow>
   const diff = { user: { old: user.username } };
   ctx.audit({ action: "revoke", resourceType: "api_key", resourceId: id, resourceLabel: key.name, diff });
   ctx.publish(keyHint(id));
-  return key;
+  return { apiKey: key, ...(await endMade(ctx, key, withAllItMade ?? key.kind === "token")) };
 }
 
 /** Finds a key on which the caller has the permission. Throws NOT_FOUND for keys that the caller cannot see. */

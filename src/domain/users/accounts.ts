@@ -15,6 +15,7 @@ import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
 import { releaseFormerEmail } from "./former-emails.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
+import { requireNoWorkspaces } from "./owned-workspaces.js";
 import { requireAnotherOwner } from "./user-roles.js";
 
 /** New values of an account. Null and absent fields stay unchanged. */
@@ -133,9 +134,7 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   await requireAnotherOwner(ctx, user);
 
   await lockMemberships(ctx, { userId: user.id });
-  const workspaces = ctx.db.selectFrom("workspaces").select("id").where("ownerId", "=", user.id);
-  if (await workspaces.where("deletedAt", "is", null).executeTakeFirst())
-    throw conflict("The user owns workspaces. Delete them first.");
+  await requireNoWorkspaces(ctx, user.id);
   await removePersonal(ctx, user.id, ownTables);
   const deleted = { deletedAt: now, updatedAt: now, passwordHash: null };
   await ctx.db.updateTable("users").set(deleted).where("id", "=", user.id).execute();

@@ -3,13 +3,17 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
+import { holdMassSuspension } from "./mass-suspension.js";
 import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
 import { isKnownAs } from "./accounts.js";
 import { requireAnotherOwner } from "./user-roles.js";
 import { authorizeOn, type FoundUser, lockUser, type UserStatus } from "./users.js";
 
-/** Suspends a user and ends all of its sessions and tokens. What the user owns stays unchanged. Returns the id. */
+/**
+ * Suspends a user and ends all of its sessions and tokens. Running workspaces are stopped by a job, after a time in which an
+ * activation keeps them running. Returns the id.
+ */
 export const suspendUser = (ctx: Context, ref: string): Promise<string> => changeStatus(ctx, ref, "suspended");
 
 /** Ends the suspension of a user, who has to sign in again. Returns the id. */
@@ -39,6 +43,12 @@ export async function setStatus(ctx: Context, user: FoundUser, status: UserStatu
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   ctx.publish(userHint(user.id));
+  if (isSuspended) {
+    // The job that stops workspaces looks again.
+    const warn = (err: unknown) =>
+      ctx.services.log.warn({ err }, "It was not checked whether many users were suspended.");
+    ctx.afterCommit(() => holdMassSuspension(ctx.services).catch(warn));
+  }
   await announce(ctx, status === "active" ? "activated" : "suspended", user);
   return true;
 }

@@ -9,6 +9,7 @@ import { systemIdentity } from "../users/system-identities.js";
 import { announceDormancy } from "./build-events.js";
 import { createBuild } from "./builds.js";
 import { isOpen, openStatuses } from "./build-status.js";
+import { holdMassSuspension, suspensionInterval } from "../users/mass-suspension.js";
 import { ofWorkspace, workspaceHint, workspaces } from "./workspaces.js";
 
 /** Maximum number of workspaces that a replica claims at a time. */
@@ -40,6 +41,22 @@ const due = {
       .where(sql<SqlBool>`w.dormant_at <= now() - make_interval(secs => t.delete_after)`)
       .orderBy("w.dormantAt"),
 };
+
+/** Workspaces that run, although their owner was suspended some time ago, and nobody holds their stop. */
+const ofSuspended = (delay: number) => (db: Db) =>
+  idle(db)
+    .innerJoin("users as o", "o.id", "w.ownerId")
+    .where("o.suspendedAt", "<=", after(-delay))
+    .where("o.status", "=", "suspended")
+    .where("o.stopHold", "is distinct from", "held")
+    .where((eb) =>
+      eb.or([
+        eb("w.latestTransition", "=", "start"),
+        // A stop that failed.
+        eb.and([eb("w.latestTransition", "=", "stop"), eb("w.latestStatus", "in", ["failed", "canceled"])]),
+      ]),
+    )
+    .orderBy("o.suspendedAt");
 
 type DueQuery = ReturnType<typeof idle>;
 
@@ -99,6 +116,33 @@ async function deleteExpired(ctx: Context, workspace: Due, initiatorId: string):
   await retryLater(ctx, workspace);
 }
 
+/** Stops a workspace unless its owner was activated, or the stop held, meanwhile: both wait for the lock on the owner. */
+async function stopOfSuspended(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
+  const owner = await ctx.db
+    .selectFrom("users as o")
+    .select("o.id")
+    .where("o.id", "=", workspace.ownerId)
+    .where("o.suspendedAt", "<=", after(-ctx.config.suspendedWorkspacesStop))
+    .where("o.status", "=", "suspended")
+    .where("o.stopHold", "is distinct from", "held")
+    .forShare()
+    .executeTakeFirst();
+  if (!owner || workspace.latestStatus === "stopped") return;
+  await createBuild(ctx, workspace, { transition: "stop", reason: "owner_suspended", initiatorId });
+  await retryLater(ctx, workspace);
+}
+
+/** Looks for mass suspensions first: those since the earliest one whose workspaces are due. */
+async function stopWorkspacesOfSuspended(services: Services): Promise<void> {
+  const { suspendedWorkspacesStop: delay } = services.config;
+  if (delay === Infinity) return;
+  const select = ofSuspended(delay);
+  const first = await select(services.database.db).select("o.suspendedAt").limit(1).executeTakeFirst();
+  if (!first) return;
+  await holdMassSuspension(services, first.suspendedAt!);
+  await sweep(services, select, stopOfSuspended);
+}
+
 type Act = (ctx: Context, workspace: Due, initiatorId: string) => Promise<void>;
 
 /** Claims workspaces that are due, in batches, and acts on each in a transaction of its own. */
@@ -141,6 +185,7 @@ export const workspaceJobs = [
     every: minute / 4,
     run: (services: Services) => sweep(services, due.stop, stopOverdue),
   },
+  { name: "halt workspaces of suspended users", every: suspensionInterval, run: stopWorkspacesOfSuspended },
   { name: "make unused workspaces dormant", every: 5 * minute, run: scheduled(due.dormancy, makeDormant) },
   { name: "delete dormant workspaces", every: 5 * minute, run: scheduled(due.deletion, deleteExpired) },
 ];

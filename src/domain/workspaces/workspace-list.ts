@@ -9,7 +9,7 @@ import { contains, defineList, defineListOfEach, idNamed, inOrganizations, time 
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { findUser } from "../users/users.js";
+import { findUser, type UserStatus } from "../users/users.js";
 import type { WorkspaceStatus } from "./build-status.js";
 import { sharedWith, type WorkspaceRow, workspaces } from "./workspaces.js";
 
@@ -24,6 +24,7 @@ export interface WorkspaceFilter {
   /** Part of the name, in any letter case. */
   search?: string | null;
   dormant?: boolean | null;
+  ownerStatus?: UserStatus | null;
   /** Whether it has an agent of this status. */
   hasAgent?: AgentStatus | null;
 }
@@ -72,12 +73,14 @@ const workspaceList = defineList(readableWorkspaces, {
     status: (eb, status: WorkspaceStatus) => eb("w.latestStatus", "=", status),
     search: (_, part: string) => contains("w.name", part),
     dormant: (eb, isDormant: boolean) => eb("w.dormantAt", isDormant ? "is not" : "is", null),
+    ownerStatus: (_, status: UserStatus) => sql<SqlBool>`exists (
+      select from users o where o.id = w.owner_id and o.status = ${status} offset 0)`,
     // By the agents of the workspace: without the offset, Postgres might read those of all workspaces.
     hasAgent: (_, status: AgentStatus) => sql<SqlBool>`exists (
       select from workspace_agents a
       where a.workspace_id = w.id and a.token_ended_at is null and ${agentStatus} = ${status} offset 0)`,
   },
-  planned: ["status", "search", "dormant", "hasAgent"],
+  planned: ["status", "search", "dormant", "ownerStatus", "hasAgent"],
 });
 
 const lastUsedFirst = { field: WorkspaceOrderField.LAST_USED_AT, direction: OrderDirection.DESC };

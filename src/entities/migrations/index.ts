@@ -59,6 +59,9 @@ import { ScimMemberNames } from "./0036-scim-member-names.js";
 import { TemplateDeprecation } from "./0038-template-deprecation.js";
 import { PlannedDeadlines } from "./0088-planned-deadlines.js";
 import { EndedSessions } from "./0089-ended-sessions.js";
+import { KeyMakers } from "./0076-key-makers.js";
+import { SuspendedOwners } from "./0077-suspended-owners.js";
+import { SuspendedOwnersChecked } from "./0078-suspended-owners-checked.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -122,4 +125,7 @@ export const migrations: MigrationObject[] = [
   { name: "0073-kept-names", class: KeptNames },
   { name: "0074-names-of-before", class: NamesOfBefore },
   { name: "0075-named-rows", class: NamedRows },
+  { name: "0076-key-makers", class: KeyMakers },
+  { name: "0077-suspended-owners", class: SuspendedOwners },
+  { name: "0078-suspended-owners-checked", class: SuspendedOwnersChecked },
 ];

@@ -5,7 +5,7 @@ import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
-import { type UserRow, usersById } from "../../domain/users/users.js";
+import { type UserRow, usersById, UserStatus } from "../../domain/users/users.js";
 import { nextAutostart } from "../../domain/workspaces/autostart.js";
 import { isOutdated } from "../../domain/workspaces/builds.js";
 import {
@@ -104,6 +104,11 @@ class WorkspaceFilterInput implements WorkspaceFilter {
   @Field(() => String, { nullable: true, description: "Substring of the name, case-insensitive." })
   search?: string | null;
   @Field(() => Boolean, { nullable: true, description: "Whether the workspace is dormant." }) dormant?: boolean | null;
+  @Field(() => UserStatus, {
+    nullable: true,
+    description: "Status of the owner: `SUSPENDED` for workspaces of those who left.",
+  })
+  ownerStatus?: UserStatus | null;
   @Field(() => AgentStatus, { nullable: true, description: "Workspaces that have an agent of this status." })
   hasAgent?: AgentStatus | null;
 }

@@ -43,6 +43,16 @@ export const accountNotifications = {
     title: "Account {{ labels.suspended_account_name }} was suspended",
     body: `The account **{{ labels.suspended_account_name }}**${account("suspended")} was suspended${byInitiator}. Its sessions and tokens have ended.`,
   },
+  massSuspension: {
+    ...accountEvent,
+    id: "5a0c2a4e-6a0d-4c55-9c43-0a4f0b1e7d62",
+    name: "Many Users Suspended",
+    recipients: "Owners.",
+    labels: ["count"],
+    actions: noActions,
+    title: "{{ labels.count }} users were suspended at once",
+    body: `**{{ labels.count }}** or more users were suspended within ten minutes, as by a faulty sync. Their running workspaces are not stopped until an owner releases them on the overview of the console, or the users are activated.`,
+  },
   activated: {
     ...accountEvent,
     id: "9f5af851-8408-4e73-a7a1-c6502ba46689",

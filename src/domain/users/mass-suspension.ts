@@ -1,0 +1,119 @@
+// The brake that keeps a faulty sync, which suspends many people, from stopping all of their workspaces.
+import { sql, type SqlBool } from "kysely";
+import { authorize } from "../authorization/authorization.js";
+import { auditedAs } from "../kernel/audit.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
+import { anyOf, minute, takeTurn } from "../kernel/queries.js";
+import { notify } from "../notifications/notify.js";
+import { accountNotifications } from "../notifications/templates/account-notifications.js";
+
+/** The time in which suspensions count together, in minutes. */
+const span = 10;
+
+/** So many people may be suspended within that time, whatever their share of all. */
+const fewest = 20;
+
+/** The share of active users that may be. */
+const share = 0.1;
+
+/**
+ * Holds the stops of the workspaces of people who were suspended together with more than 20 others and more than a tenth
+ * of the active users, within ten minutes, and tells the owners of the deployment when it begins. Looks at suspensions
+ * since a time, by default those of the last ten minutes. Safe on several replicas: they take turns.
+ */
+export async function holdMassSuspension(services: Services, since?: string): Promise<void> {
+  if (services.config.suspendedWorkspacesStop === Infinity) return;
+  const from = since === undefined ? sql`now()` : sql`${since}::timestamptz`;
+  const isRecent = sql<SqlBool>`u.suspended_at >= ${from} - make_interval(mins => ${span}) and u.deleted_at is null`;
+  const few = await services.database.db
+    .selectFrom("users as u")
+    .where(isRecent)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  if (few.count <= fewest) return;
+  const ctx = systemContext(services);
+  await ctx.transactional(async () => {
+    await takeTurn(ctx, "suspensions");
+    const { rows } = await sql<{ id: string }>`
+      with recent as (
+        select u.id, u.suspended_at, u.stop_hold, count(*) over (
+          order by u.suspended_at range between make_interval(mins => ${span}) preceding and current row) as together
+        from users u where ${isRecent}
+      ), allowed as (
+        select greatest(${fewest}::numeric, ${share}::numeric * count(*)) as most
+        from users u where u.status = 'active' and u.deleted_at is null and not u.is_system
+      ), judged as (
+        select r.id, r.stop_hold, bool_or(r.together > a.most) over (
+          order by r.suspended_at range between current row and make_interval(mins => ${span}) following) as is_many
+        from recent r cross join allowed a
+      )
+      select id from judged where is_many and stop_hold is null order by id`.execute(ctx.db);
+    if (rows.length === 0) return;
+    const ids = rows.map(({ id }) => id);
+    const before = await ctx.db.selectFrom("users").select("id").where(isHeld).limit(1).executeTakeFirst();
+    const isOfThem = ctx.db.selectFrom("users").select("id").where("id", "=", anyOf(ids)).where("stopHold", "is", null);
+    await isOfThem.where("status", "=", "suspended").orderBy("id").forNoKeyUpdate().execute();
+    const held = await ctx.db
+      .updateTable("users")
+      .set({ stopHold: "held" })
+      .where("id", "=", anyOf(ids))
+      .where("status", "=", "suspended")
+      .where("stopHold", "is", null)
+      .returning("id")
+      .execute();
+    if (held.length === 0 || before) return;
+    services.log.warn(
+      { users: held.length },
+      "Many users were suspended at once. Their workspaces keep running until an owner releases them.",
+    );
+    await notify(ctx, {
+      template: accountNotifications.massSuspension,
+      recipients: sql<SqlBool>`u.site_roles @> '{owner}' and u.status = 'active'`,
+      targets: [held[0]!.id],
+      labels: { count: String(held.length) },
+      data: {},
+    });
+  });
+}
+
+const isHeld = sql<SqlBool>`suspended_at is not null and stop_hold = 'held'`;
+
+/** The workspaces of suspended users whose stop is held. */
+export interface HeldWorkspaces {
+  /** Suspended users whose workspaces are not stopped. */
+  userCount: number;
+  /** Their workspaces whose latest build is a start. */
+  workspaceCount: number;
+}
+
+/** Reads whose workspaces keep running, although they are suspended, until an owner releases them. */
+export async function readHeldWorkspaces(ctx: Context): Promise<HeldWorkspaces> {
+  authorize(ctx.actor, "deployment_config:read");
+  const { rows } = await sql<HeldWorkspaces>`
+    with held as materialized (select id from users where ${isHeld} and deleted_at is null)
+    select (select count(*)::int from held) as "userCount", (
+      select count(*)::int from held join workspaces w on w.owner_id = held.id
+      where w.deleted_at is null and w.latest_transition = 'start') as "workspaceCount"`.execute(ctx.db);
+  return rows[0]!;
+}
+
+/** Lets the workspaces of suspended users be stopped after all. Returns the number of users. */
+export async function releaseHeldWorkspaces(ctx: Context): Promise<number> {
+  authorize(ctx.actor, "deployment_config:update");
+  await takeTurn(ctx, "suspensions");
+  await ctx.db.selectFrom("users").select("id").where(isHeld).orderBy("id").forNoKeyUpdate().execute();
+  const released = await ctx.db
+    .updateTable("users")
+    .set({ stopHold: "released" })
+    .where(isHeld)
+    .returning("id")
+    .execute();
+  if (released.length > 0) {
+    const diff = { heldUsers: { old: released.length, new: 0 } };
+    ctx.audit({ action: "update", ...auditedAs("deployment", "suspended_workspaces", "suspended workspaces"), diff });
+  }
+  return released.length;
+}
+
+/** How often the server looks for workspaces to stop. */
+export const suspensionInterval = minute / 4;
