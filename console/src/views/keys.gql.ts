@@ -21,6 +21,7 @@ export type IdentityProviderType =
 
 export type RevokeApiKeyInput = {
   id: string;
+  withAllItMade?: boolean | null | undefined;
 };
 
 export type UpdateApiKeyInput = {
@@ -31,7 +32,7 @@ export type UpdateApiKeyInput = {
 export type KeysQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type KeysQuery = { apiKeys: Array<{ id: string, name: string, kind: ApiKeyKind, createdAt: string, lastUsedAt: string | null, expiresAt: string, ip: string | null, userAgent: string | null, isCurrent: boolean, scopes: Array<string> }>, userIdentities: Array<{ provider: IdentityProviderType, issuer: string, subject: string, claim: string, createdAt: string }>, authScopes: { external: Array<string> } };
+export type KeysQuery = { apiKeys: Array<{ id: string, name: string, kind: ApiKeyKind, createdAt: string, lastUsedAt: string | null, expiresAt: string, ip: string | null, userAgent: string | null, isCurrent: boolean, scopes: Array<string>, madeBy: { kind: ApiKeyKind | null, name: string, hasEnded: boolean } | null }>, userIdentities: Array<{ provider: IdentityProviderType, issuer: string, subject: string, claim: string, createdAt: string }>, authScopes: { external: Array<string> } };
 
 export type CreateApiKeyMutationVariables = Exact<{
   input: CreateApiKeyInput;
@@ -52,15 +53,15 @@ export type RevokeKeyMutationVariables = Exact<{
 }>;
 
 
-export type RevokeKeyMutation = { revokeApiKey: { apiKey: { id: string } } };
+export type RevokeKeyMutation = { revokeApiKey: { endedKeyCount: number, endedGrantCount: number, apiKey: { id: string }, left: Array<{ resourceType: string, resourceId: string | null, label: string | null, madeAt: string }> } };
 
 export type RevokeSessionsMutationVariables = Exact<{ [key: string]: never; }>;
 
 
 export type RevokeSessionsMutation = { revokeSessions: { revokedCount: number } };
 
-export const Keys = operation<KeysQuery, KeysQueryVariables>("query Keys { apiKeys { id name kind createdAt lastUsedAt expiresAt ip userAgent isCurrent scopes } userIdentities { provider issuer subject claim createdAt } authScopes { external } }");
+export const Keys = operation<KeysQuery, KeysQueryVariables>("query Keys { apiKeys { id name kind createdAt lastUsedAt expiresAt ip userAgent isCurrent scopes madeBy { kind name hasEnded } } userIdentities { provider issuer subject claim createdAt } authScopes { external } }");
 export const CreateApiKey = operation<CreateApiKeyMutation, CreateApiKeyMutationVariables>("mutation CreateApiKey($input: CreateApiKeyInput!) { createApiKey(input: $input) { token apiKey { id name } } }", {"expiresAt":{"type":"DateTime","hint":"When the token expires. Default: the default token lifetime of the deployment from now."},"name":{"type":"String","hint":"Name of 1 to 64 characters, unique among the user's API tokens.","isRequired":true},"scopes":{"type":"String","hint":"Scopes to restrict the token to. Default: `all`.","isList":true},"user":{"type":"String","hint":"Owner of the token: the ID or username of a service account. Default: the caller."}});
 export const RenameKey = operation<RenameKeyMutation, RenameKeyMutationVariables>("mutation RenameKey($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { apiKey { id } } }", {"id":{"type":"String","hint":"ID of the API token.","isRequired":true},"name":{"type":"String","hint":"New name of 1 to 64 characters, unique among the user's API tokens.","isRequired":true}});
-export const RevokeKey = operation<RevokeKeyMutation, RevokeKeyMutationVariables>("mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }", {"id":{"type":"String","hint":"ID of the API key.","isRequired":true}});
+export const RevokeKey = operation<RevokeKeyMutation, RevokeKeyMutationVariables>("mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } endedKeyCount endedGrantCount left { resourceType resourceId label madeAt } } }", {"id":{"type":"String","hint":"ID of the API key.","isRequired":true},"withAllItMade":{"type":"Boolean","hint":"Whether the keys and grants that were made with it end, too, and all that was made with those. Default: true for API tokens, false for other kinds."}});
 export const RevokeSessions = operation<RevokeSessionsMutation, RevokeSessionsMutationVariables>("mutation RevokeSessions { revokeSessions { revokedCount } }");

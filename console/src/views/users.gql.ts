@@ -26,6 +26,16 @@ export type DeleteUserInput = {
   user: string;
 };
 
+export type IdentityProviderType =
+  | 'GITHUB'
+  | 'OIDC';
+
+export type LinkUserIdentityInput = {
+  issuer?: string | null | undefined;
+  subject: string;
+  user: string;
+};
+
 export type LoginType =
   | 'GITHUB'
   | 'NONE'
@@ -59,6 +69,10 @@ export type SetUserRolesInput = {
 };
 
 export type SuspendUserInput = {
+  user: string;
+};
+
+export type UnlinkUserIdentityInput = {
   user: string;
 };
 
@@ -135,7 +149,7 @@ export type UserQueryVariables = Exact<{
 }>;
 
 
-export type UserQuery = { user: { id: string, username: string, name: string, email: string, formerEmail: string | null, status: UserStatus, loginType: LoginType, isServiceAccount: boolean, createdAt: string, lastSeenAt: string | null, avatarUrl: string, roles: Array<{ name: RoleName }>, organizations: Array<{ id: string, name: string, displayName: string }>, groups: { nodes: Array<{ id: string, name: string, displayName: string }> }, workspaces: { totalCount: number, nodes: Array<{ id: string, name: string, status: WorkspaceStatus }> } } | null, quietHours?: { schedule: string, time: string, timezone: string, next: string, userCanSet: boolean, userSet: boolean } | null, apiKeys?: Array<{ id: string, name: string, kind: ApiKeyKind, createdAt: string, lastUsedAt: string | null, expiresAt: string, ip: string | null, userAgent: string | null, isCurrent: boolean }>, oauth2Grants?: { nodes: Array<{ id: string, createdAt: string, lastUsedAt: string, scopes: Array<string>, app: { id: string, name: string } }> } };
+export type UserQuery = { user: { id: string, username: string, name: string, email: string, formerEmail: string | null, status: UserStatus, loginType: LoginType, isServiceAccount: boolean, createdAt: string, lastSeenAt: string | null, avatarUrl: string, roles: Array<{ name: RoleName }>, organizations: Array<{ id: string, name: string, displayName: string }>, groups: { nodes: Array<{ id: string, name: string, displayName: string }> }, workspaces: { totalCount: number, nodes: Array<{ id: string, name: string, status: WorkspaceStatus }> } } | null, quietHours?: { schedule: string, time: string, timezone: string, next: string, userCanSet: boolean, userSet: boolean } | null, userIdentities?: Array<{ provider: IdentityProviderType, issuer: string, subject: string, claim: string, createdAt: string }>, apiKeys?: Array<{ id: string, name: string, kind: ApiKeyKind, createdAt: string, lastUsedAt: string | null, expiresAt: string, ip: string | null, userAgent: string | null, isCurrent: boolean, madeBy: { kind: ApiKeyKind | null, name: string, hasEnded: boolean } | null }>, oauth2Grants?: { nodes: Array<{ id: string, createdAt: string, lastUsedAt: string, scopes: Array<string>, app: { id: string, name: string } }> } };
 
 export type UserSharesQueryVariables = Exact<{
   user: string;
@@ -186,9 +200,23 @@ export type ResetUserPasswordMutationVariables = Exact<{
 
 export type ResetUserPasswordMutation = { resetUserPassword: { user: { id: string } } };
 
+export type UnlinkIdentityMutationVariables = Exact<{
+  input: UnlinkUserIdentityInput;
+}>;
+
+
+export type UnlinkIdentityMutation = { unlinkUserIdentity: { user: { id: string } } };
+
+export type LinkIdentityMutationVariables = Exact<{
+  input: LinkUserIdentityInput;
+}>;
+
+
+export type LinkIdentityMutation = { linkUserIdentity: { user: { id: string } } };
+
 export const Users = operation<UsersQuery, UsersQueryVariables>("query Users($filter: UserFilter, $orderBy: UserOrder, $first: Int, $after: String, $last: Int, $before: String) { users( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id username name email formerEmail status loginType isServiceAccount lastSeenAt createdAt roles { name } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const CreateUser = operation<CreateUserMutation, CreateUserMutationVariables>("mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { user { id } } }", {"email":{"type":"EmailAddress","hint":"Unique email address, case-insensitive.","isRequired":true},"isServiceAccount":{"type":"Boolean","hint":"Whether to create a service account. Cannot be changed later. Default: false."},"loginType":{"type":"LoginType","hint":"How the user signs in. Default: NONE for service accounts, otherwise PASSWORD.","options":["GITHUB","NONE","OIDC","PASSWORD"]},"name":{"type":"String","hint":"Real name, at most 128 characters. Default: empty."},"organizationIds":{"type":"UUID","hint":"IDs of the organizations to join, at least one. Default: the default organization.","isList":true},"password":{"type":"String","hint":"Password. Required if `loginType` is PASSWORD, which is the default, and rejected otherwise."},"username":{"type":"String","hint":"Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.","isRequired":true}});
-export const User = operation<UserQuery, UserQueryVariables>("query User($user: String!, $hours: Boolean!, $keys: Boolean!, $grants: Boolean!) { user(user: $user) { id username name email formerEmail status loginType isServiceAccount createdAt lastSeenAt avatarUrl roles { name } organizations { id name displayName } groups(first: 50) { nodes { id name displayName } } workspaces(first: 50) { totalCount nodes { id name status } } } quietHours(user: $user) @include(if: $hours) { schedule time timezone next userCanSet userSet } apiKeys(user: $user) @include(if: $keys) { id name kind createdAt lastUsedAt expiresAt ip userAgent isCurrent } oauth2Grants(user: $user, first: 50) @include(if: $grants) { nodes { id createdAt lastUsedAt app { id name } scopes } } }");
+export const User = operation<UserQuery, UserQueryVariables>("query User($user: String!, $hours: Boolean!, $keys: Boolean!, $grants: Boolean!) { user(user: $user) { id username name email formerEmail status loginType isServiceAccount createdAt lastSeenAt avatarUrl roles { name } organizations { id name displayName } groups(first: 50) { nodes { id name displayName } } workspaces(first: 50) { totalCount nodes { id name status } } } quietHours(user: $user) @include(if: $hours) { schedule time timezone next userCanSet userSet } userIdentities(user: $user) @include(if: $hours) { provider issuer subject claim createdAt } apiKeys(user: $user) @include(if: $keys) { id name kind createdAt lastUsedAt expiresAt ip userAgent isCurrent madeBy { kind name hasEnded } } oauth2Grants(user: $user, first: 50) @include(if: $grants) { nodes { id createdAt lastUsedAt app { id name } scopes } } }");
 export const UserShares = operation<UserSharesQuery, UserSharesQueryVariables>("query UserShares($user: String!) { aiSpend(user: $user) { spentMicros limitMicros } workspaceQuota(user: $user) { creditsConsumed budget } }");
 export const UpdateUser = operation<UpdateUserMutation, UpdateUserMutationVariables>("mutation UpdateUser($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }", {"avatarUrl":{"type":"URL","hint":"New URL of the avatar; empty for none."},"email":{"type":"EmailAddress","hint":"New email address."},"name":{"type":"String","hint":"New real name, at most 128 characters."},"user":{"type":"String","hint":"The user: ID, username, or `me`.","isRequired":true},"username":{"type":"String","hint":"New username."}});
 export const SetUserRoles = operation<SetUserRolesMutation, SetUserRolesMutationVariables>("mutation SetUserRoles($input: SetUserRolesInput!) { setUserRoles(input: $input) { user { id } } }", {"roles":{"type":"RoleName","hint":"Replaces all roles held in the deployment.","isRequired":true,"isList":true,"options":["AUDITOR","MEMBER","ORGANIZATION_ADMIN","ORGANIZATION_AUDITOR","ORGANIZATION_MEMBER","ORGANIZATION_TEMPLATE_ADMIN","ORGANIZATION_USER_ADMIN","OWNER","TEMPLATE_ADMIN","USER_ADMIN"]},"user":{"type":"String","hint":"The user: ID, username, or `me`.","isRequired":true}});
@@ -196,3 +224,5 @@ export const SuspendUser = operation<SuspendUserMutation, SuspendUserMutationVar
 export const ActivateUser = operation<ActivateUserMutation, ActivateUserMutationVariables>("mutation ActivateUser($input: ActivateUserInput!) { activateUser(input: $input) { user { id } } }", {"user":{"type":"String","hint":"The user: ID or username.","isRequired":true}});
 export const DeleteUser = operation<DeleteUserMutation, DeleteUserMutationVariables>("mutation DeleteUser($input: DeleteUserInput!) { deleteUser(input: $input) { user { id } } }", {"user":{"type":"String","hint":"The user: ID or username.","isRequired":true}});
 export const ResetUserPassword = operation<ResetUserPasswordMutation, ResetUserPasswordMutationVariables>("mutation ResetUserPassword($input: ResetUserPasswordInput!) { resetUserPassword(input: $input) { user { id } } }", {"password":{"type":"String","hint":"The new password; weak passwords are rejected.","isRequired":true},"user":{"type":"String","hint":"The user: ID, username, or `me`.","isRequired":true}});
+export const UnlinkIdentity = operation<UnlinkIdentityMutation, UnlinkIdentityMutationVariables>("mutation UnlinkIdentity($input: UnlinkUserIdentityInput!) { unlinkUserIdentity(input: $input) { user { id } } }", {"user":{"type":"String","hint":"The user: ID or username.","isRequired":true}});
+export const LinkIdentity = operation<LinkIdentityMutation, LinkIdentityMutationVariables>("mutation LinkIdentity($input: LinkUserIdentityInput!) { linkUserIdentity(input: $input) { user { id } } }", {"issuer":{"type":"String","hint":"Issuer in the ID tokens of the user; a final slash does not matter. Default: the provider in the settings."},"subject":{"type":"String","hint":"Permanent ID of the user at the provider, at most 255 characters: the value of the claim that `STEWARD_OIDC_SUBJECT_CLAIM` names, or the numeric ID of a user of GitHub.","isRequired":true},"user":{"type":"String","hint":"The user, who signs in through a provider: ID or username.","isRequired":true}});
