@@ -417,6 +417,7 @@ describe("the GraphQL schema", () => {
       "NotificationMethods",
       "NotificationSettings",
       "PrebuildsSettings",
+      "HeldWorkspaces",
       "ServerInfo",
       "SignInProvider",
       // Each of its series has a scope of its own.

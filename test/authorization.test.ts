@@ -41,6 +41,7 @@ file                    | C R                                  | *              
 workspace               | CRUD start stop ssh application_connect share | CRUD start stop | R         |                   |                 |        | CRUD start stop    | R                           |                         |                      |
 prebuilt_workspace      | CRUD read_credentials                | *                 | *              |                   |                 |        | *                  | *                           |                         |                      |
 workspace_agent         | R read_credentials                   | R                 | R              |                   |                 |        | R                  | R                           |                         |                      |
+workspace_transfer      | C R U                                | C                 |                |                   |                 |        | C                  |                             |                         |                      |
 task                    | CRUD                                 | CRUD              | R              |                   |                 |        | CRUD               | R                           |                         |                      |
 user_secret             | CRUD                                 |                   |                |                   |                 |        |                    |                             |                         |                      |
 api_key                 | CRUD                                 | R D               |                | R D               |                 |        |                    |                             |                         |                      |
@@ -136,6 +137,7 @@ const own: Record<string, string> = {
   group_member: "R",
   workspace: "*",
   workspace_agent: "*",
+  workspace_transfer: "R U",
   task: "*",
   user_secret: "*",
   api_key: "*",
@@ -165,6 +167,7 @@ const sharedForAdministration: Record<string, string> = {
 /** Actions that only owners may take on the account of a holder of a site role. */
 function ownersAlone(resource: string, role: string): string | undefined {
   if (resource === "organization_member" && role.endsWith("admin")) return "C U D";
+  if (resource === "workspace_transfer" && role === "organization-admin") return "C";
   return role === "user-admin" ? { user: "U D update_personal", api_key: "D" }[resource] : "";
 }
 
@@ -493,6 +496,7 @@ describe("authorization", () => {
         ["workspace:delete", "prebuilt_workspace:delete"],
         ["workspace:read", "workspace_agent:read"],
         ["workspace:*", "workspace_agent:read_credentials"],
+        ["workspace:create", "workspace_transfer:create"],
         ["oauth2_app:create", "oauth2_app_secret:create"],
         ["user:read", "assign_role:read"],
         ["user:*", "assign_role:assign"],

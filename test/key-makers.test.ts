@@ -1,4 +1,4 @@
-// What a key made ends with it if whoever revokes it wants that, through all generations.
+// What a key made ends with it if the caller who revokes it wants that, through all generations.
 import { expect } from "chai";
 import { keysOf } from "./support/accounts.js";
 import { type Person, userPassword, world } from "./support/world.js";
@@ -32,7 +32,7 @@ describe("what a key made", () => {
     const grandchild = await make(child.token, "grandchild");
     const last = await make(grandchild.token, "last");
     const other = await make(ada!.token, "other");
-    // The thief ends the keys in between, so that nobody follows.
+    // The thief ends the keys in between, so that no link is left.
     await w.as(child).graphql("mutation { logout { apiKeyId } }");
     await w
       .as(ada!)
@@ -70,7 +70,7 @@ describe("what a key made", () => {
     expect(await Promise.all(made.map(({ token }) => isAlive(token)))).to.deep.equal([true, true, false]);
   });
 
-  it("is missed by no race: a key that is made while its maker ends, ends or is refused", async () => {
+  it("is missed by no race: a key that is made while its maker ends, ends or fails", async () => {
     const w = the();
     const [eve] = await w.users("eve");
     for (let round = 0; round < 10; round++) {

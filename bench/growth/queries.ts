@@ -239,6 +239,7 @@ export const points = [
   ...point("quietHours", ["member"], { "": me }),
   ...point("regions", ["member"], { "": "" }),
   ...point("serverInfo", ["member"], { "": "" }),
+  ...point("workspaceTransfers", ["member"], { "": "" }),
   ...point("user", administrators, {
     "by id": `user: "${known.user(users.zebulon)}"`,
     "by username": `user: "zebulon"`,

@@ -34,6 +34,7 @@ import { userCountJob } from "./users/user-count.js";
 import { autostartJob } from "./workspaces/autostart.js";
 import { shareExpiry } from "./workspaces/acl.js";
 import { failureReports } from "./workspaces/failure-reports.js";
+import { transferPurge } from "./workspaces/transfers.js";
 import { workspaceJobs } from "./workspaces/workspace-jobs.js";
 import { replicaPurge } from "./workspace-proxies/proxy-registration.js";
 
@@ -81,6 +82,7 @@ const jobs: readonly Job[] = [
   sessionEnds,
   shareExpiry,
   signInPurge,
+  transferPurge,
   unacceptedJobs,
   userCountJob,
   ...workspaceJobs,

@@ -48,7 +48,7 @@ import { ApiKey, EndedKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
 import { User, UserCount } from "./users.js";
 import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
-import { Workspace, WorkspaceAclEntry, WorkspaceBuild, WorkspaceResource } from "./workspaces.js";
+import { Workspace, WorkspaceAclEntry, WorkspaceBuild, WorkspaceResource, WorkspaceTransfer } from "./workspaces.js";
 
 /** All entities. */
 export const entities = [
@@ -127,5 +127,6 @@ export const entities = [
   WorkspaceProxy,
   WorkspaceProxyReplica,
   WorkspaceResource,
+  WorkspaceTransfer,
   WorkspaceScript,
 ];

@@ -73,6 +73,7 @@ import type {
   WorkspaceAclEntrySchema,
   WorkspaceBuildSchema,
   WorkspaceResourceSchema,
+  WorkspaceTransferSchema,
   WorkspaceSchema,
 } from "./workspaces.js";
 
@@ -151,6 +152,7 @@ type Entities =
   | typeof WorkspaceProxyReplicaSchema
   | typeof WorkspaceProxySchema
   | typeof WorkspaceResourceSchema
+  | typeof WorkspaceTransferSchema
   | typeof WorkspaceSchema
   | typeof WorkspaceScriptSchema;
 

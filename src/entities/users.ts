@@ -98,7 +98,7 @@ export const UserSchema = defineEntity({
     formerEmail: p.string().length(254).nullable(),
     /** Kept by a trigger. Of those suspended before it was, at the latest this time. */
     suspendedAt: moment().nullable(),
-    /** Whether the workspaces of a suspended user keep running: since too many were suspended at once, until released. */
+    /** Whether the workspaces of a suspended user keep running: since too many were suspended together, until released. */
     stopHold: p.enum(["held", "released"]).nullable(),
     deletedAt: moment().nullable(),
   },

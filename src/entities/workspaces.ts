@@ -226,3 +226,21 @@ export const WorkspaceAclEntrySchema = defineEntity({
 });
 export class WorkspaceAclEntry extends WorkspaceAclEntrySchema.class {}
 WorkspaceAclEntrySchema.setClass(WorkspaceAclEntry);
+
+/** Stopped workspaces that an administrator offers to another user than the owner, who may accept them until they expire. */
+export const WorkspaceTransferSchema = defineEntity({
+  name: "WorkspaceTransfer",
+  tableName: "workspace_transfers",
+  uniques: [{ name: "workspace_transfers_workspace_unique", properties: ["workspace"] }],
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().deleteRule("cascade").index(false),
+    formerOwner: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
+    receiver: () => p.manyToOne(User).ref().deleteRule("cascade").index("workspace_transfers_receiver_index"),
+    offeredBy: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
+    createdAt: moment(),
+    expiresAt: moment().index("workspace_transfers_expiry_index"),
+  },
+});
+export class WorkspaceTransfer extends WorkspaceTransferSchema.class {}
+WorkspaceTransferSchema.setClass(WorkspaceTransfer);

@@ -188,7 +188,7 @@ export class TokensResolver {
       left: {
         type: () => [LeftByApiKeyType],
         description:
-          "What was made with it and is left, at most 100: keys of SCIM, provisioners and proxies, applications and their secrets, linked accounts, accounts, and what the caller may not end.",
+          "Things that were made with it and are left, at most 100: keys of SCIM, provisioners and proxies, applications and their secrets, linked accounts, accounts, and what the caller may not end.",
       },
     },
   )

@@ -23,7 +23,7 @@ interface Key {
   madeBy: { kind: Key["kind"] | null; name: string; hasEnded: boolean } | null;
 }
 
-/** What became of what a revoked key made. */
+/** The things that a revoked key made: those that ended, and those that are left. */
 interface Revoked {
   apiKey: Pick<Key, "isCurrent">;
   endedKeyCount: number;
@@ -87,7 +87,7 @@ function reportOf({ endedKeyCount, endedGrantCount, left }: Revoked): Html {
   return html`${done}
     <section>
       <h2>Made with it, and still there</h2>
-      <p>Look at each: whoever had the key may know its secret.</p>
+      <p>Look at each: anyone who had the key may know its secret.</p>
       <ul>
         ${left.map(
           ({ resourceType, label, madeAt }) =>

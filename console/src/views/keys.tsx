@@ -100,7 +100,7 @@ export function RevokeButton({ apiKey, confirm }: { apiKey: RevocableKey; confir
       />
       {left.length > 0 && (
         <Dialog title="Made with it, and still there" onClose={() => setLeft([])}>
-          <p>Look at each: whoever had the key may know its secret.</p>
+          <p>Look at each: anyone who had the key may know its secret.</p>
           <ul>
             {left.map(({ resourceType, resourceId, label, madeAt }) => (
               <li key={`${resourceType} ${resourceId}`}>

@@ -59,7 +59,7 @@ export function Overview() {
       ))}
       {data.heldWorkspaces && data.heldWorkspaces.userCount > 0 && (
         <p class="banner">
-          {countOf(data.heldWorkspaces.userCount, "user")} were suspended at once, as by a faulty sync. Their{" "}
+          {countOf(data.heldWorkspaces.userCount, "user")} were suspended together, as by a faulty sync. Their{" "}
           {countOf(data.heldWorkspaces.workspaceCount, "workspace")} keep running until you release them, or the users
           are activated.{" "}
           {may("release") && (

@@ -32,6 +32,7 @@ import {
   Workspace,
   WorkspaceShares,
 } from "./workspace.gql";
+import { TransferButton } from "./transfers";
 import { perform } from "../api/client";
 
 /** The states in which a daemon may be missing, or has failed. */
@@ -43,7 +44,9 @@ export function WorkspaceView({ id }: { id: string }) {
   const { data, error, refresh } = useData(Workspace, { id, ...place.cursors });
   const workspace = data?.workspace ?? undefined;
   const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
-  const may = useAllowed<"update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use" | "orphan">(
+  const may = useAllowed<
+    "update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use" | "orphan" | "transfer"
+  >(
     ofOwner && {
       update: { may: "workspace:update", resourceId: id },
       start: { may: "workspace:start", resourceId: id },
@@ -54,6 +57,7 @@ export function WorkspaceView({ id }: { id: string }) {
       use: { may: "template:use", resourceId: workspace.template.id },
       orphan: { may: "template:update", resourceId: workspace.template.id },
       giveSecrets: { may: "user_secret:update", ...ofOwner },
+      transfer: { may: "workspace_transfer:create", organizationId: workspace.organization.id },
     },
   );
   useLive(BuildUpdated, id, { variables: () => ({ workspaceId: id }), onEvent: refresh, onRestart: refresh });
@@ -126,6 +130,9 @@ export function WorkspaceView({ id }: { id: string }) {
                 : "It gets the owner's secrets from its next start."
             }
           />
+        )}
+        {may("transfer") && workspace.status === "STOPPED" && (
+          <TransferButton id={id} name={workspace.name} onDone={refresh} />
         )}
         {may("delete") && (
           <Action

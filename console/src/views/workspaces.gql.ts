@@ -2,6 +2,10 @@
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import { operation } from "../api/operation";
+export type AcceptWorkspaceTransferInput = {
+  id: string;
+};
+
 export type AgentStatus =
   | 'CONNECTED'
   | 'CONNECTING'
@@ -18,6 +22,10 @@ export type CreateWorkspaceInput = {
   templateId?: string | null | undefined;
   templateVersionId?: string | null | undefined;
   ttlSeconds?: number | null | undefined;
+};
+
+export type DeclineWorkspaceTransferInput = {
+  id: string;
 };
 
 export type OrderDirection =
@@ -41,6 +49,11 @@ export type TemplateParameterKind =
   | 'LIST'
   | 'NUMBER'
   | 'STRING';
+
+export type TransferWorkspacesInput = {
+  receiver?: string | null | undefined;
+  workspaces: Array<string>;
+};
 
 export type UserStatus =
   | 'ACTIVE'
@@ -134,9 +147,39 @@ export type StopWorkspaceMutationVariables = Exact<{
 
 export type StopWorkspaceMutation = { stopWorkspace: { workspace: { id: string } } };
 
+export type OfferedWorkspacesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfferedWorkspacesQuery = { workspaceTransfers: Array<{ id: string, workspaceName: string, createdAt: string, expiresAt: string, formerOwner: { id: string, username: string, name: string }, offeredBy: { id: string, username: string, name: string } }> };
+
+export type TransferWorkspacesMutationVariables = Exact<{
+  input: TransferWorkspacesInput;
+}>;
+
+
+export type TransferWorkspacesMutation = { transferWorkspaces: { isOffered: boolean } };
+
+export type AcceptWorkspaceTransferMutationVariables = Exact<{
+  input: AcceptWorkspaceTransferInput;
+}>;
+
+
+export type AcceptWorkspaceTransferMutation = { acceptWorkspaceTransfer: { workspaceId: string } };
+
+export type DeclineWorkspaceTransferMutationVariables = Exact<{
+  input: DeclineWorkspaceTransferInput;
+}>;
+
+
+export type DeclineWorkspaceTransferMutation = { declineWorkspaceTransfer: { workspaceId: string } };
+
 export const Workspaces = operation<WorkspacesQuery, WorkspacesQueryVariables>("query Workspaces($filter: WorkspaceFilter, $orderBy: WorkspaceOrder, $first: Int, $after: String, $last: Int, $before: String) { workspaces( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name status isPrebuild dormantAt deadline lastUsedAt owner { id username name } template { id name displayName } latestBuild { id dailyCost } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const UsableTemplates = operation<UsableTemplatesQuery, UsableTemplatesQueryVariables>("query UsableTemplates { templates(first: 100) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask presets { id name displayName } } } } }");
 export const TemplateParameters = operation<TemplateParametersQuery, TemplateParametersQueryVariables>("query TemplateParameters($id: UUID!) { template(id: $id) { id activeVersion { id parameters { name displayName description type defaultValue isMutable isEphemeral options { name value } } presets { id name displayName parameters { name value } } } } }");
 export const CreateWorkspace = operation<CreateWorkspaceMutation, CreateWorkspaceMutationVariables>("mutation CreateWorkspace($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }", {"automaticUpdates":{"type":"Boolean","hint":"Whether its starts take the active version, where the template leaves that to the owner. Default: false."},"autostartSchedule":{"type":"String","hint":"When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Default: never."},"name":{"type":"String","hint":"Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.","isRequired":true},"owner":{"type":"String","hint":"Owner: ID, username, or `me`, which is the default."},"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the preset, or are the default.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"templateId":{"type":"UUID","hint":"ID of the template, whose active version is used."},"templateVersionId":{"type":"UUID","hint":"ID of the template version, instead of `templateId`."},"ttlSeconds":{"type":"Int","hint":"Seconds that it runs after a start; 0 sets no limit. Default: as the template says."}});
 export const StartWorkspace = operation<StartWorkspaceMutation, StartWorkspaceMutationVariables>("mutation StartWorkspace($input: StartWorkspaceInput!) { startWorkspace(input: $input) { workspace { id } } }", {"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the previous build, the preset, or are the default.","isList":true},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"reason":{"type":"WorkspaceStartReason","hint":"The program that requests the start. Default: the user.","options":["CLI","DASHBOARD","JETBRAINS_CONNECTION","SSH_CONNECTION","VSCODE_CONNECTION"]},"templateVersionId":{"type":"UUID","hint":"ID of a version of its template. Default: that of the previous build."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
 export const StopWorkspace = operation<StopWorkspaceMutation, StopWorkspaceMutationVariables>("mutation StopWorkspace($input: StopWorkspaceInput!) { stopWorkspace(input: $input) { workspace { id } } }", {"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","isRequired":true}});
+export const OfferedWorkspaces = operation<OfferedWorkspacesQuery, OfferedWorkspacesQueryVariables>("query OfferedWorkspaces { workspaceTransfers { id workspaceName createdAt expiresAt formerOwner { id username name } offeredBy { id username name } } }");
+export const TransferWorkspaces = operation<TransferWorkspacesMutation, TransferWorkspacesMutationVariables>("mutation TransferWorkspaces($input: TransferWorkspacesInput!) { transferWorkspaces(input: $input) { isOffered } }", {"receiver":{"type":"String","hint":"The new owner: ID, username, or `me`, a member of their organizations. Another user than the caller has to accept them. Default: `me`."},"workspaces":{"type":"String","hint":"The workspaces, 1 to 50: IDs, or `<owner>/<name>`. Each must be stopped.","isRequired":true,"isList":true}});
+export const AcceptWorkspaceTransfer = operation<AcceptWorkspaceTransferMutation, AcceptWorkspaceTransferMutationVariables>("mutation AcceptWorkspaceTransfer($input: AcceptWorkspaceTransferInput!) { acceptWorkspaceTransfer(input: $input) { workspaceId } }", {"id":{"type":"UUID","hint":"ID of the offer.","isRequired":true}});
+export const DeclineWorkspaceTransfer = operation<DeclineWorkspaceTransferMutation, DeclineWorkspaceTransferMutationVariables>("mutation DeclineWorkspaceTransfer($input: DeclineWorkspaceTransferInput!) { declineWorkspaceTransfer(input: $input) { workspaceId } }", {"id":{"type":"UUID","hint":"ID of the offer.","isRequired":true}});

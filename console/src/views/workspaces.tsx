@@ -7,11 +7,13 @@ import { Heading, PersonLink, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
 import { titleOf, wordsOf } from "../ui/text";
+import { filesStay, Offers } from "./transfers";
 import { useOrganizationOptions } from "./organization-choice";
 import { canStart, canStop, CreateButton, Transition } from "./workspace-changes";
 import {
   StartWorkspace,
   StopWorkspace,
+  TransferWorkspaces,
   type UserStatus,
   Workspaces,
   type WorkspacesQuery,
@@ -60,6 +62,7 @@ export function WorkspacesView() {
     create: { may: "workspace:create", ownerId: "me", anyOrg: true },
     startAll: { may: "workspace:start", anyOrg: true },
     stopAll: { may: "workspace:stop", anyOrg: true },
+    transferAll: { may: "workspace_transfer:create", anyOrg: true },
     ...Object.fromEntries(
       rows.slice(0, mostChecked).flatMap(({ id }) => [
         [`start ${id}`, { may: "workspace:start", resourceId: id }],
@@ -72,6 +75,7 @@ export function WorkspacesView() {
       <Heading title="Workspaces">
         {may("create") && <CreateButton onCreated={(id) => route(`/workspaces/${id}`)} />}
       </Heading>
+      <Offers onAccepted={refresh} />
       <Filters place={place}>
         <Search place={place} label="Search by name" />
         <Choice place={place} label="Status" name="status" options={statuses.map((name) => [name, wordsOf(name)])} />
@@ -101,6 +105,15 @@ export function WorkspacesView() {
               inputOf,
               fits: ({ status }) => canStop(status),
               done: "stopping",
+            }),
+          may("transferAll") &&
+            bulk({
+              label: "Take over",
+              run: TransferWorkspaces,
+              inputOf: ({ id }: Row) => ({ workspaces: [id] }),
+              fits: ({ status, isPrebuild }: Row) => status === "STOPPED" && !isPrebuild,
+              done: "yours",
+              confirm: `They become yours. ${filesStay}`,
             }),
         ]}
       />

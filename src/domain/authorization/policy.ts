@@ -111,6 +111,11 @@ const policy = {
     share: [theOwner],
   },
   prebuilt_workspace: each([...crud, "read_credentials"], admins, templateAdmins),
+  // Offers belong to those who may accept them. Owners of workspaces do not create any: their files stay inside.
+  workspace_transfer: {
+    create: [owner, only("dominated", organizationAdmin)],
+    ...each(["read", "update"], theOwner),
+  },
   workspace_agent: {
     read: [admins, templateAdmins, theOwner, usersItIsSharedWith],
     read_credentials: [theOwner, enteringAdmins],

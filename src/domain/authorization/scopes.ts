@@ -41,6 +41,7 @@ const follows: Record<Exclude<Resource, ScopedResource>, ScopedResource | "all">
   prebuilt_workspace: "workspace",
   system: "all",
   workspace_agent: "workspace",
+  workspace_transfer: "workspace",
 };
 
 const isScoped = (resource: Resource): resource is ScopedResource =>

@@ -18,12 +18,12 @@ export interface LeftByKey {
   madeAt: string;
 }
 
-/** What became of the things that a key made, through all generations. */
+/** The things that a key made, through all generations: those that ended with it, and those that are left. */
 export interface Made {
   /** The numbers of keys and of grants that ended with it. */
   endedKeyCount: number;
   endedGrantCount: number;
-  /** What is left, the latest first, at most 100. */
+  /** Those that are left, at most 100. */
   left: LeftByKey[];
 }
 
@@ -43,7 +43,7 @@ const mostListed = 100;
 /**
  * Ends the keys and grants that a key made, through all generations, if `isEnding`; those that the caller may not end are
  * left. Lists what is left, if that is wanted. The key must have been deleted in this transaction: what it makes at the
- * same time is committed by then, or refused.
+ * same time is committed by then, or fails.
  */
 export async function endMade(
   ctx: Context,
@@ -171,7 +171,7 @@ const waysIn = [
 ];
 
 /**
- * What keys made besides keys and grants, or gave a new secret, by the audit log: the latest first. Read through the index
+ * Lists other things that keys made, or gave a new secret, by the audit log, the latest first. Read through the index
  * of actors, from the time at which the first of the keys was made. Any user may read it of the keys that they may end.
  */
 async function otherThings(

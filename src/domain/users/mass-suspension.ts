@@ -64,7 +64,7 @@ export async function holdMassSuspension(services: Services, since?: string): Pr
     if (held.length === 0 || before) return;
     services.log.warn(
       { users: held.length },
-      "Many users were suspended at once. Their workspaces keep running until an owner releases them.",
+      "Many users were suspended together. Their workspaces keep running until an owner releases them.",
     );
     await notify(ctx, {
       template: accountNotifications.massSuspension,

@@ -135,7 +135,7 @@ async function startForOwner(ctx: Context, workspace: WorkspaceRow): Promise<voi
 }
 
 /** Reads an owner as the policy sees users, to ask what the owner may do; `undefined` for one who is suspended. */
-async function readOwner(ctx: Context, userId: string): Promise<UserActor | undefined> {
+export async function readOwner(ctx: Context, userId: string): Promise<UserActor | undefined> {
   const owner = await ctx.db
     .selectFrom("users as u")
     .select([

@@ -42,7 +42,7 @@ const due = {
       .orderBy("w.dormantAt"),
 };
 
-/** Workspaces that run, although their owner was suspended some time ago, and nobody holds their stop. */
+/** Workspaces that run, although their owner was suspended some time ago, and whose stop is not held. */
 const ofSuspended = (delay: number) => (db: Db) =>
   idle(db)
     .innerJoin("users as o", "o.id", "w.ownerId")
@@ -116,18 +116,27 @@ async function deleteExpired(ctx: Context, workspace: Due, initiatorId: string):
   await retryLater(ctx, workspace);
 }
 
-/** Stops a workspace unless its owner was activated, or the stop held, meanwhile: both wait for the lock on the owner. */
-async function stopOfSuspended(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
+/**
+ * Keeps the owner of a workspace from being activated, and its stop from being held, until the transaction ends. Users are
+ * locked before their workspaces, which may have another owner then: it is asked again. Returns false if the workspace is not
+ * to be stopped.
+ */
+async function holdSuspendedOwner(ctx: Context, workspaceId: string): Promise<boolean> {
   const owner = await ctx.db
     .selectFrom("users as o")
     .select("o.id")
-    .where("o.id", "=", workspace.ownerId)
+    .where("o.id", "=", ctx.db.selectFrom("workspaces").select("ownerId").where("id", "=", workspaceId))
     .where("o.suspendedAt", "<=", after(-ctx.config.suspendedWorkspacesStop))
     .where("o.status", "=", "suspended")
     .where("o.stopHold", "is distinct from", "held")
     .forShare()
     .executeTakeFirst();
-  if (!owner || workspace.latestStatus === "stopped") return;
+  return owner !== undefined;
+}
+
+/** Stops a workspace unless its owner was activated, or the stop held, meanwhile: both wait for the lock on the owner. */
+async function stopOfSuspended(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
+  if (workspace.latestStatus === "stopped" || !(await holdSuspendedOwner(ctx, workspace.id))) return;
   await createBuild(ctx, workspace, { transition: "stop", reason: "owner_suspended", initiatorId });
   await retryLater(ctx, workspace);
 }
@@ -167,6 +176,7 @@ async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act)
 async function inTransaction(services: Services, id: string, act: Act): Promise<void> {
   const ctx = systemContext(services);
   await ctx.transactional(async () => {
+    if (act === stopOfSuspended && !(await holdSuspendedOwner(ctx, id))) return;
     const initiatorId = await systemIdentity(ctx, "system");
     const locked = withTemplate(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null).forNoKeyUpdate("w");
     const workspace = await locked.executeTakeFirst();

@@ -86,6 +86,7 @@ import {
 } from "../workspaces/builds.js";
 import { WorkspaceAclResolver } from "../workspaces/acl.js";
 import { SuspendedOwnersResolver } from "../workspaces/suspended-owners.js";
+import { WorkspaceTransfersResolver } from "../workspaces/transfers.js";
 import { WorkspaceChangesResolver } from "../workspaces/workspace-changes.js";
 import {
   WorkspacesOfOrganizationsResolver,
@@ -191,6 +192,7 @@ export const resolvers: Function[] = [
   WorkspaceAppsResolver,
   WorkspaceBuildsResolver,
   SuspendedOwnersResolver,
+  WorkspaceTransfersResolver,
   WorkspaceChangesResolver,
   WorkspaceProxiesResolver,
   WorkspaceResourcesResolver,

@@ -7,7 +7,7 @@ import { Mutates } from "../engine/declarations.js";
 @ObjectType("HeldWorkspaces", {
   simpleResolvers: true,
   description:
-    "The workspaces that keep running although their owners are suspended, since unusually many users were suspended at once.",
+    "The workspaces that keep running although their owners are suspended, since unusually many users were suspended together.",
 })
 class HeldWorkspacesType implements HeldWorkspaces {
   @Field(() => Int, { description: "Number of suspended users whose workspaces are not stopped." }) userCount!: number;

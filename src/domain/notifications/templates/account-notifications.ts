@@ -50,7 +50,7 @@ export const accountNotifications = {
     recipients: "Owners.",
     labels: ["count"],
     actions: noActions,
-    title: "{{ labels.count }} users were suspended at once",
+    title: "{{ labels.count }} users were suspended together",
     body: `**{{ labels.count }}** or more users were suspended within ten minutes, as by a faulty sync. Their running workspaces are not stopped until an owner releases them on the overview of the console, or the users are activated.`,
   },
   activated: {

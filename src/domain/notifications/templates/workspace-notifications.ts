@@ -65,6 +65,18 @@ It is stopped and cannot be used until you activate it.
 Unless it is activated, it will be deleted on {{ labels.deleting_at | date: "%Y-%m-%d at %H:%M UTC" }}.
 {% endif %}`,
   },
+  offered: {
+    ...workspaceEvent,
+    id: "0d2b9a52-2f5c-4a1b-9b0e-8f6f6b2f7c31",
+    name: "Workspace Offered",
+    recipients: "The user to whom an administrator offers a workspace.",
+    labels: ["name", "initiator"],
+    actions: `[{"label": "View workspaces", "url": "{{ app.base_url }}/workspaces"}]`,
+    title: "Workspace {{ labels.name }} is offered to you",
+    body: `{% if labels.initiator %}**{{ labels.initiator }}**{% else %}An administrator{% endif %} offers you the workspace **{{ labels.name }}** of another user. It becomes yours when you accept it, within a week.
+
+Files and programs of the former owner stay inside.`,
+  },
   markedForDeletion: {
     ...workspaceEvent,
     id: "51ce2fdf-c9ca-4be1-8d70-628674f9bc42",

@@ -1,0 +1,276 @@
+// Workspaces that administrators take over from their owners, or offer to other users.
+import { endAgentTokens } from "../agents/agent-tokens.js";
+import { authorize, mayOn } from "../authorization/authorization.js";
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { after, day, now, purge } from "../kernel/queries.js";
+import { notify } from "../notifications/notify.js";
+import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
+import { isUnfinished } from "../tasks/task-messages.js";
+import { ownerHint, taskHint } from "../tasks/task-status.js";
+import { findTemplate } from "../templates/templates.js";
+import { findUser, type FoundUser, lockUsers, userTarget } from "../users/users.js";
+import { readOwner } from "./autostart.js";
+import { latestBuildOf } from "./builds.js";
+import { requireQuota } from "./quotas.js";
+import {
+  findWorkspace,
+  nameViolated,
+  ofWorkspace,
+  workspaceHint,
+  type WorkspaceRow,
+  workspaces,
+} from "./workspaces.js";
+
+export interface TransferWorkspaces {
+  /** Ids, or `<owner>/<name>`: 1 to 50. */
+  workspaces: string[];
+  /** Id, username or `me`, which is the default. */
+  receiver?: string | null;
+}
+
+export interface Transferred {
+  workspaceIds: string[];
+  /** Whether the receiver has to accept them. */
+  isOffered: boolean;
+}
+
+/** Maximum number of workspaces of a transfer. */
+const mostAtOnce = 50;
+
+/** How long a receiver may accept a workspace. */
+const offerLifetime = 7 * day;
+
+/**
+ * Gives stopped workspaces to the caller, or offers them to another member of their organizations. All or none: throws
+ * CONFLICT for those that are not stopped, or over the name or the quota of the receiver.
+ */
+export async function transferWorkspaces(ctx: Context, input: TransferWorkspaces): Promise<Transferred> {
+  const { userId } = requireUser(ctx.actor);
+  const problems = new Problems();
+  const isFew = input.workspaces.length > 0 && input.workspaces.length <= mostAtOnce;
+  problems.add("workspaces", isFew ? undefined : `Must name 1 to ${mostAtOnce} workspaces.`);
+  problems.throwIfAny();
+  const found: WorkspaceRow[] = [];
+  for (const ref of new Set(input.workspaces)) {
+    const workspace = await findWorkspace(ctx, ref);
+    // Without what decides about dominance, which is checked under the lock.
+    authorize(ctx.actor, "workspace_transfer:create", { ...workspace, siteRoles: [], memberships: [] });
+    found.push(workspace);
+  }
+  const receiver = await findUser(ctx, input.receiver ?? "me");
+  const ids = [...new Set(found.map(({ id }) => id))].sort();
+  const users = await usersOf(ctx, [receiver.id, ...found.map(({ ownerId }) => ownerId)]);
+  const locked: WorkspaceRow[] = [];
+  for (const id of ids) locked.push(await lockFrom(ctx, id, users, receiver.id));
+  for (const workspace of locked)
+    authorize(ctx.actor, "workspace_transfer:create", targetOf(workspace, users.get(workspace.ownerId)!));
+
+  const isOffered = receiver.id !== userId;
+  for (const workspace of locked) {
+    if (isOffered) await offer(ctx, workspace, users.get(receiver.id)!);
+    else await takeOver(ctx, workspace, users);
+  }
+  return { workspaceIds: ids, isOffered };
+}
+
+const targetOf = ({ organizationId }: WorkspaceRow, owner: FoundUser) => ({ ...userTarget(owner), organizationId });
+
+/** Locks users by id. They are locked before workspaces. */
+async function usersOf(ctx: Context, ids: readonly string[]): Promise<Map<string, FoundUser>> {
+  const locked = await lockUsers(ctx, [...new Set(ids)]);
+  return new Map(locked.map((user) => [user.id, user]));
+}
+
+/** Locks a workspace of one of the locked users that can become that of the receiver. */
+async function lockFrom(
+  ctx: Context,
+  id: string,
+  users: ReadonlyMap<string, FoundUser>,
+  receiverId: string,
+): Promise<WorkspaceRow> {
+  const living = workspaces(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null);
+  const workspace = await living.forNoKeyUpdate().executeTakeFirst();
+  if (!workspace) throw notFound();
+  const { name, organizationId, ownerId, prebuiltPresetId, latestStatus } = workspace;
+  if (prebuiltPresetId !== null) throw conflict(`The workspace ${name} is prebuilt, and has no owner yet.`);
+  if (ownerId === receiverId) throw conflict(`The workspace ${name} is that of the receiver already.`);
+  if (!users.has(ownerId)) throw conflict(`The workspace ${name} has another owner by now.`);
+  if (latestStatus !== "stopped") throw conflict(`The workspace ${name} is not stopped. Stop it first.`);
+  const receiver = users.get(receiverId);
+  if (!receiver) throw notFound();
+  if (receiver.status !== "active") throw conflict("The receiver is suspended.");
+  if (!receiver.memberships.some((each) => each.organizationId === organizationId))
+    throw conflict(`The receiver is no member of the organization of the workspace ${name}.`);
+  return workspace;
+}
+
+/** Offers a workspace to a user, instead of an earlier offer, and tells that user. */
+async function offer(ctx: Context, workspace: WorkspaceRow, receiver: FoundUser): Promise<void> {
+  const { userId: offeredById } = requireUser(ctx.actor);
+  const { id: workspaceId, ownerId: formerOwnerId } = workspace;
+  await ctx.db.deleteFrom("workspaceTransfers").where("workspaceId", "=", workspaceId).execute();
+  await ctx.db
+    .insertInto("workspaceTransfers")
+    .values({
+      id: newId(),
+      workspaceId,
+      formerOwnerId,
+      receiverId: receiver.id,
+      offeredById,
+      createdAt: now,
+      expiresAt: after(offerLifetime),
+    })
+    .execute();
+  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff: { offeredTo: { new: receiver.username } } });
+  await notify(ctx, {
+    template: workspaceNotifications.offered,
+    recipients: [receiver.id],
+    targets: [workspaceId],
+    labels: { name: workspace.name },
+    data: {},
+  });
+}
+
+/**
+ * Makes a locked workspace that of the caller. What the former owner gave out ends: shares, tokens of agents, the daemon
+ * that keeps its files to itself. Files stay inside, and so nothing starts it by itself, and it gets no secrets of the new
+ * owner unless that one wants it.
+ */
+async function takeOver(ctx: Context, workspace: WorkspaceRow, users: ReadonlyMap<string, FoundUser>): Promise<void> {
+  const { userId: receiverId } = requireUser(ctx.actor);
+  const { id: workspaceId, organizationId, ownerId } = workspace;
+  authorize(ctx.actor, "template:use", await findTemplate(ctx, workspace.templateId));
+  const cost = (await latestBuildOf(ctx, workspace))?.dailyCost ?? 0;
+  await requireQuota(ctx, { workspaceId, ownerId: receiverId, organizationId, cost, previous: 0 });
+  await ctx.db
+    .updateTable("workspaces")
+    .set({
+      ownerId: receiverId,
+      pinnedDaemonId: null,
+      injectUserSecrets: false,
+      autostartSchedule: null,
+      autostartAt: null,
+      updatedAt: now,
+    })
+    .where("id", "=", workspaceId)
+    .execute()
+    .catch(nameViolated);
+  await endAgentTokens(ctx, workspaceId);
+  const shares = await ctx.db
+    .deleteFrom("workspaceAclEntries")
+    .where("workspaceId", "=", workspaceId)
+    .executeTakeFirst();
+  await ctx.db.deleteFrom("workspaceTransfers").where("workspaceId", "=", workspaceId).execute();
+  await takeOverTask(ctx, workspace, receiverId);
+  const diff = {
+    owner: { old: users.get(ownerId)!.username, new: users.get(receiverId)!.username },
+    ...(shares.numDeletedRows > 0n && { shares: { old: Number(shares.numDeletedRows), new: 0 } }),
+  };
+  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
+  ctx.publish(workspaceHint(workspaceId));
+}
+
+/** Makes the task of a workspace that of its new owner, without the inputs that the former one queued. */
+async function takeOverTask(ctx: Context, { id, ownerId }: WorkspaceRow, receiverId: string): Promise<void> {
+  const task = await ctx.db
+    .updateTable("tasks")
+    .set({ ownerId: receiverId, updatedAt: now })
+    .where("workspaceId", "=", id)
+    .where("deletedAt", "is", null)
+    .returning("id")
+    .executeTakeFirst()
+    .catch(taskNameViolated);
+  if (!task) return;
+  await ctx.db
+    .updateTable("taskMessages")
+    .set({ state: "canceled", finishedAt: now })
+    .where("taskId", "=", task.id)
+    .where(isUnfinished)
+    .execute();
+  ctx.publish(taskHint(task.id), ownerHint(ownerId), ownerHint(receiverId));
+}
+
+const taskNameViolated = onViolation({
+  tasks_name_unique: () => conflict("The receiver has a task of this name."),
+});
+
+/** A workspace that is offered to the caller. */
+export interface WorkspaceTransferRow {
+  id: string;
+  workspaceId: string;
+  workspaceName: string;
+  formerOwnerId: string;
+  offeredById: string;
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** Maximum number of listed offers. */
+const mostListed = 100;
+
+const offersTo = ({ db }: Context, receiverId: string) =>
+  db
+    .selectFrom("workspaceTransfers as t")
+    .innerJoin("workspaces as w", "w.id", "t.workspaceId")
+    .where("t.receiverId", "=", receiverId)
+    .where("t.expiresAt", ">", now)
+    .where("w.deletedAt", "is", null)
+    .whereRef("w.ownerId", "=", "t.formerOwnerId")
+    .select([
+      "t.id",
+      "t.workspaceId",
+      "w.name as workspaceName",
+      "t.formerOwnerId",
+      "t.offeredById",
+      "t.createdAt",
+      "t.expiresAt",
+    ]);
+
+/** Lists the workspaces that are offered to the caller, the latest first. */
+export async function listWorkspaceTransfers(ctx: Context): Promise<WorkspaceTransferRow[]> {
+  const { userId } = requireUser(ctx.actor);
+  authorize(ctx.actor, "workspace_transfer:read", { ownerId: userId });
+  return offersTo(ctx, userId).orderBy("t.createdAt", "desc").orderBy("t.id").limit(mostListed).execute();
+}
+
+/**
+ * Makes an offered workspace that of the caller. Throws CONFLICT if the administrator could not transfer it any more.
+ * Returns the id of the workspace.
+ */
+export async function acceptWorkspaceTransfer(ctx: Context, id: string): Promise<string> {
+  const { workspaceId, offeredById, users, userId } = await takeOffer(ctx, id);
+  const workspace = await lockFrom(ctx, workspaceId, users, userId);
+  const administrator = await readOwner(ctx, offeredById);
+  const target = targetOf(workspace, users.get(workspace.ownerId)!);
+  if (!administrator || !mayOn(administrator, "workspace_transfer:create", target))
+    throw conflict("The administrator who offered the workspace may no longer do so.");
+  await takeOver(ctx, workspace, users);
+  return workspaceId;
+}
+
+/** Ends an offer to the caller. Returns the id of the workspace, which stays with its owner. */
+export async function declineWorkspaceTransfer(ctx: Context, id: string): Promise<string> {
+  const { workspaceId, users, userId } = await takeOffer(ctx, id);
+  const [workspace] = await workspaces(ctx.db).where("w.id", "=", workspaceId).execute();
+  const diff = { offeredTo: { old: users.get(userId)!.username, new: null } };
+  ctx.audit({ action: "deny", ...ofWorkspace(workspace!), diff });
+  return workspaceId;
+}
+
+/** Ends an offer to the caller, and locks both users. Of two requests, the second one finds no offer any more. */
+async function takeOffer(ctx: Context, id: string) {
+  const { userId } = requireUser(ctx.actor);
+  authorize(ctx.actor, "workspace_transfer:update", { ownerId: userId });
+  const offered = await offersTo(ctx, userId).where("t.id", "=", id).executeTakeFirst();
+  if (!offered) throw notFound();
+  const users = await usersOf(ctx, [userId, offered.formerOwnerId]);
+  const ended = await ctx.db.deleteFrom("workspaceTransfers").where("id", "=", id).returning("id").executeTakeFirst();
+  if (!ended || !users.has(userId)) throw notFound();
+  return { ...offered, users, userId };
+}
+
+/** Deletes offers that were not accepted in time. */
+export const transferPurge = purge("workspace_transfers", { by: "expires_at" });
