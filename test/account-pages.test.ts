@@ -239,10 +239,18 @@ describe("account pages", () => {
     const items = () => page.locator(".items > li").allInnerTexts();
     const shown = (await items()).map((text) => text.replace(/\s+/g, " "));
     expect(shown).to.have.length(4);
-    expect(shown[0]).to.match(/^Safari on iOS Created .+ from 127\.0\.0\.1 Last used .+, expires in 24 hours Revoke$/);
+    expect(shown[0]).to.match(
+      /^Safari on iOS Created .+ from 127\.0\.0\.1 Last used .+, expires in 24 hours and all that it made Revoke$/,
+    );
     expect(shown[1]).to.match(/^node This session .* Sign out$/);
-    expect(shown[2]).to.match(/^<b>build<\/b> .* Never used, expired 1 hour ago All scopes Revoke$/);
-    expect(shown[3]).to.match(/^laptop .* expires in 90 days Scopes: group:read Revoke$/);
+    expect(shown[2]).to.match(
+      /^<b>build<\/b> .* Never used, expired 1 hour ago All scopes and all that it made Revoke$/,
+    );
+    expect(shown[3]).to.match(
+      /^laptop Created .* by a session .* expires in 90 days Scopes: group:read and all that it made Revoke$/,
+    );
+    const isChecked = (at: number) => page.locator(".items > li").nth(at).getByRole("checkbox").isChecked();
+    expect([await isChecked(0), await isChecked(2)], "for tokens by default").to.deep.equal([false, true]);
 
     const other = await visit.newPage();
     await other.goto(`${home}/account/keys`);

@@ -3,7 +3,18 @@
 import { expect } from "chai";
 import { AgentProgram } from "./support/agent-api.js";
 import { prebuild, reportWeek, runSchedule } from "./support/background.js";
-import { boxOf, create, createBox, doBuild, endBuild, readBox, remove, runningBox, start } from "./support/builds.js";
+import {
+  boxOf,
+  create,
+  createBox,
+  doBuild,
+  endBuild,
+  readBox,
+  remove,
+  runningBox,
+  start,
+  stop,
+} from "./support/builds.js";
 import { codeIn, type Letter, Mailbox } from "./support/mailbox.js";
 import { newKey, serve } from "./support/provisioners.js";
 import { TaskStage } from "./support/tasks.js";
@@ -217,6 +228,18 @@ describe("every notification", () => {
         link: `/workspaces/${workspace.id}`,
       };
     },
+    "Workspace Offered": async () => {
+      const { workspace } = await runningBox(w, ada!, (await template()).id);
+      const { stopWorkspace } = await owner.graphql(stop, { workspace: workspace.id });
+      await doBuild(w, stopWorkspace.workspaceBuild.id);
+      await graphql("transferWorkspaces", { workspaces: [workspace.id], receiver: uma!.id });
+      return {
+        to: uma!,
+        title: `Workspace ${workspace.name} is offered to you`,
+        content: `**${name(w.owner)}** offers you the workspace **${workspace.name}** of another user. It becomes yours when you accept it, within a week.\n\nFiles and programs of the former owner stay inside.`,
+        link: "/workspaces",
+      };
+    },
     "Workspace Marked for Deletion": async () => {
       const { workspace, deletingAt } = await dormant();
       return {
@@ -320,6 +343,14 @@ describe("every notification", () => {
         title: `Account ${eve.username} was suspended`,
         content: `The account **${eve.username}** was suspended by **${name(w.owner)}**. Its sessions and tokens have ended.`,
         link: `/users/${eve.id}`,
+      };
+    },
+    "Many Users Suspended": async () => {
+      for (let count = 0; count < 21; count++) await graphql("suspendUser", { user: (await w.user("leaver")).id });
+      return {
+        to: w.owner,
+        title: "21 users were suspended together",
+        content: `**21** or more users were suspended within ten minutes, as by a faulty sync. Their running workspaces are not stopped until an owner releases them on the overview of the console, or the users are activated.`,
       };
     },
     "User account activated": async () => {

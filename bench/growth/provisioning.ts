@@ -40,6 +40,7 @@ const workspaceLists = list({
     "search that all meet": `filter: { search: "box" }`,
     dormant: "filter: { dormant: true }",
     agents: "filter: { hasAgent: TIMEOUT }",
+    suspended: "filter: { ownerStatus: SUSPENDED }",
   },
   orders: ["LAST_USED_AT"],
 }).filter(({ role, what }) => role === "owner" || !what.startsWith("owner,"));
