@@ -133,9 +133,11 @@ const members = z.object({
   policy_uri: text,
   jwks_uri: text,
   scope: text,
-  application_type: z.pipe(
-    z.unknown(),
-    z.transform((type) => (typeof type === "string" ? type : undefined)),
+  application_type: z.optional(
+    z.pipe(
+      z.unknown(),
+      z.transform((type) => (typeof type === "string" ? type : undefined)),
+    ),
   ),
   contacts: texts,
   jwks: z.nullish(z.custom<Record<string, unknown>>(isObject)),
