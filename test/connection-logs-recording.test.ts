@@ -521,7 +521,9 @@ describe("the token of an agent", () => {
     for (const path of ["groups", "prebuilds/settings", "connectionlog?limit=1", "notifications/inbox"]) {
       const answer = await w.as(agent).get(`/api/v2/${path}`);
       expect(answer, path).to.include({ status: 401 });
-      expect(answer.body.detail, path).to.equal("The token is not valid.");
+      expect(answer.body.detail, path).to.equal(
+        "The token is not valid. This operation takes the credential of a user.",
+      );
     }
     for (const document of ["{ me { id } }", "{ appearance { logoUrl } me { id } }", "{ organizations { id } }"]) {
       expect((await w.as(agent).failure(document)).code, document).to.equal("UNAUTHENTICATED");

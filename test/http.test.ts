@@ -94,7 +94,7 @@ describe("HTTP", () => {
       expect(await send({ Authorization: `bearer ${w().owner.token}` })).to.include({ status: 200 });
       expect(await send({ "Service-Session-Token": "" })).to.include({ status: 401 });
       expect((await send({ Authorization: `Basic ${w().owner.token}` })).body.detail).to.equal(
-        "No credential was sent.",
+        "No credential was sent. Authorization must be Bearer, a space, and the token.",
       );
       expect(await send({}, "GET", `/api/v2/groups?token=${w().owner.token}`)).to.include({ status: 401 });
     });

@@ -608,7 +608,7 @@ describe("OAuth2 consent", () => {
       expect(Number(refused.headers.get("retry-after"))).to.be.at.least(1);
       expect((await client.failure(approve, { input: input(app) })).code).to.equal("RATE_LIMITED");
       expect(await client.get(authorizePath(other), html)).to.include({ status: 429 });
-      // Others at the address are not refused, whatever the application is.
+      // Others at the address are not rejected, whatever the application is.
       const colleague = new Client(replica.url, (await w().user("colleague")).token);
       expect(await colleague.get(authorizePath(app), html)).to.include({ status: 200 });
       const nobody = new Client(replica.url);

@@ -128,7 +128,7 @@ describe("real registrations of OAuth2 clients", () => {
     expect(fault.headers.get("location")).to.equal(null);
     expect(fault.body).to.contain("Cursor").and.contain("cursor");
 
-    // Other redirect URIs of the same program get the answer: that of a website, and that of a program that listens.
+    // Other redirect URIs of the same program get the response: that of a website, and that of a program that listens.
     for (const redirect_uri of cursor.registers.redirect_uris.slice(1)) {
       const answer = await deny(authorizePath(app, { ...pkce, redirect_uri }));
       expect(answer.headers.get("location")).to.contain("error=access_denied");
@@ -154,7 +154,7 @@ describe("the schemes of redirect URIs", () => {
     describe(`with the setting ${setting}`, () => {
       const the = world({ STEWARD_OAUTH2_REDIRECT_SCHEMES: setting });
 
-      it("are narrowed for everybody, and for what was registered before", async () => {
+      it("are narrowed for all users, and for what was registered before", async () => {
         const ada = await the().user("ada");
         const owner = new Client(the().url, the().owner.token);
         for (const [index, uri] of uris.entries()) {

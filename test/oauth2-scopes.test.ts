@@ -1,4 +1,4 @@
-// Scopes that are asked for and cannot be had: what users see of them, and what tokens say.
+// Scopes that are requested and cannot be had: what users see of them, and what tokens say.
 import { expect } from "chai";
 import { inMs } from "./support/clock.js";
 import {
@@ -42,7 +42,7 @@ describe("scopes beyond the ceiling of an OAuth2 application", () => {
       })
     ).oauth2AuthorizationRequest;
 
-  it("are left out of an authorization, shown, and not in the answer", async () => {
+  it("are left out of an authorization, shown, and not in the response", async () => {
     const client = await ceiled(["user:read", "workspace:read"]);
     const scope = "user:read workspace:* all bogus";
     const request = await read(client.id, scope);
@@ -52,7 +52,7 @@ describe("scopes beyond the ceiling of an OAuth2 application", () => {
     expect(request.isUnrestricted).to.equal(false);
     const path = authorizePath(client, { ...pkce, scope });
     const page = await w.as(ada).get(path, html);
-    expect(page.body).to.contain("It asked for this too, and does not get it:").and.contain("full access");
+    expect(page.body).to.contain("It also requested, and does not get:").and.contain("full access");
     expect(page.body).to.contain("See your profile").and.not.contain("It wants full access");
 
     const allowed = await w.as(ada).post(path);
@@ -72,7 +72,7 @@ describe("scopes beyond the ceiling of an OAuth2 application", () => {
     expect(await refresh(w, client, body.refresh_token, { scope: "user:read bogus" })).to.include({ status: 200 });
   });
 
-  it("are invalid if nothing else that is known was asked for", async () => {
+  it("are invalid if nothing else that is known was requested", async () => {
     for (const [scopes, scope, error] of [
       [["user:read"], "all", "invalid_scope"],
       [["user:read"], "bogus all", "invalid_scope"],
@@ -104,7 +104,7 @@ describe("scopes beyond the ceiling of an OAuth2 application", () => {
     const { oauth2DeviceRequest: request } = await w.as(ada).graphql(onDevice, { userCode: body.user_code });
     expect([names(request.scopes), names(request.refusedScopes)]).to.deep.equal([["user:read"], ["task:*"]]);
     const page = await w.as(ada).get(`/oauth2/device?user_code=${body.user_code}`, html);
-    expect(page.body).to.contain("does not get it").and.contain("your AI tasks");
+    expect(page.body).to.contain("does not get").and.contain("your AI tasks");
     await w.as(ada).post("/oauth2/device", `user_code=${body.user_code}&decision=allow`, {
       "Content-Type": "application/x-www-form-urlencoded",
     });
@@ -116,7 +116,7 @@ describe("scopes beyond the ceiling of an OAuth2 application", () => {
     expect(tokens.body.scope).to.equal("user:read");
     const alone = await sendForm(w, "device_authorization", { ...credentials(client), scope: "task:*" });
     expect(alone.body.error).to.equal("invalid_scope");
-    // A server of the previous release, which stores no refused scopes.
+    // A server of the previous release, which does not store rejected scopes.
     const old = await deviceCode(w, await oauthApp(w, { grant_types: [deviceGrant] }), { expires_at: inMs(60_000) });
     const { oauth2DeviceRequest } = await w.as(ada).graphql(onDevice, { userCode: old });
     expect(oauth2DeviceRequest.refusedScopes).to.deep.equal([]);

@@ -32,11 +32,11 @@ describe("provisioner keys", () => {
     await owner().post(path, { name: "Second.key", tags: { a: "1" } });
     const keys = (await owner().get(path)).body;
     expect(keys[0].name).to.match(/^key-[0-9a-f]{8}$/);
-    expect(keys[1]).to.deep.include({ name: "Second.key", tags: { a: "1" }, organization: w().defaultOrganization });
+    expect(keys[1]).to.deep.include({ name: "second.key", tags: { a: "1" }, organization: w().defaultOrganization });
     expect(JSON.stringify(keys)).to.not.include("stwk_");
     const events = await audited(w(), { resourceType: "provisioner_key" });
-    expect(events.find(({ resourceLabel }) => resourceLabel === "Second.key")!.diff).to.deep.equal({
-      name: { new: "Second.key" },
+    expect(events.find(({ resourceLabel }) => resourceLabel === "second.key")!.diff).to.deep.equal({
+      name: { new: "second.key" },
       tags: { new: { a: "1" } },
       key: { new: "***" },
     });

@@ -160,7 +160,10 @@ describe("SCIM keys and users of other organizations", () => {
     const user = await shared();
     await w().workspace(user, { organization: own.id });
     const { status, body } = await scim.delete(`/Users/${user.id}`);
-    expect([status, body.detail]).to.deep.equal([409, "The user owns workspaces. Delete them first."]);
+    expect([status, body.detail]).to.deep.equal([
+      409,
+      "The user owns 1 workspace, of which you may not see 1. Owners of the deployment and administrators of the organization can delete them, or take them over.",
+    ]);
     expect(await scim.get(`/Users/${user.id}`)).to.include({ status: 200 });
   });
 

@@ -12,7 +12,7 @@ export interface RequestDetails {
   id: string;
   ip?: string;
   userAgent?: string;
-  /** What is wrong with a credential that is in no place where credentials are read, as a sentence. */
+  /** The fault of a credential that is in no place where credentials are read, as a sentence. */
   unreadCredential?: string;
   /**
    * `commits` from the start of the commit, after which the request must not time out; `given up` after the 503 of a

@@ -171,7 +171,7 @@ async function issueCode({ db }: Context, grantId: string, { redirectUri, given 
   return text;
 }
 
-/** What follows a denial. */
+/** The outcome of a denial. */
 export interface Denial {
   appName: string;
   /** Where to redirect the user; null if the application does not get to know the decision. */

@@ -20,7 +20,7 @@ export interface RedirectRules {
 
 /**
  * Schemes that are no application's own: browsers run or show what they lead to, or systems open programs with them that
- * are not meant to get codes. They are refused whatever follows.
+ * are not meant to get codes. They are rejected whatever follows.
  */
 const refusedSchemes = new Set(
   [

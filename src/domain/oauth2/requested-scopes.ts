@@ -28,7 +28,7 @@ export function splitScope(scope: string): string[] {
 export const coversAll = (held: readonly string[], wanted: readonly string[]): boolean =>
   wanted.every((scope) => narrowed([scope], held).includes(scope));
 
-/** What a user is asked to grant: the scopes that the application can get, and those beyond its ceiling. */
+/** The grant that a user decides about: the scopes that the application can get, and those beyond its ceiling. */
 export interface RequestedScopes {
   scopes: string[];
   /** Scopes that the request names, and that are left out. */

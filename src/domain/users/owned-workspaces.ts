@@ -25,6 +25,6 @@ export async function requireNoWorkspaces(ctx: Context, ownerId: string, organiz
   const all = owned.reduce((sum, { count }) => sum + count, 0);
   const hidden = unseen.reduce((sum, { count }) => sum + count, 0);
   throw new DomainError("CONFLICT", message, {
-    detail: `The user owns ${all}, of which you may not see ${hidden}. Owners of the deployment and administrators of the organization can delete them, or take them over.`,
+    detail: `The user owns ${all} ${all === 1 ? "workspace" : "workspaces"}, of which you may not see ${hidden}. Owners of the deployment and administrators of the organization can delete them, or take them over.`,
   });
 }

@@ -111,7 +111,7 @@ const denial = {
     type: () => String,
     nullable: true,
     description:
-      "Where to redirect the user: the redirect URI with the error. Null if it has a private scheme and the application neither is of an administrator nor has a grant of the caller: then it gets no answer.",
+      "Where to redirect the user: the redirect URI with the error. Null if it has a private scheme and the application neither is of an administrator nor has a grant of the caller: then nothing is sent to it.",
   },
 };
 

@@ -45,11 +45,11 @@ const listOf = (scopes: AccessRequest["scopes"]): Html =>
     ${scopes.map(({ description }) => html`<li>${description}</li>`)}
   </ul>`;
 
-/** What the application asks for and does not get, whatever the user decides. */
+/** The scopes that the application requests and does not get, whatever the user decides. */
 const refused = (scopes: AccessRequest["scopes"]): Part =>
   scopes.length === 0
     ? undefined
-    : html`<h2>It asked for this too, and does not get it:</h2>
+    : html`<h2>It also requested, and does not get:</h2>
         ${listOf(scopes)}`;
 
 /** The page after a denial, if it ends here. */
