@@ -102,7 +102,7 @@ describe("workspaces of suspended users", () => {
     expect(await refusalOf(w().owner)).to.deep.equal([message, undefined]);
     expect(await refusalOf(admin!)).to.deep.equal([
       message,
-      "The user owns 2, of which you may not see 2. Owners of the deployment and administrators of the organization can delete them, or take them over.",
+      "The user owns 2 workspaces, of which you may not see 2. Owners of the deployment and administrators of the organization can delete them, or take them over.",
     ]);
   });
 });
