@@ -60,7 +60,7 @@ describe("full users", () => {
   });
 
   it("alone have an email address, roles, a status, and a last-seen time", () => {
-    expect(fieldsReturning("EmailAddress")).to.deep.equal(["User.email"]);
+    expect(fieldsReturning("EmailAddress")).to.deep.equal(["User.email", "User.formerEmail"]);
     expect(fieldsReturning("UserStatus")).to.deep.equal(["User.status"]);
     expect(fieldsReturning("UserRole")).to.have.members(["User.roles", "OrganizationMember.roles"]);
     const lastUses = objects.filter((type) => isObjectType(type) && type.getFields().lastSeenAt);
@@ -73,6 +73,7 @@ describe("full users", () => {
       "AuditEvent.actor",
       "ConnectionLog.workspaceOwner",
       "ConnectionWebInfo.user",
+      "ConversationMessage.sender",
       "GroupMember.user",
       "NotificationMessage.user",
       "OAuth2App.createdBy",
@@ -86,6 +87,8 @@ describe("full users", () => {
       "TemplateVersion.creator",
       "Workspace.owner",
       "WorkspaceBuild.initiator",
+      "WorkspaceTransfer.formerOwner",
+      "WorkspaceTransfer.offeredBy",
       "WorkspaceUserEntry.user",
     ]);
     const { id, username, name, avatarUrl, account, ...more } = (

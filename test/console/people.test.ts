@@ -98,12 +98,13 @@ describe("the console shows people", () => {
       await row(/9f2c-one/, "Identities")
         .getByText(issuer)
         .waitFor();
-      await fill("Link another", { "ID at the provider": "9f2c-two", Issuer: issuer }, "Link");
-      await row(/9f2c-two/, "Identities").waitFor();
+      // The sessions of a former identity end.
       await openAs(ida, "/keys");
-      await row(/9f2c-two/, "Identities").waitFor();
+      await row(/9f2c-one/, "Identities").waitFor();
       expect(await offered()).to.not.include("Unlink");
       await asOwner(`/users/${ida.id}`);
+      await fill("Link another", { "ID at the provider": "9f2c-two", Issuer: issuer }, "Link");
+      await row(/9f2c-two/, "Identities").waitFor();
       await fill("Unlink 9f2c-two", {}, "Unlink");
       await text("No identity yet");
     });

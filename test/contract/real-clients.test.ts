@@ -166,7 +166,7 @@ class ClaimsProvider {
         id_token_signing_alg_values_supported: ["RS256"],
       };
     if (path === "/keys") return { keys: [{ ...(await exportJWK(this.#keys.publicKey)), kid: "1", alg: "RS256" }] };
-    if (path === "/userinfo") return this.row!.userInfo ?? {};
+    if (path === "/userinfo") return { sub: this.row!.idToken.sub, ...this.row!.userInfo };
     const idToken = await new SignJWT({ ...this.row!.idToken, nonce: this.nonce })
       .setProtectedHeader({ alg: "RS256", kid: "1" })
       .setIssuer(issuer)

@@ -84,6 +84,7 @@ const withoutId: Record<string, string[]> = {
     "TemplateAclAvailable",
     "WorkspaceAcl",
     "WorkspaceQuota",
+    "UserIdentity",
   ],
   "They relate one object to another, which has the ID.": [
     "ApplicationTarget",

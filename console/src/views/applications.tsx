@@ -77,9 +77,10 @@ export function ApplicationsView() {
   });
   const settings = useData(RegistrationSettings, may("read") ? {} : undefined).data?.oauth2Settings;
   const isOpen = settings?.dynamicRegistration === true;
-  // The mutation replaces all settings.
+  // The mutation replaces all settings. What was read of them names its type, which the input does not have.
+  const kept = { defaultResource: settings?.defaultResource };
   const setRegistration = (dynamicRegistration: boolean) =>
-    perform(UpdateRegistration, { input: { ...settings, dynamicRegistration } });
+    perform(UpdateRegistration, { input: { ...kept, dynamicRegistration } });
   return (
     <>
       <Heading title="Applications" note="OAuth2 clients that act for users.">
@@ -87,7 +88,7 @@ export function ApplicationsView() {
           <Action
             label={isOpen ? "Close registration" : "Open registration"}
             run={UpdateRegistration}
-            given={{ ...settings, dynamicRegistration: !isOpen }}
+            given={{ ...kept, dynamicRegistration: !isOpen }}
             confirm={
               isOpen
                 ? "New applications cannot register themselves. Those that have stay."

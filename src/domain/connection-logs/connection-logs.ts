@@ -74,10 +74,20 @@ function hasStatus(among: readonly Status[]) {
     : sql<SqlBool>`l.disconnect_time is not null`;
 }
 
-// An owner was a member of the organization whose connections the caller reads, and could be read there.
-const owner = { id: "l.workspaceOwnerId", username: "l.workspaceOwnerUsername", email: "l.workspaceOwnerEmail" };
-const visitor = { id: "l.userId", username: "l.username", email: "l.userEmail" };
-const isOwner = sql<SqlBool>`l.user_id = l.workspace_owner_id`;
+// An owner was a member of the organization of the workspace.
+const owner = {
+  id: "l.workspaceOwnerId",
+  username: "l.workspaceOwnerUsername",
+  email: "l.workspaceOwnerEmail",
+  organization: "l.organizationId",
+};
+const visitor = {
+  id: "l.userId",
+  username: "l.username",
+  email: "l.userEmail",
+  organization: "l.organizationId",
+  wasMember: sql<SqlBool>`l.user_id = l.workspace_owner_id`,
+};
 
 /** Each filter has an index in the order of times. */
 const connectionList = defineList(readableConnections, {
@@ -86,10 +96,10 @@ const connectionList = defineList(readableConnections, {
   filters: {
     connections: (eb, ids: string[]) => eb("l.connectionId", "=", anyOf(ids)),
     workspaces: (eb, ids: string[]) => eb("l.workspaceId", "=", anyOf(ids)),
-    usernames: byKeptNames(visitor, isOwner),
-    userEmails: byKeptNames(visitor, isOwner),
-    ownerNames: byKeptNames(owner, sql`true`),
-    ownerEmails: byKeptNames(owner, sql`true`),
+    usernames: byKeptNames(visitor),
+    userEmails: byKeptNames(visitor),
+    ownerNames: byKeptNames(owner),
+    ownerEmails: byKeptNames(owner),
     organizations: (eb, ids: string[]) => eb("l.organizationId", "=", anyOf(ids)),
     types: (eb, types: readonly ConnectionType[]) => eb("l.type", "=", anyOf(types, "text")),
     status: (_, among: Status[]) => hasStatus(among),

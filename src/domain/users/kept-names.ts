@@ -1,4 +1,5 @@
 import { sql, type SqlBool } from "kysely";
+import { permitted } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
@@ -31,20 +32,25 @@ interface Columns {
   id: string;
   username: string;
   email: string;
+  /** The organization that a user was a member of, if `wasMember`. Absent if the log does not tell. */
+  organization?: string;
+  /** The condition of rows that show that the user was a member. Default: all. */
+  wasMember?: ReturnType<typeof sql<SqlBool>>;
 }
 
 /**
  * The filter of a log by users: finds the rows of those who had the names then, and none of those who took them later.
- * Emails match those that the caller may know: of all users, of those that the caller may read, or by `isKnown`, the
- * condition that the caller could read the user at the time of a row.
+ * Emails match those that the caller may know: of all users, of those that the caller may read, or of deleted users whom
+ * the caller could read in the organization of the row.
  */
 export const byKeptNames =
-  ({ id, username, email }: Columns, isKnown = sql<SqlBool>`false`) =>
+  (columns: Columns) =>
   (_: unknown, { ids = [], usernames = [], emails = [] }: KeptNames, ctx: Context) => {
+    const { id, username, email } = columns;
     const parts = [
       ...(ids.length > 0 ? [sql<SqlBool>`${sql.ref(id)} = ${oneOf(ids, "uuid")}`] : []),
       ...(usernames.length > 0 ? [isKept(username, usernames)] : []),
-      ...(emails.length > 0 ? [sql<SqlBool>`(${isKept(email, emails)} and ${mayKnow(ctx, id, isKnown)})`] : []),
+      ...(emails.length > 0 ? [sql<SqlBool>`(${isKept(email, emails)} and ${mayKnow(ctx, columns)})`] : []),
     ];
     return parts.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`(${sql.join(parts, sql` or `)})`;
   };
@@ -57,6 +63,12 @@ const isKept = (column: string, values: readonly string[]) =>
 const oneOf = (values: readonly string[], type: "uuid" | "text") =>
   values.length === 1 ? (type === "uuid" ? sql`${values[0]}::uuid` : sql`${values[0]}::text`) : anyOf(values, type);
 
-/** Any other match would disclose an address. */
-const mayKnow = (ctx: Context, id: string, isKnown: ReturnType<typeof sql<SqlBool>>) =>
-  sql<SqlBool>`(${isKnown} or exists(select from users u where u.id = ${sql.ref(id)} and ${isReadableUser(ctx)}))`;
+/** Any other match would disclose an address. The memberships of deleted users are gone. */
+function mayKnow(ctx: Context, { id, organization, wasMember = sql<SqlBool>`true` }: Columns) {
+  const { organizations } = permitted(ctx.actor, "user:read");
+  const wasReadable =
+    organization === undefined || organizations.length === 0
+      ? sql<SqlBool>`false`
+      : sql<SqlBool>`(u.deleted_at is not null and ${sql.ref(organization)} = ${anyOf(organizations)} and ${wasMember})`;
+  return sql<SqlBool>`exists(select from users u where u.id = ${sql.ref(id)} and (${isReadableUser(ctx)} or ${wasReadable}))`;
+}
