@@ -1,8 +1,10 @@
-// Module hooks that run TypeScript sources: swc strips the types and emits the decorator metadata for type-graphql.
-import { readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
+// Module hooks that run TypeScript sources: swc strips the types and emits the decorator metadata for type-graphql. What it
+// writes is kept by the content of the source, so that only changed files are compiled again.
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire, registerHooks } from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import swc from "@swc/core";
 
 const options = {
   jsc: {
@@ -14,6 +16,28 @@ const options = {
   sourceMaps: "inline",
 };
 
+const require = createRequire(import.meta.url);
+const { version } = require("@swc/core/package.json");
+const folder = fileURLToPath(new URL("../node_modules/.cache/ts-loader", import.meta.url));
+mkdirSync(folder, { recursive: true });
+const settings = version + JSON.stringify(options);
+
+/** The compiled source. Its name is part of the key, since source maps contain it. */
+function compile(filename) {
+  const source = readFileSync(filename, "utf8");
+  const key = createHash("sha1").update(settings).update(filename).update("\0").update(source).digest("hex");
+  const cached = join(folder, `${key}.js`);
+  try {
+    return readFileSync(cached, "utf8");
+  } catch {
+    const { code } = require("@swc/core").transformSync(source, { ...options, filename });
+    const written = `${cached}.${process.pid}`;
+    writeFileSync(written, code);
+    renameSync(written, cached);
+    return code;
+  }
+}
+
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const fromTypeScript = context.parentURL?.endsWith(".ts") && /^\.{1,2}\/.*\.js$/.test(specifier);
@@ -21,8 +45,6 @@ registerHooks({
   },
   load(url, context, nextLoad) {
     if (!url.startsWith("file:") || !url.endsWith(".ts")) return nextLoad(url, context);
-    const filename = fileURLToPath(url);
-    const { code } = swc.transformSync(readFileSync(filename, "utf8"), { ...options, filename });
-    return { format: "module", source: code, shortCircuit: true };
+    return { format: "module", source: compile(fileURLToPath(url)), shortCircuit: true };
   },
 });
