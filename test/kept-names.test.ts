@@ -1,7 +1,6 @@
 // Logs find users by the names that they had then: users who left, and none who took their names later.
 // Looks inside: workspaces are deleted without a daemon, and an upgrade finds rows of an earlier release.
 import { expect } from "chai";
-import { Client as Postgres } from "pg";
 import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { createUser, deleteUser } from "./support/accounts.js";
@@ -11,6 +10,7 @@ import { connect, logged, reported, visit } from "./support/connections.js";
 import { newId } from "./support/ids.js";
 import { queueImport } from "./support/provisioners.js";
 import { makeProxy } from "./support/proxies.js";
+import { addOwner, countNames, storeRowsWithoutNames } from "./support/rows-without-names.js";
 import { setTimes } from "./support/tables.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 
@@ -167,47 +167,11 @@ describe("rows of earlier releases", () => {
     const opened = openDatabase({ url: database.url, pool: 2, statementTimeout: 0 });
     await migrateOffline(opened, "0069-events-carrier");
     await opened.close();
-    const sql = new Postgres({ connectionString: database.url });
-    await sql.connect();
-    const later = "first_id_of(now() + interval '2 months')";
-    // Nothing else than what the logs refer to: documents and templates of jobs are left out.
-    await sql.query(`
-      set session_replication_role = replica;
-      insert into organizations (id, created_at, updated_at, name, display_name, description, icon, is_default)
-      values ('${organization}', now(), now(), 'earlier', '', '', '', false);
-      insert into users (id, created_at, updated_at, email, username, login_type, deleted_at)
-      values ('${gone}', now(), now(), 'ada@example.com', 'ada', 'none', now()),
-        ('${ada}', now(), now(), 'ada@example.com', 'ada', 'none', null);
-      insert into audit_log (id, time, actor_id, actor_kind, action, resource_type, diff, request_id)
-      select case when n = 1 then ${later} else overlay(gen_random_uuid()::text placing '01900000-0000-7' from 1 for 15)::uuid end,
-        now() - make_interval(secs => n), '${gone}', 'user', 'update', 'group', '{}', 'request' from generate_series(1, 2500) n;
-      insert into audit_log (id, time, actor_id, actor_kind, action, resource_type, diff, request_id)
-      values ('${newId()}', now(), '${newId()}', 'agent', 'update', 'group', '{}', 'request'),
-        ('${newId()}', now(), '${newId()}', 'user', 'update', 'group', '{}', 'of a user who is unknown');
-      insert into connection_log (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type,
-        connect_time, reporter, user_id, slug_or_port)
-      select case when n = 1 then ${later} else overlay(gen_random_uuid()::text placing '01900000-0000-7' from 1 for 15)::uuid end,
-        '${organization}', '${newId()}', 'box', '${gone}', 'main', 'workspace_app', now() - make_interval(secs => n),
-        '${newId()}', '${gone}', 'chat' from generate_series(1, 2500) n;
-      insert into notification_messages (id, event_id, template_id, user_id, method, state, attempts_left, next_attempt_at,
-        expires_at, created_at, finished_at)
-      values ('${newId()}', '${newId()}', '${newId()}', '${gone}', 'inbox', 'sent', 0, now(), now(), now(), now());
-      insert into provisioner_jobs (id, created_at, organization_id, type, status, provisioner, tags, initiator_id, document_id,
-        completed_at)
-      values ('${newId()}', now(), '${organization}', 'template_version_import', 'succeeded', 'echo', '{}', '${gone}',
-        '${newId()}', now());`);
-    await sql.end();
+    await storeRowsWithoutNames(database.url, { organization, gone, ada });
 
     const app = await startServer(database.url);
-    const { pool } = app.services.database;
     try {
-      // A database with users gets no administrator.
-      await pool.query(
-        `insert into users (id, created_at, updated_at, email, username, login_type, password_hash, site_roles)
-        values ($1, now(), now(), 'owner@example.com', 'owner', 'password', $2, '{owner}')`,
-        [newId(), await app.services.passwords.hash(ownerPassword)],
-      );
-      await pool.query("update provisioner_jobs set organization_id = (select id from organizations where is_default)");
+      await addOwner(app, ownerPassword);
       const { body } = await new Client(app.url).post("/api/v2/users/login", {
         email: "owner@example.com",
         password: ownerPassword,
@@ -224,15 +188,13 @@ describe("rows of earlier releases", () => {
           )
         ).auditEvents.totalCount;
       expect(await counted({ actor: "ada" })).to.be.at.least(1000);
-      const { rows } = await pool.query(`
-        select
-          (select count(*)::int from audit_log where actor_username = 'ada') as events,
-          (select count(*)::int from audit_log where actor_kind = 'user' and actor_username is null) as "without",
-          (select count(*)::int from audit_log where actor_kind <> 'user' and actor_username is not null) as machines,
-          (select count(*)::int from connection_log where workspace_owner_username = 'ada' and user_email = 'ada@example.com')
-            as connections,
-          (select count(*)::int from pg_indexes where indexname like '%unnamed%') as indexes`);
-      expect(rows[0]).to.deep.equal({ events: 2500, without: 0, machines: 0, connections: 2500, indexes: 0 });
+      expect(await countNames(app)).to.deep.equal({
+        events: 2500,
+        without: 0,
+        machines: 0,
+        connections: 2500,
+        indexes: 0,
+      });
     } finally {
       await app.close();
       await database.drop();
