@@ -61,6 +61,7 @@ const fixed: Record<string, string> = {
   "Query.assignableRoles": "known to the program",
   "Query.externalAuthProviders": "configured",
   "Query.notificationTemplates": "known to the program",
+  "Query.userIdentities": "at most one",
   "ServerInfo.identityProviders": "configured",
   "WorkspaceAgent.latency": "always empty",
 };
@@ -74,7 +75,9 @@ const apart: Record<string, string> = {
   "AgentManifest.secretErrors": "see the manifest below",
   "AgentManifest.secretFiles": "see the manifest below",
   "ExternalAuth.installations": "read from the provider",
+  "OAuth2AuthorizationRequest.refusedScopes": "a part of the request",
   "OAuth2AuthorizationRequest.scopes": "a part of the request",
+  "OAuth2DeviceRequest.refusedScopes": "a part of the request",
   "OAuth2DeviceRequest.scopes": "a part of the request",
   "PermissionPart.options": "a part of a message",
   "ProvisionerAssignment.parameters": "streamed to daemons",

@@ -9,7 +9,7 @@ import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
 import {
-  allMessages,
+  messagesByTask,
   conversationHint,
   conversationLimits,
   type ConversationMessageRow,
@@ -162,7 +162,7 @@ export async function beginConversation(
   }
   const [conversation] = await conversationsByTask(ctx, [taskId]);
   const { sessionId, omitted } = conversation!;
-  return { sessionId, omitted, messages: await allMessages(ctx, taskId) };
+  return { sessionId, omitted, messages: (await messagesByTask(ctx, [taskId]))[0]! };
 }
 
 /** An agent of an earlier version does not say when its program is ready, if its app has no health check. */

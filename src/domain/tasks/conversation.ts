@@ -104,9 +104,17 @@ export const listMessages = (
   page: PageArguments,
 ): Promise<Page<ConversationMessageRow>> => messageList.pageOf(ctx, taskId, { page });
 
-/** All messages of a conversation, in their order. */
-export const allMessages = ({ db }: Context, taskId: string): Promise<ConversationMessageRow[]> =>
-  messages(db).where("m.taskId", "=", taskId).orderBy("m.seq").orderBy("m.id").execute();
+/** Batch read of all messages of the conversations of tasks, in their order, for `ctx.load`. */
+export async function messagesByTask({ db }: Context, taskIds: readonly string[]): Promise<ConversationMessageRow[][]> {
+  const rows = await messages(db)
+    .where("m.taskId", "=", anyOf(taskIds))
+    .orderBy("m.taskId")
+    .orderBy("m.seq")
+    .orderBy("m.id")
+    .execute();
+  const found = Map.groupBy(rows, ({ taskId }) => taskId);
+  return taskIds.map((id) => found.get(id) ?? []);
+}
 
 /** The text of a message as AgentAPI has it: texts, and titles in brackets. Results of tools have none. */
 export const plainText = (parts: readonly ConversationPart[]): string =>

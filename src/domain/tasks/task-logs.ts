@@ -10,10 +10,10 @@ import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-
 import { accessHints } from "../workspaces/workspaces.js";
 import { appPlace } from "./input-delivery.js";
 import {
-  allMessages,
   type ConversationMessageRow,
   type ConversationRow,
   conversationsByTask,
+  messagesByTask,
   plainText,
   watchConversation,
 } from "./conversation.js";
@@ -56,7 +56,7 @@ const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
  */
 export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLogs> {
   const isLive = task.status === "active" && may(ctx.actor, "workspace:application_connect", taskTarget(task));
-  const [conversation] = await conversationsByTask(ctx, [task.id]);
+  const conversation = await ctx.load(conversationsByTask, task.id);
   if (conversation?.takesInputs) return logsOf(ctx, conversation, isLive);
   const live = isLive ? await liveEntries(ctx, task) : undefined;
   if (Array.isArray(live)) return { entries: live, snapshot: false, snapshotAt: null, isCut: false };
@@ -76,7 +76,7 @@ async function logsOf(
   { taskId, updatedAt, omitted }: ConversationRow,
   isLive: boolean,
 ): Promise<TaskLogs> {
-  const messages = await allMessages(ctx, taskId);
+  const messages = await ctx.load(messagesByTask, taskId);
   return {
     entries: messages.map(reportedEntry),
     snapshot: !isLive,
