@@ -120,10 +120,11 @@ describe("the process provisioner", () => {
       STEWARD_TASK_ID: task.id,
       STEWARD_TASK_PROMPT: "Fix it",
       STEWARD_TASK_CONVERSATION: "",
+      STEWARD_TASK_APP_TOKEN: "",
       STEWARD_PARAM_COLOR: "red",
       STEWARD_PARAM_DISK_SIZE: "9",
     });
-    expect(Object.keys(env)).to.have.length(16 + inherited.length);
+    expect(Object.keys(env)).to.have.length(17 + inherited.length);
     expect(cwd).to.equal(home());
     expect(job.outcome).to.have.property("pin", true);
     const port = (job.outcome!.state as { ports: { web: number } }).ports.web;

@@ -446,7 +446,7 @@ export class StandInSteward extends Observable {
         logSourceId: randomUUID(),
       })),
       logSourceId: randomUUID(),
-      task: task ? { protocol: "AGENTAPI", ...task } : null,
+      task: task ? { protocol: "AGENTAPI", appToken: "", mode: null, model: null, effort: null, ...task } : null,
     };
   }
 

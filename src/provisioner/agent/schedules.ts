@@ -17,13 +17,13 @@ function offsetHere(): Offset {
 }
 
 /**
- * Returns the first time after an instant at which an expression is due, both in Unix milliseconds; `undefined` for never.
+ * Returns the first time after an instant at which an expression of five fields, or six with seconds, is due, both in Unix milliseconds; `undefined` for never.
  * Local times that clocks skip are due at the end of the gap. Of those that they repeat, only the first is, unless the
  * expression is due every hour.
  */
 export function nextDue(expression: string, offset: Offset, after: number): number | undefined {
-  const cron = new Cron(expression, { mode: "5-part", timezone: "UTC", paused: true });
-  const isHourly = expression.trim().split(/\s+/)[1]!.startsWith("*");
+  const cron = new Cron(expression, { mode: "5-or-6-parts", timezone: "UTC", paused: true });
+  const isHourly = expression.trim().split(/\s+/).at(-4)!.startsWith("*");
   let local = cron.nextRun(new Date(after + offset(after)))?.getTime();
   if (local !== undefined && isHourly) {
     const [here, due] = [offset(after), local - offset(after)];
