@@ -217,7 +217,8 @@ const earlier = {
   audit: `insert into audit_events (id, time, actor_kind, action, resource_type, diff, request_id)
     select id, now(), actor_kind, action, resource_type, diff, request_id
     from json_populate_recordset(null::audit_events, $1)`,
-  auditPage: "select * from audit_events where resource_type = $1 order by time desc, id desc limit 25",
+  auditPage: `select id, time, actor_id, actor_kind, action, resource_type, resource_id, diff from audit_events
+    where resource_type = $1 order by time desc, id desc limit 25`,
   auditPurge: `delete from audit_events where ctid = any(array(
     select t.ctid from audit_events t where time <= now() - interval '10 years' order by time limit 1000
     for update of t skip locked))`,
@@ -237,7 +238,8 @@ const earlier = {
     on conflict (reporter, event_id) where event_id is not null do nothing`,
   arrive: `insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
     values ($1, $2, $3, $1, '{}', 'title', '', '', '[]', now())`,
-  inboxPage: "select * from inbox_notifications where user_id = $1 order by created_at desc, id desc limit 25",
+  inboxPage: `select id, seq, template_id, title, content, read_at, created_at from inbox_notifications
+    where user_id = $1 order by created_at desc, id desc limit 25`,
   markRead: "update inbox_notifications set read_at = now() where user_id = $1 and seq = $2",
 };
 
@@ -295,7 +297,11 @@ describe("the migrations to months, of replicas that start concurrently", () => 
       while (!over.signal.aborted) {
         const since = performance.now();
         const run = async (name: keyof typeof earlier, values: unknown[] = []) =>
-          (await client.query({ name, text: earlier[name], values })).rowCount;
+          (
+            await client.query({ name, text: earlier[name], values }).catch((error: Error) => {
+              throw new Error(`${name}: ${error.message}`);
+            })
+          ).rowCount;
         await Promise.resolve(each(run)).catch((error: Error) => failures.push(error.message));
         slowest = Math.max(slowest, performance.now() - since);
         written++;

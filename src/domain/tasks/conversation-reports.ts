@@ -9,6 +9,7 @@ import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
 import {
+  conversations,
   messagesByTask,
   conversationHint,
   conversationLimits,
@@ -113,12 +114,7 @@ async function locked({ db }: Context, { taskId, buildNumber }: Start) {
     .values({ taskId, buildNumber, protocol: "agentapi", updatedAt: now })
     .onConflict((existing) => existing.column("taskId").doNothing())
     .execute();
-  return db
-    .selectFrom("taskConversations")
-    .selectAll()
-    .where("taskId", "=", taskId)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
+  return conversations(db).where("c.taskId", "=", taskId).forUpdate().executeTakeFirstOrThrow();
 }
 
 /**

@@ -38,7 +38,8 @@ export const conversationLimits = {
   parts: 100,
 } as const;
 
-const conversations = (db: Db) =>
+/** Conversations with all that is read of them, by named columns: a later release may add others. */
+export const conversations = (db: Db) =>
   db
     .selectFrom("taskConversations as c")
     .select(["c.taskId", "c.buildNumber", "c.protocol", "c.isReported", "c.state", "c.stateMessage"])
