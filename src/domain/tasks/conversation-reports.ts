@@ -114,7 +114,11 @@ async function locked({ db }: Context, { taskId, buildNumber }: Start) {
     .values({ taskId, buildNumber, protocol: "agentapi", updatedAt: now })
     .onConflict((existing) => existing.column("taskId").doNothing())
     .execute();
-  return conversations(db).where("c.taskId", "=", taskId).forUpdate().executeTakeFirstOrThrow();
+  return conversations(db)
+    .select(["c.lastSeq", "c.omittedUntil"])
+    .where("c.taskId", "=", taskId)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
 }
 
 /**
