@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { type Interval, median } from "./statistics.js";
@@ -90,12 +91,19 @@ export interface Circumstances {
   method: string;
 }
 
-/** The table with the machine and the method of the measurement. */
+/** The commit that was measured, with `-dirty` if files differ from it; `unknown` outside of a repository. */
+function commit(): string {
+  const words = ["describe", "--always", "--dirty", "--match="];
+  const { stdout } = spawnSync("git", words, { cwd: import.meta.dirname, encoding: "utf8" });
+  return stdout?.trim() || "unknown";
+}
+
+/** The table with the commit, the machine, and the method of the measurement. */
 export function markdown(rows: readonly Row[], { postgres, method }: Circumstances): string {
   const memory = `${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
   return `# Bench results
 
-${new Date().toISOString().slice(0, 10)} · ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${memory} · ${type()} ${release()} · Node ${process.versions.node} · Postgres ${postgres}
+${new Date().toISOString().slice(0, 10)} · commit ${commit()} · ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${memory} · ${type()} ${release()} · Node ${process.versions.node} · Postgres ${postgres}
 
 ${markdownTable(rows)}
 

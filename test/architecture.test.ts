@@ -151,6 +151,17 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it("read times by a function that throws on what is none, except where another server or program wrote them", () => {
+    // Each of these decides what NaN means; none grants anything.
+    const foreign = [
+      "src/infrastructure/retry-after.ts",
+      "src/domain/oauth2/document-fetches.ts",
+      "src/provisioner/agent/conversation.ts",
+    ];
+    const wrong = sources.filter((path) => /\bDate\.parse\b|\bnew Date\([^()]*\)\.getTime\(/.test(read(path)));
+    expect(wrong).to.have.members(["src/runtime/clock.ts", ...foreign]);
+  });
+
   it("compute local times by their own time zone data, never in SQL or by the formats of Node.js", () => {
     for (const path of sources.filter((each) => each !== "src/runtime/time-zones/zone-data.ts")) {
       for (const [, zone] of read(path).matchAll(/at time zone (\S+)/gi)) expect(zone, path).to.match(/^'UTC'/);

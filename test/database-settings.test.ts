@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { openDatabase, openReads } from "../src/infrastructure/database/database.js";
-import { rfc3339 } from "../src/infrastructure/database/parsers.js";
+import { rfc3339, types } from "../src/infrastructure/database/parsers.js";
+import { instantOf } from "../src/runtime/clock.js";
 import { pinnedSettings } from "../src/infrastructure/database/session-settings.js";
 import { encryptionKeys, startServer } from "./support/app.js";
 import {
@@ -214,5 +215,25 @@ describe("the parser of times", () => {
       "12026-11-21 08:15:30+00",
     ])
       expect(() => rfc3339(text), text).to.throw("cannot be read");
+  });
+
+  it("reads arrays of times, timestamptz[], in the same way", () => {
+    const parse = types.getTypeParser(1185, "text") as (text: string) => unknown;
+    expect(parse("{}")).to.deep.equal([]);
+    expect(parse('{"2026-11-21 08:15:30.12+00","2026-11-21 08:15:31+00"}')).to.deep.equal([
+      "2026-11-21T08:15:30.120Z",
+      "2026-11-21T08:15:31.000Z",
+    ]);
+    for (const text of ["", '{"21.11.2026 08:15:30.12 UTC"}', '{"2026-11-21 08:15:30+00",NULL}', "{infinity}"])
+      expect(() => parse(text), text).to.throw("cannot be read");
+  });
+});
+
+describe("a time that is compared", () => {
+  it("is read as Unix milliseconds or not at all, since nothing is before or after NaN", () => {
+    expect(instantOf("2026-11-21T08:15:30.120Z")).to.equal(Date.UTC(2026, 10, 21, 8, 15, 30, 120));
+    expect(instantOf("2026-11-21")).to.equal(Date.UTC(2026, 10, 21));
+    for (const text of ["", "21.11.2026 08:15:30.12 UTC", "never", "infinity"])
+      expect(() => instantOf(text), text).to.throw("cannot be read");
   });
 });

@@ -1,9 +1,10 @@
 // The configurations of reverse proxies in deploy/, in the programs of Debian, while the server is up and while it is down.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as immediate, setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { type Packages, type Program, type Unpacked, unpackOrSkip } from "../tools/debian.js";
 import { freePort } from "./support/ports.js";
@@ -18,6 +19,9 @@ function replaced(text: string, part: RegExp, by: string): string {
   expect(text).to.match(part);
   return text.replaceAll(new RegExp(part, `${part.flags}g`), by);
 }
+
+/** Requests that are sent concurrently, each over a connection of its own to the server. */
+const burst = 50;
 
 interface Gateway {
   packages: Packages;
@@ -42,12 +46,13 @@ const gateways: Record<string, Gateway> = {
         `listen 127.0.0.1:${port} ssl;`,
       );
       site = replaced(site, /127\.0\.0\.1:3000/, `127.0.0.1:${server}`);
+      site = replaced(site, /^ *keepalive 32;$/m, `keepalive ${burst};`);
       site = replaced(site, /\/etc\/ssl\/steward\/fullchain\.pem/, certificate("crt"));
       site = replaced(site, /\/etc\/ssl\/steward\/privkey\.pem/, certificate("key"));
       const kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
       const paths = kinds.map((kind) => `${kind}_temp_path ${join(folder, kind)};`).join("\n");
       const user = process.getuid?.() === 0 ? "user root;" : "";
-      const events = "events { worker_connections 64; }";
+      const events = "events { worker_connections 512; }";
       const lines = [user, "daemon off;", "worker_processes 1;", `pid ${join(folder, "pid")};`, events];
       const text = `${lines.join("\n")}\nhttp {\naccess_log off;\n${paths}\n${site}\n}\n`;
       writeFileSync(join(folder, "nginx.conf"), text);
@@ -80,11 +85,16 @@ interface Received {
   text: string;
 }
 
-const post = (scheme: Gateway["scheme"], port: number, path: string): Promise<Received> =>
+const post = (
+  scheme: Gateway["scheme"],
+  port: number,
+  path: string,
+  agent: HttpAgent | false = false,
+): Promise<Received> =>
   new Promise((resolve, reject) => {
     const begin = scheme === "https" ? requestHttps : requestHttp;
     const headers = { "content-type": "application/x-www-form-urlencoded", host: "steward.example.com" };
-    const options = { host: "127.0.0.1", port, path, method: "POST", headers, agent: false };
+    const options = { host: "127.0.0.1", port, path, method: "POST", headers, agent };
     const sent = begin({ ...options, rejectUnauthorized: false }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -124,6 +134,24 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       const port = await started(Number(new URL(the().url).port));
       const { status, text } = await post(scheme, port, "/oauth2/tokens");
       expect([status, JSON.parse(text).error]).to.deep.equal([401, "invalid_client"]);
+    });
+
+    it("reuses connections that were idle for five seconds, at which Node.js would close them: no 502 in 300 POSTs", async () => {
+      const port = await started(Number(new URL(the().url).port));
+      const agent = new (scheme === "https" ? HttpsAgent : HttpAgent)({ keepAlive: true });
+      const statuses: Record<number, number> = {};
+      const burstAfter = async (idle: number) => {
+        await delay(idle);
+        const sent = Array.from({ length: burst }, () => post(scheme, port, "/oauth2/revoke", agent));
+        await immediate();
+        // The server is busy for a moment, so that requests wait when it looks which connections were idle for too long.
+        for (const end = performance.now() + 100; performance.now() < end;);
+        for (const { status } of await Promise.all(sent)) statuses[status] = (statuses[status] ?? 0) + 1;
+      };
+      await burstAfter(0);
+      for (const idle of [4_840, 4_900, 4_940, 4_960, 4_980]) await burstAfter(idle);
+      agent.destroy();
+      expect(statuses).to.deep.equal({ 400: 300 });
     });
 
     it("tells clients that refresh tokens to try again while the server is down", async () => {

@@ -178,15 +178,21 @@ describe("login", () => {
     expect(failures.filter(({ resourceId }) => resourceId === null)).to.deep.equal([]);
   });
 
-  it("rehashes the password when the cost parameters have changed", async () => {
+  it("rehashes the password when the cost, the variant, the length, or the order of parameters is not the current one", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const cheap = await argon2.hash(userPassword, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
-    await setColumns(w, "users", { id: ada!.id }, { password_hash: cheap });
-    await w.login(ada!.email, userPassword);
-    const stored = await storedText(w, "users");
-    expect(stored).to.contain("m=19456").and.not.contain(cheap).and.not.contain("m=8192");
-    await w.login(ada!.email, userPassword);
+    const now = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+    const old = [{ memoryCost: 8_192, timeCost: 1, parallelism: 1 }, now, { ...now, type: argon2.argon2i }];
+    for (const options of [...old, { ...now, hashLength: 16 }]) {
+      const hash = await argon2.hash(userPassword, options);
+      await setColumns(w, "users", { id: ada!.id }, { password_hash: hash });
+      await w.login(ada!.email, userPassword);
+      const stored = await storedText(w, "users");
+      expect(stored).to.match(/\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+      expect(stored).not.to.contain(hash).and.not.contain("m=8192").and.not.contain(",p=1,t=2");
+      await w.login(ada!.email, userPassword);
+      expect(await storedText(w, "users"), "it is not hashed again").to.equal(stored);
+    }
   });
 
   it("ends the oldest sessions beyond 100", async () => {

@@ -1,5 +1,6 @@
 // Looks inside: the order in which waiting passwords are hashed shows in no response.
 import { randomBytes } from "node:crypto";
+import argon2 from "argon2";
 import { expect } from "chai";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { createPasswords } from "../src/infrastructure/passwords/passwords.js";
@@ -33,17 +34,44 @@ describe("the password rule", () => {
   });
 });
 
+/** The hash with its parameters in the order of the PHC string format: the library writes `m,p,t`. */
+const inOrder = (hash: string): string => hash.replace(/,(p=\d+),(t=\d+)\$/, ",$2,$1$");
+
 describe("password hashes", () => {
   it("are argon2id with 19 MiB, two passes, one lane, and a salt each", async () => {
     const passwords = createPasswords(2);
     const [one, other] = await Promise.all([passwords.hash("open sesame"), passwords.hash("open sesame")]);
-    expect(one).to.match(/^\$argon2id\$v=19\$m=19456,(t=2,p=1|p=1,t=2)\$/);
+    expect(one).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     expect(one).not.to.equal(other);
     expect(passwords.needsRehash(one)).to.equal(false);
     expect(passwords.needsRehash(one.replace("m=19456", "m=9728"))).to.equal(true);
     expect(await passwords.verify(one, "open sesame")).to.equal(true);
     expect(await passwords.verify(one, "open sesam")).to.equal(false);
     expect(await passwords.verify(undefined, "open sesame")).to.equal(false);
+  });
+
+  it("verify in each order of their parameters, and are out of date unless all that describes them is as it is now", async () => {
+    const passwords = createPasswords(2);
+    const now = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+    const others: Record<string, string> = {
+      order: await argon2.hash("open sesame", now),
+      variant: inOrder(await argon2.hash("open sesame", { ...now, type: argon2.argon2i })),
+      version: inOrder(await argon2.hash("open sesame", { ...now, version: 0x10 })),
+      memory: inOrder(await argon2.hash("open sesame", { ...now, memoryCost: 9_728 })),
+      passes: inOrder(await argon2.hash("open sesame", { ...now, timeCost: 3 })),
+      lanes: inOrder(await argon2.hash("open sesame", { ...now, parallelism: 2 })),
+      digest: inOrder(await argon2.hash("open sesame", { ...now, hashLength: 16 })),
+      salt: inOrder(await argon2.hash("open sesame", { ...now, salt: randomBytes(12) })),
+    };
+    expect(others.order).to.match(/\$m=19456,p=1,t=2\$/);
+    for (const [what, hash] of Object.entries(others)) {
+      expect(await passwords.verify(hash, "open sesame"), what).to.equal(true);
+      expect(await passwords.verify(hash, "open sesam"), what).to.equal(false);
+      expect(passwords.needsRehash(hash), what).to.equal(true);
+    }
+    const ordered = inOrder(others.order!);
+    expect(await passwords.verify(ordered, "open sesame")).to.equal(true);
+    expect(passwords.needsRehash(ordered)).to.equal(false);
   });
 
   it("wait in a queue of 64, with or without a hash to verify; the rest are rejected as UNAVAILABLE", async () => {

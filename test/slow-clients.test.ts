@@ -65,6 +65,31 @@ describe("slow clients", () => {
     expect({ headersTimeout, requestTimeout }).to.deep.equal({ headersTimeout: 10_000, requestTimeout: 60_000 });
   });
 
+  it("keep idle connections longer than nginx (60 s) and Caddy (2 min) do, and longer than headers may take", async () => {
+    expect(createListener().keepAliveTimeout).to.equal(130_000);
+    const server = createListener();
+    server.headersTimeout = 100;
+    server.on("request", (request, response) => request.on("end", () => response.end("done")).resume());
+    const url = await listen(server, { host: "127.0.0.1", port: 0 });
+    const get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    try {
+      const idle = connection(url, get);
+      await eventually(() => idle.text.endsWith("done"), "the first response");
+      expect(idle.text).to.match(/^Keep-Alive: timeout=130\r$/m);
+      // The connections are looked through each second.
+      await delay(2_200);
+      idle.say(get);
+      await eventually(() => idle.text.split("done").length === 3, "the second response");
+      expect(idle.isClosed).to.equal(false);
+      const closing = Date.now();
+      hangUp(server);
+      await eventually(() => idle.isClosed, "the idle connection is closed");
+      expect(Date.now() - closing).to.be.below(1_000);
+    } finally {
+      hangUp(server);
+    }
+  });
+
   it("are disconnected when they exceed those limits, while other requests are served", async () => {
     const server = createListener();
     server.headersTimeout = 100;

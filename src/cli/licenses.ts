@@ -14,6 +14,7 @@ import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/toke
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
 import { utcMoment } from "../domain/kernel/text.js";
 import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "./command.js";
+import { instantOf } from "../runtime/clock.js";
 
 const string = { type: "string" } as const;
 const strings = { type: "string", multiple: true } as const;
@@ -153,7 +154,7 @@ function daysOf(option: string, text: string): number {
 function timeOf(option: string, text: string): number {
   const moment = utcMoment(text);
   if (!moment) throw new UsageError(`--${option} must be a time such as 2030-01-31T00:00:00Z.`);
-  return Math.floor(Date.parse(moment) / 1000);
+  return Math.floor(instantOf(moment) / 1000);
 }
 
 function featureOf(text: string): [name: string, amount: number] {

@@ -9,12 +9,22 @@ import { upgrades } from "./exchange.js";
 import { isWithin, loopback, plain } from "./request-details.js";
 import type { Unread } from "./unread.js";
 
-/** An HTTP server with limits on the size and the duration of request headers, and on the duration of requests. */
+/**
+ * Milliseconds for which an idle connection is kept. Longer than any proxy keeps its own (nginx: 60 s, Caddy: 2 min), so
+ * that the proxy closes first: a POST that meets a closing connection is not repeated (RFC 9110 §9.2.2), and would get 502.
+ */
+const keptIdle = 130_000;
+
+/**
+ * An HTTP server with limits on the size and the duration of request headers, on the duration of requests, and on the idle
+ * time between them, which counts as no header's time.
+ */
 export const createListener = (): Server =>
   createServer({
     maxHeaderSize: 16 * 1024,
     headersTimeout: 10_000,
     requestTimeout: 60_000,
+    keepAliveTimeout: keptIdle,
     connectionsCheckingInterval: 1_000,
     // Clients also offer upgrades that are not supported, such as h2c: those requests stay plain HTTP.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",

@@ -1,4 +1,4 @@
-import { databaseTime } from "../runtime/clock.js";
+import { databaseTime, instantOf } from "../runtime/clock.js";
 import { type Html, html, type Part } from "./html.js";
 import type { StatusPage, Visit } from "./visit.js";
 
@@ -61,7 +61,7 @@ const relative = new Intl.RelativeTimeFormat("en");
 
 /** A time relative to now, since the page does not know the time zone of its reader: `3 days ago`, `in 2 hours`. */
 export function timeOf(time: string, now = databaseTime()): Html {
-  const seconds = Math.trunc((Date.parse(time) - now) / 1000);
+  const seconds = Math.trunc((instantOf(time) - now) / 1000);
   const [unit, length] = units.find((each) => Math.abs(seconds) >= each[1]) ?? [];
   const near = seconds > 0 ? "in less than a minute" : "just now";
   const text = unit === undefined ? near : relative.format(Math.round(seconds / length!), unit);

@@ -1,4 +1,4 @@
-import { databaseTime } from "../runtime/clock.js";
+import { databaseTime, instantOf } from "../runtime/clock.js";
 import type { Context } from "../domain/kernel/context.js";
 import { translate } from "../graphql/engine/errors.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
@@ -121,7 +121,7 @@ function content(visit: Visit, keys: readonly Key[]): Html {
   ${section("Keys of workspace applications", ofKind("APPLICATION"))}`;
 }
 
-const isExpired = ({ expiresAt }: Key): boolean => Date.parse(expiresAt) <= databaseTime();
+const isExpired = ({ expiresAt }: Key): boolean => instantOf(expiresAt) <= databaseTime();
 
 const othersForm = (visit: Visit): Html =>
   actionForm(visit, "revoke_others", html`<button class="quiet">Sign out all other sessions</button>`);

@@ -13,3 +13,13 @@ export const databaseTime = (): number => (origin === undefined ? Date.now() : M
 export function setDatabaseTime(time: number): void {
   origin = time - performance.now();
 }
+
+/**
+ * Unix milliseconds of a time in RFC 3339, or of a day. Throws on any other text: NaN compares as false, so that what it is
+ * the end of would never end.
+ */
+export function instantOf(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new Error(`A time cannot be read: ${JSON.stringify(text)}.`);
+  return time;
+}

@@ -6,7 +6,7 @@ import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { timeZoneNamed } from "../quiet-hours/time-zones.js";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { dateAt, firstAt } from "../../runtime/time-zones/zone-data.js";
 
 /** The days that are counted, and where. Each series is counted by itself, if it is selected. */
@@ -35,7 +35,7 @@ export async function countedDays(ctx: Context, { organization, days, timeZone }
   if (zone === undefined) problems.add("timeZone", "Must be the name of an IANA time zone.");
   problems.throwIfAny();
   const today = dateAt(zone!, databaseTime());
-  const at = (back: number) => new Date(Date.parse(today) - back * 86_400_000).toISOString().slice(0, 10);
+  const at = (back: number) => new Date(instantOf(today) - back * 86_400_000).toISOString().slice(0, 10);
   return {
     days: Array.from({ length: days }, (_, index) => at(days - 1 - index)),
     timeZone: zone!,
@@ -112,7 +112,7 @@ export async function countDaily(ctx: Context, of: CountedDays, name: CountedSer
       ? sql`x.organization_id = any(array(select id from organizations))`
       : sql`x.organization_id = any(${readable}::uuid[])`;
   // Where days begin is computed here, since Postgres has time zone data of its own. The last day ends with the time.
-  const begins = days.map((day) => new Date(firstAt(timeZone, Date.parse(day))).toISOString());
+  const begins = days.map((day) => new Date(firstAt(timeZone, instantOf(day))).toISOString());
   const counting = sql<{ index: number; count: number }>`
     select width_bucket(${counted.time}, ${begins}::timestamptz[]) - 1 as index, count(*)::int as count
     from ${counted.from} where ${counted.time} >= ${begins[0]}::timestamptz and ${counted.where} and ${place} group by 1`;

@@ -3,6 +3,7 @@ import ipaddr from "ipaddr.js";
 import type { AgentActor, ProxyActor } from "../kernel/actor.js";
 import { Problems } from "../kernel/errors.js";
 import { type ConnectionType, sessionTypes, webTypes } from "./connection-logs.js";
+import { instantOf } from "../../runtime/clock.js";
 
 /** Kinds of events: the start or end of a session, or a visit with a browser. */
 export const ConnectionEventKind = { CONNECT: "connect", DISCONNECT: "disconnect", WEB: "web" } as const;
@@ -62,7 +63,7 @@ export function requireValid(reporter: AgentActor | ProxyActor, events: readonly
     const isReported = (kinds as ConnectionEventKind[]).includes(event.kind);
     add("kind", !isReported && `Is not reported by ${isAgent ? "agents" : "proxies"}.`);
     add("type", isReported && !types.includes(event.type) && `Must be one of ${types.join(", ")}.`);
-    add("time", Date.parse(event.time) < now - maxAge && "Must not be more than 30 days ago.");
+    add("time", instantOf(event.time) < now - maxAge && "Must not be more than 30 days ago.");
     add("workspaceId", isAgent ? otherWorkspace(reporter, event) : event.workspaceId == null && "Is required.");
     add("agentName", event.agentName == null ? !isAgent && "Is required." : agentNameProblem(event.agentName));
     add("ip", event.ip != null && !isAddress(event.ip) && "Must be an IP address.");
@@ -102,7 +103,7 @@ const maxSkew = 5 * 60_000;
 
 /** The time of the event, or `now` if the clock of the reporter is too far ahead. */
 export const timeOf = ({ time }: ConnectionEvent, now: number): string =>
-  Date.parse(time) > now + maxSkew ? new Date(now).toISOString() : time;
+  instantOf(time) > now + maxSkew ? new Date(now).toISOString() : time;
 
 /** The normalized address of the event; IPv4-mapped IPv6 addresses become IPv4. */
 export const addressOf = ({ ip }: ConnectionEvent): string | null =>

@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Diff } from "../kernel/audit.js";
 import { anyOf, day, now, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
@@ -178,7 +178,7 @@ const idsOf = (changes: readonly AclChange[]) => changes.map(({ id }) => id).fil
 
 function endProblem(expiresAt: string, isRole: boolean): string | undefined {
   if (!isRole) return "Must be given with a role only.";
-  const ahead = Date.parse(expiresAt) - databaseTime();
+  const ahead = instantOf(expiresAt) - databaseTime();
   if (ahead <= 0) return "Must be in the future.";
   return ahead > longest ? "Must be within ten years." : undefined;
 }

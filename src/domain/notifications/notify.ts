@@ -1,5 +1,5 @@
 import { type Expression, type Insertable, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Schema } from "../../entities/schema.js";
 import { notificationSecrets } from "../encryption/columns.js";
@@ -195,7 +195,7 @@ function messagesTo(ctx: Context, recipient: Recipient, notification: Notificati
   if (methods.length === 0) return [];
   const payload = renderedFor(ctx, recipient, notification);
   const { id: userId, now: createdAt } = recipient;
-  const expiresAt = new Date(Date.parse(createdAt) + lifetime);
+  const expiresAt = new Date(instantOf(createdAt) + lifetime);
   return methods.map((method) => {
     const about = { id: newId(), userId, templateId: template.id, createdAt };
     const row = {

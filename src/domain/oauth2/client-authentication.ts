@@ -1,4 +1,4 @@
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
@@ -52,7 +52,7 @@ export async function identifyClient(ctx: Context, clientId: string): Promise<Cl
 
 /** Whether the secret of an application has expired. */
 const isExpired = (client: KnownClient | undefined): boolean =>
-  client?.secretExpiresAt != null && Date.parse(client.secretExpiresAt) <= databaseTime();
+  client?.secretExpiresAt != null && instantOf(client.secretExpiresAt) <= databaseTime();
 
 /** Whether the secret was sent as the application registered it. Some applications registered no method. */
 const isRegistered = (sent: AuthMethod | null | undefined, registered: AuthMethod | null | undefined): boolean =>

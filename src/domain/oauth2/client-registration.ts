@@ -1,5 +1,6 @@
 import type { InferResult, NotNull } from "kysely";
 import { OAuth2Client } from "../../entities/oauth2.js";
+import { instantOf } from "../../runtime/clock.js";
 import type { Config } from "../../runtime/config.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
@@ -44,7 +45,7 @@ function configurationOf(
     scope: oauth2DynamicScopes.join(" "),
     ...metadata,
     clientId: id,
-    clientIdIssuedAt: Math.floor(new Date(createdAt).getTime() / 1000),
+    clientIdIssuedAt: Math.floor(instantOf(new Date(createdAt).toISOString()) / 1000),
     clientSecretExpiresAt: 0,
     registrationAccessToken,
     registrationClientUri: `${accessUrl}/oauth2/clients/${id}`,

@@ -1,5 +1,5 @@
 import type { InferResult } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { anyOf, now, rowsByKey } from "../kernel/queries.js";
 import { auditedAs } from "../kernel/audit.js";
@@ -48,7 +48,7 @@ export async function createClientSecret(
   const app = await lockApp(ctx, appId, "oauth2_app_secret:create");
   if (app.type === "public")
     throw new DomainError("BAD_USER_INPUT", "A public application cannot keep a secret, and has none.");
-  if (expiresAt != null && Date.parse(expiresAt) <= databaseTime())
+  if (expiresAt != null && instantOf(expiresAt) <= databaseTime())
     throw badInput([{ field: "expiresAt", detail: "Must be in the future." }]);
 
   const issued = await issueSecret(ctx, app.id, expiresAt ?? null);

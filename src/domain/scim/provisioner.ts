@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { authorize, authorizeMachine, may, permitted } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import { after, anyOf, now } from "../kernel/queries.js";
@@ -59,7 +59,7 @@ function noteUse({ services, request }: Context, key: ScimKeyActor): void {
   const { id, lastUsedAt } = key;
   if (noted.has(key)) return;
   noted.add(key);
-  if (lastUsedAt !== null && databaseTime() - Date.parse(lastUsedAt) < tolerated) return;
+  if (lastUsedAt !== null && databaseTime() - instantOf(lastUsedAt) < tolerated) return;
   services.backgroundTasks.run("record the use of a SCIM key", async () => {
     await services.database.db
       .updateTable("scimKeys")

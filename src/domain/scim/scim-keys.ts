@@ -1,5 +1,5 @@
 import type { InferResult } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { ScimKey } from "../../entities/scim.js";
 import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
@@ -136,7 +136,7 @@ const sourceRule = "Must be 1 to 64 letters, digits, dots, hyphens and underscor
 const nameProblem = (name: string): string | undefined => (name ? displayNameProblem(name) : "Is required.");
 
 const endProblem = (expiresAt: string | null): string | undefined =>
-  expiresAt !== null && Date.parse(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;
+  expiresAt !== null && instantOf(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;
 
 async function lockKey(ctx: Context, id: string): Promise<ScimKeyRow> {
   const key = await scimKeys(ctx).where("k.id", "=", id).forUpdate().executeTakeFirst();

@@ -18,6 +18,7 @@ import {
   takesInputs,
   tasksWithState,
 } from "./task-status.js";
+import { instantOf } from "../../runtime/clock.js";
 
 /** The report of the program of a task; without one, the step that an initializing task waits for, or why one is in error. */
 export interface TaskState {
@@ -172,7 +173,7 @@ const failureSpan = 60_000;
 
 /** Whether a failure of the program that was reported explains an error that was found soon after it. */
 const isReasonFor = (error: TaskError, { state, timestamp }: TaskState): boolean =>
-  !error.isOfBuild && state === "failed" && Math.abs(Date.parse(error.timestamp) - Date.parse(timestamp)) < failureSpan;
+  !error.isOfBuild && state === "failed" && Math.abs(instantOf(error.timestamp) - instantOf(timestamp)) < failureSpan;
 
 /** The finding that a task is in error, and its time. */
 interface TaskError {

@@ -1,5 +1,5 @@
 import { type InferResult, type InsertObject, sql } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Schema } from "../../entities/schema.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser, type UserActor, userIdOf } from "../kernel/actor.js";
@@ -260,13 +260,13 @@ function endOf(
 ): string {
   const time = databaseTime();
   const { apiKeyDefaultLifetime, apiKeyMaxLifetime } = config;
-  const end = requested ? Date.parse(requested) : time + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
+  const end = requested ? instantOf(requested) : time + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
   if (end <= time) problems.add("expiresAt", "Must be in the future.");
   if (end > time + apiKeyMaxLifetime) {
     problems.add("expiresAt", `Must be before ${new Date(time + apiKeyMaxLifetime).toISOString()}.`);
   }
   const isScoped = !scopes.includes("all");
-  return new Date(isScoped ? Math.min(end, Date.parse(credential.expiresAt)) : end).toISOString();
+  return new Date(isScoped ? Math.min(end, instantOf(credential.expiresAt)) : end).toISOString();
 }
 
 const keyNameProblem = (name: string): string | undefined =>

@@ -6,6 +6,7 @@ import type { OrganizationRole, SiteRole } from "../authorization/authorization.
 import type { UserActor } from "../kernel/actor.js";
 import { now, rowById } from "../kernel/queries.js";
 import { Recent } from "./recent.js";
+import { instantOf } from "../../runtime/clock.js";
 
 /** A key, with all data of its user that permissions depend on. */
 export interface Snapshot {
@@ -111,9 +112,9 @@ function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {
   return {
     secretHash: row.secretHash,
     isSuspended: row.status === "suspended",
-    createdAt: Date.parse(row.createdAt),
-    expiresAt: Date.parse(expiresAt),
-    lastUsedAt: row.lastUsedAt === null ? 0 : Date.parse(row.lastUsedAt),
+    createdAt: instantOf(row.createdAt),
+    expiresAt: instantOf(expiresAt),
+    lastUsedAt: row.lastUsedAt === null ? 0 : instantOf(row.lastUsedAt),
     actor: {
       kind: "user",
       userId,

@@ -1,6 +1,6 @@
 // Starts of workspaces by the schedules of their owners, within what their templates allow.
 import { sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { may } from "../authorization/authorization.js";
 import { hasFeature } from "../entitlements/requirements.js";
@@ -63,7 +63,7 @@ export async function nextAutostart(ctx: Context, workspace: WorkspaceRow): Prom
   const { autostartSchedule, autostartAt, templateId, ownerId } = workspace;
   if (autostartSchedule === null || autostartAt === null) return null;
   const [rules, own] = await Promise.all([ctx.load(templatesById, templateId), ctx.load(ownSchedules, ownerId)]);
-  const [schedule, due] = [weeklyScheduleOf(autostartSchedule), Date.parse(autostartAt)];
+  const [schedule, due] = [weeklyScheduleOf(autostartSchedule), instantOf(autostartAt)];
   if (!rules?.allowUserAutostart) return null;
   const days = allowedDays(ctx, schedule, rules);
   if (days.length === 0) return null;
@@ -111,7 +111,7 @@ const lookAgain = ({ db }: Context, { id }: WorkspaceRow, autostartAt: Date | nu
 async function startDue(ctx: Context, id: string): Promise<void> {
   const workspace = await lockDue(ctx.db, id);
   if (!workspace) return;
-  const [time, due] = [databaseTime(), Date.parse(workspace.autostartAt!)];
+  const [time, due] = [databaseTime(), instantOf(workspace.autostartAt!)];
   const schedule = weeklyScheduleOf(workspace.autostartSchedule!);
   const [rules] = await templatesById(ctx, [workspace.templateId]);
   const [own] = await ownSchedules(ctx, [workspace.ownerId]);

@@ -9,6 +9,7 @@ import { taskInError } from "../tasks/workspace-events.js";
 import { automaticReasons } from "./builds.js";
 import type { BuildVersion } from "./build-versions.js";
 import type { WorkspaceRow } from "./workspaces.js";
+import { instantOf } from "../../runtime/clock.js";
 
 /** Builds with what their outcomes depend on, and what is told about them. */
 export const endedBuilds = (db: Db) =>
@@ -125,7 +126,7 @@ export async function announceDormancy(
   dormantAt: string,
   deleteAfter: number,
 ): Promise<void> {
-  const deletingAt = new Date(Date.parse(dormantAt) + deleteAfter * 1000).toISOString();
+  const deletingAt = new Date(instantOf(dormantAt) + deleteAfter * 1000).toISOString();
   const deletion = deleteAfter > 0 ? { deleting_at: deletingAt } : undefined;
   const about = {
     recipients: [ownerId],

@@ -1,6 +1,6 @@
 // The deadlines of workspaces that run, when the settings change from which they were computed.
 import { type Expression, type ExpressionBuilder, type InferResult, sql, type SqlBool } from "kysely";
-import { databaseTime } from "../../runtime/clock.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { hour, jsonOf, now } from "../kernel/queries.js";
@@ -91,7 +91,7 @@ interface Times {
   planned: number;
 }
 
-const timeIn = (text: string | null): number => (text === null ? Infinity : Date.parse(text));
+const timeIn = (text: string | null): number => (text === null ? Infinity : instantOf(text));
 const dateOf = (time: number): string | null => (time === Infinity ? null : new Date(time).toISOString());
 const mapped = <Key extends string, From, To>(of: Record<Key, From>, map: (value: From) => To) =>
   Object.fromEntries(Object.entries<From>(of).map(([key, value]) => [key, map(value)])) as Record<Key, To>;
@@ -102,7 +102,7 @@ const mapped = <Key extends string, From, To>(of: Record<Key, From>, map: (value
  */
 function timesOf(ctx: Context, workspace: Running, change: Change, time: number): Times {
   const { ownTtl, defaultTtl, deadline: text, maxDeadline, plannedDeadline } = workspace;
-  const [start, former, formerLatest] = [Date.parse(workspace.completedAt!), timeIn(text), timeIn(maxDeadline)];
+  const [start, former, formerLatest] = [instantOf(workspace.completedAt!), timeIn(text), timeIn(maxDeadline)];
   const latest = change.stopsBy === undefined ? formerLatest : latestOf(ctx, workspace, change.stopsBy, time);
   const after = (seconds: number) => (seconds > 0 ? start + seconds * 1000 : Infinity);
   const ttl = ownTtl ?? defaultTtl;
@@ -131,6 +131,6 @@ function latestOf(ctx: Context, workspace: Running, by: "owner" | "template", ti
   if (days.length === 0 || !hasFeature(ctx, "advanced_template_scheduling")) return Infinity;
   const schedule = scheduleOfUser(ctx, own);
   const next = firstOn(days, schedule, time + hour);
-  const sinceStart = firstOn(days, schedule, Date.parse(completedAt!) + hour);
+  const sinceStart = firstOn(days, schedule, instantOf(completedAt!) + hour);
   return by === "owner" && sinceStart < next ? Math.min(next, timeIn(maxDeadline)) : next;
 }

@@ -39,11 +39,22 @@ function isoDay(text: string): string {
   return text;
 }
 
+/** The object id of the type `timestamptz[]`, which the library does not name. */
+const timestamptzArray = 1185;
+
+/** Converts an array of times, none of which is null, such as `{"2026-11-21 08:15:30+00"}`. Throws on another form, as `rfc3339`. */
+function rfc3339Array(text: string): string[] {
+  const [, inner] = /^\{(.*)\}$/.exec(text) ?? [];
+  if (inner === undefined) throw new Error(`Times of the database cannot be read: ${JSON.stringify(text)}.`);
+  return inner === "" ? [] : inner.split(",").map((each) => rfc3339(each.replace(/^"(.*)"$/, "$1")));
+}
+
 const parsers = new Map<number, (text: string) => unknown>([
   [builtins.BYTEA, ownBytes],
   [builtins.INT8, Number],
   [builtins.NUMERIC, Number],
   [builtins.TIMESTAMPTZ, rfc3339],
+  [timestamptzArray, rfc3339Array],
   [builtins.TIMESTAMP, rejectLocal],
   [builtins.DATE, isoDay],
 ]);

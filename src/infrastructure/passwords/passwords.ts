@@ -2,8 +2,12 @@ import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
 import { type PasswordQueue, passwordQueues } from "./password-queues.js";
 
-/** Parameters of argon2id (RFC 9106): 19 MiB of memory (in KiB), two passes, one lane. */
+/** Parameters of argon2id (RFC 9106): 19 MiB of memory (in KiB), two passes, one lane; bytes of salts and digests. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const [saltLength, digestLength] = [16, 32];
+
+/** Variant, version, and parameters of hashes in the PHC string format, in the order in which other programs read them. */
+const scheme = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}`;
 
 /** Jobs of a queue that may wait for the running ones; further ones are rejected. */
 const queueLimit = 64;
@@ -15,7 +19,10 @@ export interface Passwords {
   verify(hash: string | undefined, password: string, queue?: PasswordQueue): Promise<boolean>;
   /** Throws UNAVAILABLE if the queue is full. To be called before a request does other work. */
   requireRoom(queue: PasswordQueue): void;
-  /** Reports whether the hash was computed with other cost parameters than the current ones. */
+  /**
+   * Reports whether the hash is other than `hash` makes them: in its variant, version, or cost, in the order of these, or in
+   * the length of its salt or digest.
+   */
   needsRehash(hash: string): boolean;
 }
 
@@ -24,16 +31,32 @@ export function createPasswords(concurrency: number): Passwords {
   const queues = passwordQueues(concurrency, { signedIn: queueLimit, stranger: queueLimit });
   const dummy = dummyHash();
   return {
-    hash: (password, queue = "signedIn") => queues[queue](() => argon2.hash(password, cost)),
+    hash: (password, queue = "signedIn") => queues[queue](() => phcHash(password)),
     verify: (hash, password, queue = "signedIn") =>
       queues[queue](async () => (await argon2.verify(hash ?? dummy, password)) && hash !== undefined),
     requireRoom: (queue) => queues[queue].requireRoom(),
-    needsRehash: (hash) => argon2.needsRehash(hash, cost),
+    needsRehash: (hash) => !current.test(hash),
   };
 }
 
-/** Generates a well-formed hash of the current cost that no known password matches. */
-function dummyHash(): string {
-  const [salt, digest] = [16, 32].map((bytes) => randomBytes(bytes).toString("base64").replaceAll("=", ""));
-  return `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${salt}$${digest}`;
+/** Computes a hash in the PHC string format. The library writes parameters in an order of its own. */
+async function phcHash(password: string): Promise<string> {
+  const salt = randomBytes(saltLength);
+  const options = { ...cost, type: argon2.argon2id, version: 0x13, hashLength: digestLength, salt, raw: true } as const;
+  return phcText(salt, await argon2.hash(password, options));
 }
+
+/** Generates a well-formed hash of the current cost that no known password matches. */
+const dummyHash = (): string => phcText(randomBytes(saltLength), randomBytes(digestLength));
+
+const phcText = (salt: Buffer, digest: Buffer): string => `${scheme}$${base64(salt)}$${base64(digest)}`;
+
+/** Base64 without padding. */
+const base64 = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");
+
+/** Characters that a number of bytes has in base64 without padding. */
+const base64Length = (bytes: number): number => Math.ceil((bytes * 4) / 3);
+
+const characters = (bytes: number) => `\\$[A-Za-z0-9+/]{${base64Length(bytes)}}`;
+
+const current = new RegExp(`^${scheme.replaceAll("$", "\\$")}${characters(saltLength)}${characters(digestLength)}$`);
