@@ -151,6 +151,19 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it("print through the functions that remove what a terminal obeys, and nowhere else", () => {
+    const own = [
+      "runtime/terminal",
+      "cli/user/output",
+      "cli/progress",
+      "cli/user/confirm",
+      "runtime/node-version",
+      "domain/agents/init-script",
+    ].map((name) => `src/${name}.ts`);
+    const prints = /\bprocess\.(?:stdout|stderr)\.write\((?!"")|\bconsole\.\w+\(/;
+    expect(sources.filter((path) => prints.test(read(path)) && !own.includes(path))).to.deep.equal([]);
+  });
+
   it("compute local times by their own time zone data, never in SQL or by the formats of Node.js", () => {
     for (const path of sources.filter((each) => each !== "src/runtime/time-zones/zone-data.ts")) {
       for (const [, zone] of read(path).matchAll(/at time zone (\S+)/gi)) expect(zone, path).to.match(/^'UTC'/);
