@@ -39,6 +39,7 @@ describe("what programs print", () => {
       );
     expect(shownInColor("a\u001b[2Jb\u001b]0;t\u0007c\u001b[1;1Hd\u001b[?25le")).to.equal("abcde");
     const colored = shownInColor(hostile);
+    // oxlint-disable-next-line no-control-regex -- what is allowed
     expect(found(colored.replaceAll(/\u001b\[[\d;]*m/g, ""))).to.deep.equal([]);
     expect(colored).to.include("\u001b[31mred");
   });
@@ -199,16 +200,26 @@ describe("the output of commands", () => {
       return stderr.trimEnd().split("\n");
     };
     const bodies = [
-      ...["", "null", "5", '"text"', "[]", "{}", "<html></html>", '{"message":5}', '{"data":5}', '{"data":[]}'],
-      ...['{"data":{}}', '{"data":{"me":null}}', '{"data":{"me":5}}', '{"data":{"me":{"username":5}}}'],
-      ...[
-        '{"errors":5}',
-        '{"errors":"text"}',
-        '{"errors":{}}',
-        '{"errors":[null]}',
-        '{"errors":[5]}',
-        '{"errors":[{}]}',
-      ],
+      "",
+      "null",
+      "5",
+      '"text"',
+      "[]",
+      "{}",
+      "<html></html>",
+      '{"message":5}',
+      '{"data":5}',
+      '{"data":[]}',
+      '{"data":{}}',
+      '{"data":{"me":null}}',
+      '{"data":{"me":5}}',
+      '{"data":{"me":{"username":5}}}',
+      '{"errors":5}',
+      '{"errors":"text"}',
+      '{"errors":{}}',
+      '{"errors":[null]}',
+      '{"errors":[5]}',
+      '{"errors":[{}]}',
       '{"errors":[{"message":5,"extensions":{"validations":5,"requiredScopes":"x","code":[],"detail":{}}}]}',
       '{"errors":[{"message":"No.","extensions":{"validations":[null,5,{}],"requiredScopes":[null],"retryAfter":"x"}}]}',
     ];
@@ -273,7 +284,7 @@ describe("the output of commands", () => {
       // oxlint-disable-next-line no-control-regex -- how the line editor of Node.js moves the cursor
       const editing = /\u001b\[\d*[GJKCD]/g;
       const output = await shownBy(["workspaces", "delete", "one"], {});
-      expect(output).to.include("Delete the workspace <a");
+      expect(output).to.include("Delete the workspace <a").and.include("Nothing was changed.");
       expect(found(output.replaceAll(editing, "").replaceAll("\r", ""))).to.deep.equal([]);
     });
   });
@@ -350,8 +361,8 @@ describe("the output of commands", () => {
       "[2001:db8::1]",
       "128.0.0.1",
     ]) {
-      const refused = await at(`http://${host}:${port}`);
-      expect(refused, host).to.deep.equal({
+      const rejected = await at(`http://${host}:${port}`);
+      expect(rejected, host).to.deep.equal({
         status: 1,
         stdout: "",
         stderr: `http://${host}:${port} is not encrypted: others could read your tokens. Use https, or --allow-http.\n`,
@@ -359,7 +370,7 @@ describe("the output of commands", () => {
     }
     for (const host of ["127.0.0.1", "localhost", "127.1"])
       expect((await at(`http://${host}:${port}`)).status, host).to.equal(0);
-    // These are not refused; whether a resolver or an interface has them is another matter.
+    // These are not rejected; whether a resolver or an interface has them is another matter.
     for (const host of ["steward.localhost", "[::1]", "[::ffff:127.0.0.1]", "127.8.9.10"])
       expect((await at(`http://${host}:${port}`)).stderr, host).to.not.include("not encrypted");
     // TEST-NET-1 is never reached.

@@ -87,7 +87,7 @@ function collected(descriptor: number): DestinationStream & { flush(): void; flu
   };
 }
 
-/** Writes each line at once. */
+/** Writes each line immediately. */
 function immediate(descriptor: number): DestinationStream & { flushSync(): void } {
   const output = destination(descriptor);
   return { write: (line) => void output.write(escapedJson(line)), flushSync: () => output.flushSync() };

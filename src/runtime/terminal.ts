@@ -31,7 +31,7 @@ const isStyling = (sequence: string): boolean =>
     styles.test(each),
   );
 
-/** What `shown` makes of a line of output of a program, but with its colors, which end with the line. */
+/** Does the same with a line of output of a program, but leaves its colors, which end with the line. */
 export function shownInColor(line: string): string {
   let isStyled = false;
   // Every second part is a sequence.

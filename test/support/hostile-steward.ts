@@ -8,7 +8,6 @@ import type { AddressInfo } from "node:net";
 import { text as everything } from "node:stream/consumers";
 import {
   buildSchema,
-  type ExecutionArgs,
   execute,
   getNullableType,
   type GraphQLOutputType,
@@ -85,8 +84,8 @@ export class HostileSteward {
     useServer(
       {
         schema,
-        execute: (args) => execute({ ...(args), ...resolvers }),
-        subscribe: (args) => subscribe({ ...(args), ...resolvers, subscribeFieldResolver: oneEvent }),
+        execute: (args) => execute({ ...args, ...resolvers }),
+        subscribe: (args) => subscribe({ ...args, ...resolvers, subscribeFieldResolver: oneEvent }),
       },
       steward.#sockets,
     );

@@ -95,7 +95,7 @@ async function execute(words: string[], signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (chosen.isEndless && error instanceof Interrupted) return;
     if (error instanceof UsageError) throw new UsageError(error.message, `${steward} ${name} --help`);
-    // What a command reads has the form of the schema. Only another server, or another release, answers differently.
+    // The values that a command reads have the form of the schema. Only another server, or another release, responds differently.
     if (asked !== undefined && (error instanceof TypeError || error instanceof RangeError))
       throw new Unexpected(asked, error);
     throw error;
