@@ -96,7 +96,13 @@ describe("the layers", () => {
   it("have commands for users that are clients of the public API only", () => {
     const own = sources.filter((path) => path.startsWith("src/cli/user/"));
     expect(own).to.include("src/cli/user/api.ts");
-    const shared = ["cli/command", "provisioner/settings", "runtime/manual", "runtime/program-files", "runtime/terminal"];
+    const shared = [
+      "cli/command",
+      "provisioner/settings",
+      "runtime/manual",
+      "runtime/program-files",
+      "runtime/terminal",
+    ];
     const allowed = [...own, ...shared.map((name) => `src/${name}.ts`)];
     for (const path of own) expect(allowed, path).to.include.members(importedFiles(path));
   });
