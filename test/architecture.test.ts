@@ -96,7 +96,13 @@ describe("the layers", () => {
   it("have commands for users that are clients of the public API only", () => {
     const own = sources.filter((path) => path.startsWith("src/cli/user/"));
     expect(own).to.include("src/cli/user/api.ts");
-    const shared = ["cli/command", "provisioner/settings", "runtime/manual", "runtime/program-files"];
+    const shared = [
+      "cli/command",
+      "provisioner/settings",
+      "runtime/manual",
+      "runtime/program-files",
+      "runtime/terminal",
+    ];
     const allowed = [...own, ...shared.map((name) => `src/${name}.ts`)];
     for (const path of own) expect(allowed, path).to.include.members(importedFiles(path));
   });
@@ -160,6 +166,23 @@ describe("the layers", () => {
     ];
     const wrong = sources.filter((path) => /\bDate\.parse\b|\bnew Date\([^()]*\)\.getTime\(/.test(read(path)));
     expect(wrong).to.have.members(["src/runtime/clock.ts", ...foreign]);
+  });
+
+  it("print through the functions that remove what a terminal obeys, and nowhere else", () => {
+    const own = new Set(
+      [
+        // The functions, and what is made of their results: tables and JSON, a bar of constants, and hidden questions.
+        "runtime/terminal",
+        "cli/user/output",
+        "cli/progress",
+        "cli/user/confirm",
+        // It must run on every Node.js, and prints constants. The other one has a script of the shell.
+        "runtime/node-version",
+        "domain/agents/init-script",
+      ].map((name) => `src/${name}.ts`),
+    );
+    const prints = /\bprocess\.(?:stdout|stderr)\.write\((?!"")|\bconsole\.(?:log|info|warn|error|debug)\(/;
+    expect(sources.filter((path) => prints.test(read(path)) && !own.has(path))).to.deep.equal([]);
   });
 
   it("compute local times by their own time zone data, never in SQL or by the formats of Node.js", () => {

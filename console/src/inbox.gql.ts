@@ -13,10 +13,10 @@ export type InboxEventsSubscriptionVariables = Exact<{
 
 
 export type InboxEventsSubscription = { inboxEvents:
-    | { __typename: 'InboxNotificationAdded', cursor: string, unreadCount: number, notification: { id: string, title: string } }
+    | { __typename: 'InboxNotificationAdded', cursor: string, unreadCount: number, notification: { id: string, plainTitle: string } }
     | { __typename: 'InboxUnreadCountChanged', unreadCount: number }
     | { __typename: 'InboxWatchRestarted', unreadCount: number }
    };
 
 export const Unread = operation<UnreadQuery, UnreadQueryVariables>("query Unread { unread: inboxNotifications(filter: {readStatus: UNREAD}, first: 1) { totalCount } newest: inboxNotifications(first: 1) { nodes { id } } }");
-export const InboxEvents = operation<InboxEventsSubscription, InboxEventsSubscriptionVariables>("subscription InboxEvents($since: String) { inboxEvents(since: $since) { __typename ... on InboxNotificationAdded { cursor unreadCount notification { id title } } ... on InboxUnreadCountChanged { unreadCount } ... on InboxWatchRestarted { unreadCount } } }");
+export const InboxEvents = operation<InboxEventsSubscription, InboxEventsSubscriptionVariables>("subscription InboxEvents($since: String) { inboxEvents(since: $since) { __typename ... on InboxNotificationAdded { cursor unreadCount notification { id plainTitle } } ... on InboxUnreadCountChanged { unreadCount } ... on InboxWatchRestarted { unreadCount } } }");

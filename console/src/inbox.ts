@@ -14,7 +14,7 @@ export function useInbox(): number {
     onEvent: ({ inboxEvents: event }) => {
       if (event.__typename === "InboxNotificationAdded") {
         since.current = event.cursor;
-        say(event.notification.title);
+        say(event.notification.plainTitle);
       }
       if (event.unreadCount !== data?.unread.totalCount) changes.set(changes.value + 1);
     },

@@ -13,6 +13,7 @@ import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-key
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
 import { utcMoment } from "../domain/kernel/text.js";
+import { jsonOf } from "../runtime/terminal.js";
 import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "./command.js";
 import { instantOf } from "../runtime/clock.js";
 
@@ -184,7 +185,7 @@ const inspect: Command = {
     if (positionals.length !== 1) throw new UsageError("Specify one license, or - to read it from standard input.");
     const given = positionals[0] === "-" ? await everything(process.stdin) : positionals[0]!;
     const { claims, faults, verdict } = await judge(given.trim(), values.keys);
-    const output = [...(claims ? [JSON.stringify(claims, null, 2)] : []), verdict, ...faults].join("\n");
+    const output = [...(claims ? [jsonOf(claims, 2)] : []), verdict, ...faults].join("\n");
     if (faults.length > 0) throw new CheckFailed(output);
     return output;
   },

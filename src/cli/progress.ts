@@ -6,6 +6,7 @@ export function progressBar(output: NodeJS.WriteStream, unit: string): (done: nu
   let last = "";
   return (done, total) => {
     const share = total === 0 ? 1 : Math.min(1, done / total);
+    // Nothing here is written by others; the bar itself moves the cursor.
     const text = `${Math.floor(share * 100)}%  ${done} of ${total} ${unit}`;
     if (output.isTTY) {
       if (text === last) return;

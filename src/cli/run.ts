@@ -16,6 +16,7 @@ import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";
 import { userHelp } from "./user/run.js";
 import { list, misused } from "../runtime/manual.js";
+import { print, printError } from "../runtime/terminal.js";
 import { versions } from "../runtime/versions.js";
 
 const commands: Record<string, Command> = {
@@ -126,10 +127,10 @@ async function sendHints(services: Services): Promise<void> {
  */
 export async function run(words: string[]): Promise<void> {
   try {
-    process.stdout.write(`${await outputOf(words)}\n`);
+    print(await outputOf(words));
   } catch (error) {
-    if (error instanceof CheckFailed) process.stdout.write(`${error.message}\n`);
-    else process.stderr.write(`${explain(error)}\n`);
+    if (error instanceof CheckFailed) print(error.message);
+    else printError(explain(error));
     process.exitCode = error instanceof UsageError ? misused : 1;
   }
 }

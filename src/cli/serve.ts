@@ -4,6 +4,7 @@ import type { App } from "../app.js";
 import { handleOptions } from "./server-options.js";
 import { exposedFiles, readConfig, unknownSettings } from "../config/config.js";
 import { type Config, ConfigError, type Environment } from "../runtime/config.js";
+import { print, printError } from "../runtime/terminal.js";
 import { describeZoneData } from "../runtime/time-zones/zone-data.js";
 import { createServerLog } from "../observability/log.js";
 import { startTracing } from "../observability/tracing/start.js";
@@ -39,14 +40,14 @@ function settings(env: Environment): Config {
     return readConfig(env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    printError(error.message);
     return process.exit(1);
   }
 }
 
 function giveUp(error: Error): never {
   if (error === stopping.signal.reason) process.exit(0);
-  process.stderr.write(`Steward failed to start: ${error.message}\n`);
+  printError(`Steward failed to start: ${error.message}`);
   if (!explainsItself(error)) log.fatal({ err: error }, "start failed");
   process.exit(1);
 }
@@ -67,7 +68,7 @@ function greet({ url, services, administrator }: App): void {
       : []),
     "",
   ];
-  process.stdout.write(`${lines.join("\n")}\n`);
+  print(lines.join("\n"));
   log.info({ url }, "listening");
 }
 

@@ -1,5 +1,6 @@
 import { settingsManual } from "../config/config.js";
 import { list, misused, UsageError, wrapped } from "../runtime/manual.js";
+import { print, printError } from "../runtime/terminal.js";
 import { versions } from "../runtime/versions.js";
 
 /** Describes the environment variables of the server and of the commands. */
@@ -17,10 +18,10 @@ ${environment()}`;
 export function handleOptions(words: readonly string[]): void {
   const [word] = words;
   if (word === undefined) return;
-  if (words.includes("--help")) process.stdout.write(`${help()}\n`);
-  else if (words.includes("--version")) process.stdout.write(`${versions()}\n`);
+  if (words.includes("--help")) print(help());
+  else if (words.includes("--version")) print(versions());
   else {
-    process.stderr.write(`${new UsageError(`Unknown option "${word}".`, "npm start -- --help").message}\n`);
+    printError(new UsageError(`Unknown option "${word}".`, "npm start -- --help").message);
     process.exitCode = misused;
   }
   process.exit();

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
 import type { Cidr, Config } from "../runtime/config.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
+import { cleaned } from "../domain/kernel/text.js";
 import { newId } from "../domain/kernel/ids.js";
 import { unreadCredentialOf } from "./misplaced-credentials.js";
 
@@ -14,11 +15,12 @@ export function requestDetailsOf(
 ): RequestDetails {
   const peer = request.socket.remoteAddress ?? "";
   const trusted = trustedProxies.length > 0 && isWithin(peer, trustedProxies);
+  const agent = request.headers["user-agent"];
   const given = trusted ? request.headers["x-request-id"] : undefined;
   return {
     id: typeof given === "string" && acceptableId.test(given) ? given : newId(),
     ip: trusted ? lastUntrusted(request, peer, trustedProxies) : plain(peer),
-    userAgent: request.headers["user-agent"]?.slice(0, 512),
+    userAgent: agent === undefined ? undefined : cleaned(agent, 512),
     unreadCredential: unreadCredentialOf(request),
   };
 }

@@ -2,6 +2,7 @@ import { isatty } from "node:tty";
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
 import type { Config } from "../runtime/config.js";
+import { escapedJson } from "../runtime/terminal.js";
 import { isLogged } from "../infrastructure/database/availability.js";
 
 /** Names of fields that are redacted in all log lines, up to two levels deep. */
@@ -29,7 +30,7 @@ function createLog(
 
 /** The log of a command, on standard error. */
 export const createCommandLog = (config: Pick<Config, "logLevel" | "logFormat">): Logger =>
-  createLog(config, 2, destination);
+  createLog(config, 2, immediate);
 
 /** The log of the server, on standard output. */
 export const createServerLog = (config: Pick<Config, "logLevel" | "logFormat">): Logger =>
@@ -77,7 +78,7 @@ function collected(descriptor: number): DestinationStream & { flush(): void; flu
   process.on("exit", flushSync);
   return {
     write(line) {
-      lines += line;
+      lines += escapedJson(line);
       if (lines.length >= collecting.characters) flush();
       else timer ??= setTimeout(flush, collecting.milliseconds).unref();
     },
@@ -86,8 +87,15 @@ function collected(descriptor: number): DestinationStream & { flush(): void; flu
   };
 }
 
-const text = (descriptor: number): DestinationStream =>
-  pretty({
+/** Writes each line immediately. */
+function immediate(descriptor: number): DestinationStream & { flushSync(): void } {
+  const output = destination(descriptor);
+  return { write: (line) => void output.write(escapedJson(line)), flushSync: () => output.flushSync() };
+}
+
+/** Formats lines as text. A terminal obeys nothing that a field contains: it shows escapes, such as `\u001b`. */
+function text(descriptor: number): DestinationStream {
+  const output = pretty({
     destination: descriptor,
     sync: true,
     singleLine: true,
@@ -95,6 +103,15 @@ const text = (descriptor: number): DestinationStream =>
     translateTime: "SYS:HH:MM:ss.l",
     messageFormat: shortened,
   });
+  return { write: (line) => void output.write(escapedTwice(line)) };
+}
+
+/** An escape of JSON: of a backslash, or of a character that a terminal obeys. */
+const escape = /\\(?:\\|[bfr]|u(?:00[01][\da-f]|007f|00[89][\da-f]|202[89a-e]|206[6-9]))/g;
+
+/** Escapes what a terminal obeys so that the text in the JSON has the escape. */
+const escapedTwice = (line: string): string =>
+  escapedJson(line).replace(escape, (found) => (found === "\\\\" ? found : `\\${found}`));
 
 /** Writes the main fields of a request into its message, and removes them from the list of fields behind it. */
 function shortened(line: Record<string, unknown>, messageKey: string): string {

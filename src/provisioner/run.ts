@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { misused, UsageError } from "../runtime/manual.js";
+import { print, printError, printLine } from "../runtime/terminal.js";
 import { ownName } from "./agent/processes.js";
 import { Daemon, type Worker } from "./daemon.js";
 import { echo } from "./echo.js";
@@ -130,7 +131,7 @@ Options
 Environment variables
 ${manual(settings)}`;
 
-const log = (message: string) => void process.stdout.write(`${new Date().toISOString()} ${message}\n`);
+const log = (message: string) => printLine(`${new Date().toISOString()} ${message}`);
 
 async function main(options: readonly string[]): Promise<void> {
   handleOptions(options, help, version, "--allow-root", allowSharedUser);
@@ -202,7 +203,7 @@ function greet({ url, organization, name, types: offered, slots }: Settings, [pa
     ...notice.map((line) => `  ${line}`),
     "",
   ];
-  process.stdout.write(`${lines.join("\n")}\n`);
+  print(lines.join("\n"));
 }
 
 try {
@@ -211,6 +212,6 @@ try {
 } catch (error) {
   const { message, stack } = error as Error;
   const isExplained = [StartRefused, Refused, UsageError].some((kind) => error instanceof kind);
-  process.stderr.write(`${isExplained || (error as NodeJS.ErrnoException).code ? message : stack}\n`);
+  printError(isExplained || (error as NodeJS.ErrnoException).code ? message : String(stack));
   process.exit(error instanceof UsageError ? misused : 1);
 }

@@ -1,6 +1,7 @@
 // The form of the settings of the programs: environment variables, described in one table for each program.
 import { readFileSync } from "node:fs";
 import { table as inColumns, UsageError } from "../runtime/manual.js";
+import { print } from "../runtime/terminal.js";
 
 /** A setting: its environment variable, format, default, and description. */
 export interface Setting<Value> {
@@ -74,7 +75,7 @@ export const manual = (settings: Table): string =>
 export function handleOptions(words: readonly string[], help: string, version: string, ...known: string[]): void {
   const output = words.includes("--help") ? help : words.includes("--version") ? version : undefined;
   if (output !== undefined) {
-    process.stdout.write(`${output}\n`);
+    print(output);
     process.exit(0);
   }
   const unknown = words.find((word) => !known.includes(word));

@@ -27,7 +27,7 @@ export type InboxQueryVariables = Exact<{
 }>;
 
 
-export type InboxQuery = { inboxNotifications: { totalCount: number, nodes: Array<{ id: string, title: string, content: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } }, unread: { totalCount: number } };
+export type InboxQuery = { inboxNotifications: { totalCount: number, nodes: Array<{ id: string, plainTitle: string, plainContent: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } }, unread: { totalCount: number } };
 
 export type MarkNotificationMutationVariables = Exact<{
   input: MarkInboxNotificationInput;
@@ -41,6 +41,6 @@ export type MarkAllReadMutationVariables = Exact<{ [key: string]: never; }>;
 
 export type MarkAllReadMutation = { markAllInboxNotificationsRead: { unreadCount: number } };
 
-export const Inbox = operation<InboxQuery, InboxQueryVariables>("query Inbox($filter: InboxFilter, $first: Int, $after: String, $last: Int, $before: String) { inboxNotifications( filter: $filter first: $first after: $after last: $last before: $before ) { totalCount nodes { id title content createdAt readAt actions { label url } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } unread: inboxNotifications(filter: {readStatus: UNREAD}, first: 1) { totalCount } }");
+export const Inbox = operation<InboxQuery, InboxQueryVariables>("query Inbox($filter: InboxFilter, $first: Int, $after: String, $last: Int, $before: String) { inboxNotifications( filter: $filter first: $first after: $after last: $last before: $before ) { totalCount nodes { id plainTitle plainContent createdAt readAt actions { label url } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } unread: inboxNotifications(filter: {readStatus: UNREAD}, first: 1) { totalCount } }");
 export const MarkNotification = operation<MarkNotificationMutation, MarkNotificationMutationVariables>("mutation MarkNotification($input: MarkInboxNotificationInput!) { markInboxNotification(input: $input) { unreadCount } }", {"id":{"type":"UUID","hint":"The notification.","isRequired":true},"isRead":{"type":"Boolean","hint":"True marks it as read, false as unread.","isRequired":true}});
 export const MarkAllRead = operation<MarkAllReadMutation, MarkAllReadMutationVariables>("mutation MarkAllRead { markAllInboxNotificationsRead { unreadCount } }");

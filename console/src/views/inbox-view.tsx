@@ -3,7 +3,6 @@ import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, Pager } from "../ui/list";
-import { Markdown } from "../ui/markdown";
 import { useOptimistic } from "../ui/optimistic";
 import { Empty, Heading, Loading, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
@@ -45,15 +44,13 @@ export function InboxView() {
 }
 
 function Notification({ notification }: { notification: InboxQuery["inboxNotifications"]["nodes"][number] }) {
-  const { id, title, content, createdAt, readAt, actions } = notification;
+  const { id, plainTitle: title, plainContent: content, createdAt, readAt, actions } = notification;
   const [isRead, change] = useOptimistic(readAt !== null);
   return (
     <li class={isRead ? "" : "unread"}>
       <article aria-label={title}>
         <h2>{title}</h2>
-        <p>
-          <Markdown text={content} />
-        </p>
+        <p class="text">{content}</p>
         <p>
           <Time at={createdAt} />
           {actions.map(({ label, url }) => (

@@ -5,7 +5,7 @@ import { Api } from "./api.js";
 import { browse } from "./browse.js";
 import { command, flag, text, UsageError } from "./command.js";
 import { changeLogins, type Login, readLogins, type Registration } from "./logins.js";
-import { type DeviceLogin, isProtected, register, revoke, scopes, startDevice, unregister } from "./oauth.js";
+import { type DeviceLogin, register, requireProtection, revoke, scopes, startDevice, unregister } from "./oauth.js";
 import { moment, type Output } from "./output.js";
 import { requireUrl } from "./session.js";
 
@@ -17,15 +17,13 @@ const login = command({
   options: {
     scope: text("SCOPES", `What the login permits, separated by spaces. Default: ${scopes}.`),
     "no-browser": flag("Only print the address."),
-    "allow-http": flag("Send tokens to another machine without encryption."),
   },
-  run: async ({ words: [word], server, options, output, signal }) => {
+  run: async ({ words: [word], server, options, isHttpAllowed, output, signal }) => {
     const { current, logins } = await readLogins();
     const named = word ?? server ?? process.env.STEWARD_URL ?? current;
     if (!named) throw new UsageError("Specify the URL of the server.");
     const url = requireUrl(named);
-    if (!isProtected(url) && !options["allow-http"])
-      throw new Failed(`${url} is not encrypted: others could read your tokens. Use https, or --allow-http.`);
+    requireProtection(url, isHttpAllowed);
     const { registration, device } = await begin(url, logins[url]?.registration, options.scope ?? scopes);
     await store(url, registration);
     await present(device, output, options["no-browser"]);
@@ -39,7 +37,7 @@ const login = command({
     const { username } = (await new Api(session, signal, () => {}).run(MyName, {})).me;
     const before = await changeLogins((content) => {
       const replaced = content.logins[url];
-      content.logins[url] = { ...tokens, scope, username, registration };
+      content.logins[url] = { ...tokens, scope, username, registration, isHttpAllowed };
       content.current = url;
       return replaced;
     });
@@ -85,13 +83,14 @@ const logout = command({
   summary: "End a login: the server revokes it and forgets this program. Default: the current one.",
   takes: [0, 1],
   options: { force: flag("Forget the login even if the server cannot be reached.") },
-  run: async ({ words: [word], server, options, output }) => {
+  run: async ({ words: [word], server, options, isHttpAllowed, output }) => {
     const { current, logins } = await readLogins();
     const named = word ?? server;
     const url = named === undefined ? current : requireUrl(named);
     const found = url === undefined ? undefined : logins[url];
     if (url === undefined || !found) throw notSignedIn(url);
     try {
+      requireProtection(url, isHttpAllowed || found.isHttpAllowed === true);
       if (found.refreshToken) await revoke(url, found.registration, found.refreshToken);
       await unregister(url, found.registration);
     } catch (error) {

@@ -2,7 +2,7 @@
 // or the program of the server.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient } from "graphql-ws";
-import { ApiFailure, failureOf, type GraphqlError, Interrupted, reasonOf, Unreachable } from "./failures.js";
+import { ApiFailure, failureOf, Interrupted, membersOf, reasonOf, Unreachable } from "./failures.js";
 import type { Operation } from "./operation.js";
 import type { Session } from "./session.js";
 
@@ -17,9 +17,9 @@ const temporary = new Set<string | undefined>(["UNAVAILABLE", "RATE_LIMITED"]);
 
 interface Response {
   status: number;
-  data?: object | null;
-  errors: GraphqlError[];
-  message?: string;
+  data: object | undefined;
+  errors: readonly unknown[];
+  message: string | undefined;
 }
 
 export class Api {
@@ -61,7 +61,7 @@ export class Api {
         redirect: "error",
         signal: AbortSignal.any([this.signal, AbortSignal.timeout(timeout)]),
       });
-      return { errors: [], ...objectIn(await response.text()), status: response.status };
+      return responseOf(response.status, await response.text());
     } catch (error) {
       if (this.signal.aborted) throw new Interrupted("Interrupted.");
       throw new Unreachable(this.url, error);
@@ -179,7 +179,7 @@ interface Problem {
 
 function problemOf(error: unknown): Problem {
   if (Array.isArray(error)) {
-    const failure = failureOf(error as GraphqlError[]);
+    const failure = failureOf(error);
     if (failure.code === "UNAUTHENTICATED") return { isRejected: true, reason: failure.message };
     return temporary.has(failure.code)
       ? { isReported: true, reason: failure.message }
@@ -196,10 +196,21 @@ function problemOf(error: unknown): Problem {
   return isFailure ? { failure: error, reason: error.message } : { reason: reasonOf(error) };
 }
 
-function objectIn(text: string): Partial<Response> {
+/** Reads what a server responds. Members of another form than that of GraphQL over HTTP are left out. */
+function responseOf(status: number, text: string): Response {
+  const { data, errors, message } = membersOf(jsonIn(text));
+  return {
+    status,
+    data: typeof data === "object" && data !== null && !Array.isArray(data) ? data : undefined,
+    errors: Array.isArray(errors) ? errors : [],
+    message: typeof message === "string" ? message : undefined,
+  };
+}
+
+function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text) as Partial<Response>;
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -112,7 +112,7 @@ interface Logged {
 /** Prints the logs of a build and its agents: as they are, or also what comes, until the user interrupts. */
 export async function showLogs({ api, output }: Work, { jobId, agents }: Logged, isFollowed: boolean): Promise<void> {
   const show = (source: string, prefix: string) => (line: Line) =>
-    output.event({ source, ...line }, prefix + textOf(line));
+    output.output({ source, ...line }, prefix + textOf(line));
   if (isFollowed) await followJob(api, jobId, show("build", ""));
   else
     await pages(async (after) => (await api.run(JobLog, { id: jobId, after })).provisionerJob?.logs, show("build", ""));

@@ -32,6 +32,8 @@ export interface Given<Declared extends Options> {
   api: () => Promise<Api>;
   /** The value of `--server`. */
   server: string | undefined;
+  /** Whether tokens may be sent to another machine without encryption. */
+  isHttpAllowed: boolean;
   /** Aborted by Ctrl-C and SIGTERM. */
   signal: AbortSignal;
 }
@@ -58,12 +60,14 @@ export interface UserCommand extends Omit<Command, "run"> {
 interface Parsed {
   isJson: boolean;
   server: string | undefined;
+  isHttpAllowed: boolean;
   run: (given: Pick<Given<Options>, "output" | "api" | "signal">) => Promise<void>;
 }
 
 const common = {
   json: flag("Print JSON instead of a table."),
   server: text("URL", "The server. Default: STEWARD_URL, or the server of the last login."),
+  "allow-http": flag("Send tokens to another machine without encryption."),
 } as const;
 
 export function command<Declared extends Options = Options>({
@@ -97,11 +101,13 @@ export function command<Declared extends Options = Options>({
       const empty = { flag: false, text: undefined, texts: [] };
       const complete = Object.entries(declared).map(([name, { kind }]) => [name, values[name] ?? empty[kind]]);
       const server = values.server as string | undefined;
+      const isHttpAllowed = values["allow-http"] === true;
       const given = Object.fromEntries(complete) as Values<Declared>;
       return {
         isJson: values.json === true,
         server,
-        run: (rest) => run({ ...rest, words: positionals, options: given, server }),
+        isHttpAllowed,
+        run: (rest) => run({ ...rest, words: positionals, options: given, server, isHttpAllowed }),
       };
     },
   };

@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { text as everything } from "node:stream/consumers";
 import { Writable } from "node:stream";
+import { onOneLine } from "../../runtime/terminal.js";
 import { UsageError } from "../command.js";
 import { Failed, Interrupted } from "./failures.js";
 
@@ -10,7 +11,7 @@ export async function confirmed(question: string, signal: AbortSignal): Promise<
   if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask for confirmation: use --yes.");
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await reader.question(`${question} [y/N] `, { signal });
+    const answer = await reader.question(`${onOneLine(question)} [y/N] `, { signal });
     if (!/^y(es)?$/i.test(answer.trim())) throw new Failed("Nothing was changed.");
   } catch (error) {
     throw signal.aborted ? new Interrupted("Interrupted. Nothing was changed.") : error;
@@ -25,7 +26,7 @@ export async function readHidden(question: string, signal: AbortSignal): Promise
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   // From here on, the terminal does not show what is typed.
   const reader = createInterface({ input: process.stdin, output: silent, terminal: true });
-  process.stderr.write(question);
+  process.stderr.write(onOneLine(question));
   try {
     return await reader.question("", { signal });
   } catch (error) {

@@ -8,10 +8,10 @@ export interface Fault {
 interface Details {
   code?: string | undefined;
   validations?: readonly Fault[];
-  detail?: string;
+  detail?: string | undefined;
   requiredScopes?: string[];
-  requestId?: string;
-  retryAfter?: number;
+  requestId?: string | undefined;
+  retryAfter?: number | undefined;
 }
 
 /** A failure that the server reports. */
@@ -32,19 +32,45 @@ export class ApiFailure extends Error {
   }
 }
 
-/** A failure of an operation, as GraphQL responses have it. */
-export interface GraphqlError {
-  message: string;
-  extensions?: Details;
+/** Returns the failure that the `errors` of a GraphQL response report, whatever form a server gives them. */
+export function failureOf(errors: readonly unknown[]): ApiFailure {
+  const { message, extensions } = membersOf(errors[0]);
+  return new ApiFailure(textOr(message) ?? "The server reported a failure without a message.", detailsOf(extensions));
 }
 
-export const failureOf = ([first]: readonly GraphqlError[]): ApiFailure =>
-  new ApiFailure(first?.message ?? "The server reported a failure without a message.", first?.extensions);
+/** The members of an object; none of any other value. */
+export const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+const textOr = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+function detailsOf(extensions: unknown): Details {
+  const { code, validations, detail, requiredScopes, requestId, retryAfter } = membersOf(extensions);
+  return {
+    code: textOr(code),
+    validations: listOf(validations).map((each) => {
+      const { field, detail: rule } = membersOf(each);
+      return { field: textOr(field) ?? "", detail: textOr(rule) ?? "" };
+    }),
+    detail: textOr(detail),
+    requiredScopes: listOf(requiredScopes).filter((each) => typeof each === "string"),
+    requestId: textOr(requestId),
+    retryAfter: typeof retryAfter === "number" ? retryAfter : undefined,
+  };
+}
 
 /** The server cannot be reached, or what responds is not Steward. */
 export class Unreachable extends Error {
   constructor(url: string, cause: unknown) {
     super(`${url} cannot be reached: ${reasonOf(cause)}`);
+  }
+}
+
+/** The server responds in a form that this program does not know. */
+export class Unexpected extends Error {
+  constructor(url: string, cause: Error) {
+    super(`${url} responds in a form that this program does not know. It may have another release. (${cause.message})`);
   }
 }
 
@@ -85,7 +111,7 @@ export function explained(error: unknown): string | undefined {
     const more = detail && !error.message.includes(detail) ? [detail] : [];
     return [error.message, ...more, ...faults, ...hints].join("\n");
   }
-  const isExpected = [Unreachable, NotSignedIn, Interrupted, Failed].some((kind) => error instanceof kind);
+  const isExpected = [Unreachable, Unexpected, NotSignedIn, Interrupted, Failed].some((kind) => error instanceof kind);
   return isExpected ? (error as Error).message : undefined;
 }
 

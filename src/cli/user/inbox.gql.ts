@@ -18,11 +18,7 @@ export type MarkInboxNotificationInput = {
   isRead: boolean;
 };
 
-export type TextFormat =
-  | 'MARKDOWN'
-  | 'PLAINTEXT';
-
-export type NotificationRowFragment = { id: string, title: string, content: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> };
+export type NotificationRowFragment = { id: string, title: string, content: string, plainTitle: string, plainContent: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> };
 
 export type InboxQueryVariables = Exact<{
   filter?: InboxFilter | null | undefined;
@@ -30,17 +26,16 @@ export type InboxQueryVariables = Exact<{
 }>;
 
 
-export type InboxQuery = { inboxNotifications: { unreadCount: number, nodes: Array<{ id: string, title: string, content: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> }> } };
+export type InboxQuery = { inboxNotifications: { unreadCount: number, nodes: Array<{ id: string, title: string, content: string, plainTitle: string, plainContent: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> }> } };
 
 export type InboxEventsSubscriptionVariables = Exact<{
   filter?: InboxFilter | null | undefined;
   since?: string | null | undefined;
-  format?: TextFormat | null | undefined;
 }>;
 
 
 export type InboxEventsSubscription = { event:
-    | { __typename: 'InboxNotificationAdded', cursor: string, unreadCount: number, notification: { id: string, title: string, content: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> } }
+    | { __typename: 'InboxNotificationAdded', cursor: string, unreadCount: number, notification: { id: string, title: string, content: string, plainTitle: string, plainContent: string, createdAt: string, readAt: string | null, actions: Array<{ label: string, url: string }> } }
     | { __typename: 'InboxUnreadCountChanged', unreadCount: number }
     | { __typename: 'InboxWatchRestarted', unreadCount: number }
    };
@@ -57,7 +52,7 @@ export type MarkAllNotificationsMutationVariables = Exact<{ [key: string]: never
 
 export type MarkAllNotificationsMutation = { markAllInboxNotificationsRead: { __typename: 'MarkAllInboxNotificationsReadPayload' } };
 
-export const Inbox = operation<InboxQuery, InboxQueryVariables>("fragment NotificationRow on InboxNotification { id title content createdAt readAt actions { label url } } query Inbox($filter: InboxFilter, $first: Int) { inboxNotifications(filter: $filter, first: $first) { unreadCount nodes { ...NotificationRow } } }");
-export const InboxEvents = operation<InboxEventsSubscription, InboxEventsSubscriptionVariables>("fragment NotificationRow on InboxNotification { id title content createdAt readAt actions { label url } } subscription InboxEvents($filter: InboxFilter, $since: String, $format: TextFormat) { event: inboxEvents(filter: $filter, since: $since, format: $format) { __typename ... on InboxNotificationAdded { cursor unreadCount notification { ...NotificationRow } } ... on InboxUnreadCountChanged { unreadCount } ... on InboxWatchRestarted { unreadCount } } }");
+export const Inbox = operation<InboxQuery, InboxQueryVariables>("fragment NotificationRow on InboxNotification { id title content plainTitle plainContent createdAt readAt actions { label url } } query Inbox($filter: InboxFilter, $first: Int) { inboxNotifications(filter: $filter, first: $first) { unreadCount nodes { ...NotificationRow } } }");
+export const InboxEvents = operation<InboxEventsSubscription, InboxEventsSubscriptionVariables>("fragment NotificationRow on InboxNotification { id title content plainTitle plainContent createdAt readAt actions { label url } } subscription InboxEvents($filter: InboxFilter, $since: String) { event: inboxEvents(filter: $filter, since: $since) { __typename ... on InboxNotificationAdded { cursor unreadCount notification { ...NotificationRow } } ... on InboxUnreadCountChanged { unreadCount } ... on InboxWatchRestarted { unreadCount } } }");
 export const MarkNotification = operation<MarkNotificationMutation, MarkNotificationMutationVariables>("mutation MarkNotification($input: MarkInboxNotificationInput!) { markInboxNotification(input: $input) { unreadCount notification { id readAt } } }");
 export const MarkAllNotifications = operation<MarkAllNotificationsMutation, MarkAllNotificationsMutationVariables>("mutation MarkAllNotifications { markAllInboxNotificationsRead { __typename } }");

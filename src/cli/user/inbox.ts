@@ -23,7 +23,7 @@ const list = command({
       ID: ({ id }) => id,
       TIME: ({ createdAt }) => moment(createdAt),
       READ: ({ readAt }) => (readAt ? "read" : "unread"),
-      TITLE: ({ title }) => title,
+      TITLE: ({ plainTitle }) => plainTitle,
     });
   },
 });
@@ -39,18 +39,18 @@ const watch = command({
       filter: { readStatus: options.unread ? "UNREAD" : "ALL" },
       first: options.unread ? 1000 : 1,
     });
-    const show = ({ id, title, content, createdAt, readAt, actions }: NotificationRowFragment) =>
-      output.event(
-        { id, title, content, createdAt, readAt, actions },
-        `${moment(createdAt)}  ${title}\n${indented(content)}`,
-      );
+    const show = (notification: NotificationRowFragment) => {
+      const { plainTitle, plainContent, createdAt, actions } = notification;
+      const links = actions.map(({ label, url }) => `${label}: ${url}`);
+      const text = indented([plainContent.trim(), ...links].filter(Boolean).join("\n"));
+      output.event(notification, `${moment(createdAt)}  ${plainTitle}\n${text}`);
+    };
     if (options.unread) before.nodes.toReversed().forEach(show);
     // 0 stands before the first notification.
     let since =
       before.nodes[0]?.id ?? (await api.run(Inbox, { filter: {}, first: 1 })).inboxNotifications.nodes[0]?.id ?? "0";
     output.note(`Watching the inbox at ${api.url}: ${before.unreadCount} unread. Ctrl-C ends.`);
-    const format = output.isJson ? ("MARKDOWN" as const) : ("PLAINTEXT" as const);
-    for await (const { event } of api.live(InboxEvents, () => ({ since, format }))) {
+    for await (const { event } of api.live(InboxEvents, () => ({ since }))) {
       if (event.__typename !== "InboxNotificationAdded") continue;
       since = event.cursor;
       show(event.notification);
@@ -60,7 +60,6 @@ const watch = command({
 
 const indented = (content: string) =>
   content
-    .trim()
     .split("\n")
     .map((line) => `    ${line}`)
     .join("\n");

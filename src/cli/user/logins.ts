@@ -24,6 +24,8 @@ export interface Login extends Tokens {
   username: string;
   scope: string;
   registration: Registration;
+  /** Whether the user has allowed to send its tokens to another machine without encryption. */
+  isHttpAllowed?: boolean;
 }
 
 interface Content {
@@ -44,10 +46,12 @@ const directory = (): string => {
 
 const file = (): string => join(directory(), "logins.json");
 
+const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+
 export async function readLogins(): Promise<Content> {
   try {
     const content = JSON.parse(await readFile(file(), "utf8")) as Content;
-    if (typeof content.logins === "object" && content.logins !== null) return content;
+    if (isObject(content) && isObject(content.logins) && Object.values(content.logins).every(isObject)) return content;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { logins: {} };
     if (!(error instanceof SyntaxError))

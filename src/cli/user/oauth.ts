@@ -15,15 +15,29 @@ const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 /** Seconds that a request to the server may take. */
 const timeout = 30;
 
-const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+/** Hosts of this machine: the names of RFC 6761 section 6.3, and the loopback addresses, as `URL` writes them. */
+const thisMachine = /^(?:(?:[^.]+\.)*localhost\.?|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]+\])$/;
 
 /** Whether a token can be sent to a server without others reading it. */
-export const isProtected = (url: string): boolean => new URL(url).protocol === "https:" || isLoopback(new URL(url));
+const isProtected = (url: string): boolean =>
+  new URL(url).protocol === "https:" || thisMachine.test(new URL(url).hostname);
+
+/** Throws `Failed` if others could read a token on its way to a server, and the user has not allowed that. */
+export function requireProtection(url: string, isHttpAllowed: boolean): void {
+  if (!isHttpAllowed && !isProtected(url))
+    throw new Failed(`${url} is not encrypted: others could read your tokens. Use https, or --allow-http.`);
+}
 
 const optionsFor = (url: string) => ({
   algorithm: "oauth2" as const,
   timeout,
   execute: url.startsWith("http:") ? [oauth.allowInsecureRequests] : [],
+  // The server names the addresses to which the tokens go.
+  [oauth.customFetch]: (address: string, options: oauth.CustomFetchOptions) => {
+    if (new URL(address).origin !== new URL(url).origin && !isProtected(address))
+      throw new Failed(`${url} asks to send tokens to ${address}, which is not encrypted.`);
+    return fetch(address, options);
+  },
 });
 
 /** Registers this program as a client of a server. */
@@ -145,7 +159,8 @@ async function attempt<Result>(url: string, request: () => Promise<Result>, sign
     return await (signal ? Promise.race([request(), aborted(signal)]) : request());
   } catch (error) {
     if (signal?.aborted) throw new Interrupted("Interrupted.");
-    if (error instanceof Failed) throw error;
+    const inner = (error as Error).cause;
+    if (error instanceof Failed || inner instanceof Failed) throw error instanceof Failed ? error : inner;
     if (error instanceof oauth.ResponseBodyError) {
       const said = error.error_description ?? error.error;
       throw new Refusal(error.error, denials[error.error] ?? `${url} rejected the request: ${said}`);

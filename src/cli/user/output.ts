@@ -1,5 +1,6 @@
 // What commands print: tables, lines, and JSON on standard output; all else on standard error.
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
+import { jsonOf, onOneLine, shown, shownInColor } from "../../runtime/terminal.js";
 
 /** A row of a table: the text of each cell. */
 type Row = readonly string[];
@@ -21,14 +22,6 @@ const colors: Record<string, "green" | "red" | "yellow"> = {
   DELETING: "yellow",
   INITIALIZING: "yellow",
 };
-
-/** Removes what a terminal would obey instead of showing it: texts of other users must not move the cursor. */
-export const shown = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- these are the characters to remove
-  stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "");
-
-/** The same, on a single line. */
-const cell = (text: string): string => shown(text).replace(/[\n\t]+/g, " ");
 
 export class Output {
   constructor(
@@ -63,17 +56,17 @@ export class Output {
   /** Prints an object: as JSON, or as lines of names and values, without those that are empty. */
   object(value: object, fields: ReadonlyArray<readonly [name: string, text: string]>): void {
     if (this.isJson) return this.json(value);
-    const filled = fields.filter(([, text]) => text !== "");
+    const filled = fields.filter(([, text]) => text !== "").map((field) => field.map(onOneLine) as [string, string]);
     const width = Math.max(...filled.map(([name]) => name.length)) + 2;
     for (const [name, text] of filled)
-      this.write(this.isTerminal ? `${name.padEnd(width)}${this.#colored(cell(text))}` : `${name}\t${cell(text)}`);
+      this.#write(this.isTerminal ? `${name.padEnd(width)}${this.#colored(text)}` : `${name}\t${text}`);
   }
 
   /** Prints a table. */
   table(headings: Row, rows: readonly Row[]): void {
-    const cells = rows.map((row) => row.map(cell));
+    const cells = rows.map((row) => row.map(onOneLine));
     if (!this.isTerminal) {
-      for (const row of cells) this.write(row.join("\t"));
+      for (const row of cells) this.#write(row.join("\t"));
       return;
     }
     const widths = headings.map((heading, nr) => Math.max(heading.length, ...cells.map((row) => row[nr]!.length)));
@@ -81,23 +74,29 @@ export class Output {
       row
         .map((text, nr) => style(text) + (nr === row.length - 1 ? "" : " ".repeat(widths[nr]! - text.length + 2)))
         .join("");
-    this.write(line(headings, (text) => styleText("bold", text, { stream: this.stream })));
-    for (const row of cells) this.write(line(row, this.#colored));
+    this.#write(line(headings, (text) => styleText("bold", text, { stream: this.stream })));
+    for (const row of cells) this.#write(line(row, this.#colored));
   }
 
   /** Prints the result of an action: as JSON, or as a sentence. */
   done(value: object, sentence: string): void {
     if (this.isJson) this.json(value);
-    else this.write(shown(sentence));
+    else this.#write(shown(sentence));
   }
 
   /** Prints an event of a stream: as JSON in one line, or as a text. */
   event(value: object, text: string): void {
-    this.write(this.isJson ? JSON.stringify(value) : shown(text));
+    this.#write(this.isJson ? jsonOf(value) : shown(text));
+  }
+
+  /** Prints a line of output of a program like an event. A terminal shows its colors. */
+  output(value: object, line: string): void {
+    if (this.isJson || !this.isTerminal || !this.stream.hasColors()) return this.event(value, line);
+    this.#write(shownInColor(line));
   }
 
   json(value: unknown): void {
-    this.write(JSON.stringify(value, null, 2));
+    this.#write(jsonOf(value, 2));
   }
 
   /** Prints what is not the result: progress, and what to do next. */
@@ -105,7 +104,7 @@ export class Output {
     this.notes.write(`${shown(text)}\n`);
   }
 
-  write(line: string): void {
+  #write(line: string): void {
     this.stream.write(`${line}\n`);
   }
 

@@ -1,10 +1,11 @@
 // The commands of users: clients of the public API, with a login of their own. They load nothing of the server.
 import { list as inList, misused, wrapped } from "../../runtime/manual.js";
+import { print, printError } from "../../runtime/terminal.js";
 import { CheckFailed, steward } from "../command.js";
 import { accountCommands } from "./account.js";
 import { Api } from "./api.js";
 import { helpOf, type UserCommand, UsageError } from "./command.js";
-import { explained, Interrupted, NotSignedIn } from "./failures.js";
+import { explained, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
 import { inboxCommands } from "./inbox.js";
 import { Output } from "./output.js";
 import { secretCommands } from "./secrets.js";
@@ -56,12 +57,12 @@ export async function runForUser(words: string[]): Promise<void> {
 
 function report(error: unknown): number {
   if (error instanceof CheckFailed) {
-    process.stdout.write(`${error.message}\n`);
+    print(error.message);
     return 1;
   }
   const isMisuse = error instanceof UsageError;
   const text = isMisuse ? error.message : (explained(error) ?? (error as Error).stack ?? String(error));
-  process.stderr.write(`${text}\n`);
+  printError(text);
   if (isMisuse) return misused;
   if (error instanceof Interrupted) return statuses.interrupted;
   return error instanceof NotSignedIn ? statuses.notSignedIn : 1;
@@ -72,22 +73,32 @@ async function execute(words: string[], signal: AbortSignal): Promise<void> {
   const chosen = name === undefined ? undefined : commands[name];
   const options = words.slice(0, words.includes("--") ? words.indexOf("--") : undefined);
   if (options.includes("--help") || (!chosen && words.length === 1)) {
-    process.stdout.write(`${chosen ? helpOf({ ...chosen, run: () => Promise.resolve("") }) : groupHelp(words[0]!)}\n`);
+    print(chosen ? helpOf({ ...chosen, run: () => Promise.resolve("") }) : groupHelp(words[0]!));
     return;
   }
   if (!chosen)
     throw new UsageError(`Unknown command "${words.slice(0, 2).join(" ")}".`, `${steward} ${words[0]} --help`);
+  /** The server that the command has asked. */
+  let asked: string | undefined;
   try {
-    const { isJson, server, run } = chosen.parse(words.slice(name!.split(" ").length));
+    const { isJson, server, isHttpAllowed, run } = chosen.parse(words.slice(name!.split(" ").length));
     const output = new Output(isJson);
     await run({
       output,
       signal,
-      api: async () => new Api(await openSession(server), signal, (text) => output.note(text)),
+      api: async () => {
+        const session = await openSession(server, isHttpAllowed);
+        asked = session.url;
+        return new Api(session, signal, (text) => output.note(text));
+      },
     });
   } catch (error) {
     if (chosen.isEndless && error instanceof Interrupted) return;
-    throw error instanceof UsageError ? new UsageError(error.message, `${steward} ${name} --help`) : error;
+    if (error instanceof UsageError) throw new UsageError(error.message, `${steward} ${name} --help`);
+    // The values that a command reads have the form of the schema. Only another server, or another release, responds differently.
+    if (asked !== undefined && (error instanceof TypeError || error instanceof RangeError))
+      throw new Unexpected(asked, error);
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import { matching, readSettings, serverUrl, StartRefused } from "../../provision
 import { UsageError } from "../command.js";
 import { loginEnded, NotSignedIn, notSignedIn } from "./failures.js";
 import { changeLogins, type Login, readLogins } from "./logins.js";
-import { Refusal, renew } from "./oauth.js";
+import { Refusal, renew, requireProtection } from "./oauth.js";
 
 export interface Session {
   readonly url: string;
@@ -36,21 +36,23 @@ export function requireUrl(text: string, name = "The URL"): string {
 
 /**
  * The credential of a command: STEWARD_TOKEN for STEWARD_URL, if it is set, else the login at `server`, at STEWARD_URL,
- * or the current one.
+ * or the current one. Throws `Failed` if it would be sent to another machine without encryption, unless that is allowed.
  */
-export async function openSession(server: string | undefined): Promise<Session> {
+export async function openSession(server: string | undefined, isHttpAllowed: boolean): Promise<Session> {
   const { STEWARD_URL, STEWARD_TOKEN, STEWARD_TOKEN_FILE } = process.env;
-  if (server === undefined && (STEWARD_TOKEN || STEWARD_TOKEN_FILE)) return ofEnvironment();
+  if (server === undefined && (STEWARD_TOKEN || STEWARD_TOKEN_FILE)) return ofEnvironment(isHttpAllowed);
   const { current, logins } = await readLogins();
   const wanted = server ?? (STEWARD_URL || undefined);
   const url = wanted === undefined ? current : requireUrl(wanted, server === undefined ? "STEWARD_URL" : "--server");
   if (url === undefined || !logins[url]?.accessToken) throw notSignedIn(url);
+  requireProtection(url, isHttpAllowed || logins[url].isHttpAllowed === true);
   return ofLogin(url);
 }
 
-function ofEnvironment(): Session {
+function ofEnvironment(isHttpAllowed: boolean): Session {
   try {
     const { url, token } = readSettings(settings, process.env);
+    requireProtection(url, isHttpAllowed);
     return {
       url,
       token: () => Promise.resolve(token),

@@ -4,7 +4,7 @@ import { authorize } from "../authorization/authorization.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
-import { iconProblem, proseProblem } from "../kernel/text.js";
+import { iconProblem, labelProblem, proseProblem } from "../kernel/text.js";
 
 /** A message that clients show to all users. */
 export interface Banner {
@@ -105,7 +105,7 @@ function requireValid(
     problems.add(`${field}.message`, proseProblem(message, maxMessageLength));
     problems.add(`${field}.backgroundColor`, colorProblem(backgroundColor));
   }
-  problems.add("applicationName", proseProblem(applicationName, maxNameLength));
+  problems.add("applicationName", labelProblem(applicationName, maxNameLength));
   problems.add("logoUrl", iconProblem(logoUrl));
   problems.throwIfAny();
 }

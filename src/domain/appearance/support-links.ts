@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { jsonIn } from "../kernel/objects.js";
-import { iconProblem, proseProblem, urlProblem } from "../kernel/text.js";
+import { iconProblem, labelProblem, urlProblem } from "../kernel/text.js";
 import { text } from "../kernel/validation.js";
 
 const icons = ["bug", "chat", "docs", "star"];
@@ -13,7 +13,7 @@ export const supportLinksRule =
   `icon (${icons.join(", ")} or a URL; docs) and location (${locations.join(" or ")}; navbar)`;
 
 const link = z.strictObject({
-  name: text((given) => (given.trim() === "" ? "Is required." : proseProblem(given, 64))),
+  name: text((given) => (given.trim() === "" ? "Is required." : labelProblem(given, 64))),
   target: text(urlProblem),
   /** One of `icons`, which clients have built in, or a URL. */
   icon: z.prefault(

@@ -42,13 +42,26 @@ export const holdsStorableText = (value: unknown): boolean => {
   return Object.entries(value).every(([key, each]) => isStorable(key) && holdsStorableText(each));
 };
 
-/** Makes text of another system fit to be stored and shown: without control characters, cut to a length. */
+/**
+ * Characters that terminals and pages obey instead of showing them: C0 and C1, line and paragraph separators, and
+ * embeddings, overrides, and isolates of the bidirectional algorithm. Names need its marks, U+200E, U+200F, and U+061C.
+ */
+const obeyed = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
+
+/** Whether a text has characters that terminals and pages obey. */
+export const isObeyed = (text: string): boolean => obeyed.test(text);
+
+/** Makes text of another system a label: without characters that terminals and pages obey, cut to a number of characters. */
 export const cleaned = (text: string, longest: number): string =>
-  text
-    .replace(/[\p{Cc}\p{Cs}]/gu, " ")
-    .trim()
+  Array.from(
+    text
+      .replace(/[\u202a-\u202e\u2066-\u2069]/g, "")
+      .replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, " ")
+      .trim(),
+  )
     .slice(0, longest)
-    .toWellFormed();
+    .join("")
+    .trim();
 
 export const textProblem = (text: string): string | undefined =>
   isStorable(text) ? undefined : "Must be valid Unicode without NUL characters.";
@@ -69,11 +82,14 @@ export function nameProblem(text: string, longest = 32): string | undefined {
 const atMost = (text: string, longest: number): string | undefined =>
   text.length > longest && Array.from(text).length > longest ? `Must be at most ${longest} characters.` : undefined;
 
-/** Names that people read: one line without white space around it. */
+const shownRule = "Must be one line without control characters and characters that change the direction of text.";
+
+/** Names that people read: one line without white space around it, and without what terminals and pages obey. */
 export const labelProblem = (text: string, longest: number): string | undefined =>
   textProblem(text) ??
   atMost(text, longest) ??
-  (text.trim() === text ? undefined : "Must not begin or end with white space.");
+  (text.trim() === text ? undefined : "Must not begin or end with white space.") ??
+  (isObeyed(text) ? shownRule : undefined);
 
 export const displayNameProblem = (text: string): string | undefined => labelProblem(text, 64);
 

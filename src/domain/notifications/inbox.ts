@@ -9,6 +9,7 @@ import { anyOf, day, hour, now } from "../kernel/queries.js";
 import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
+import { plainText } from "./markdown.js";
 
 /** The notifications in the inbox of a user. */
 export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
@@ -33,8 +34,20 @@ export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
 const readAt = sql<string | null>`coalesce(
   item.read_at, (select ended_at from inbox_epochs ended where ended.user_id = item.user_id and ended.epoch = item.epoch))`;
 
-/** A notification in the inbox of its user. Titles and contents are Markdown. */
-export type InboxNotification = InferResult<ReturnType<typeof notificationsOf>>[number];
+/** A notification in the inbox of its user. Titles and contents are Markdown, unless `plain` has them as they were read. */
+export type InboxNotification = InferResult<ReturnType<typeof notificationsOf>>[number] & {
+  plain?: PlainTexts;
+};
+
+/** The texts of a notification without marks, as they are shown: nobody needs to read Markdown for that. */
+export interface PlainTexts {
+  title: string;
+  content: string;
+}
+
+/** The plain texts of a notification. What is plain is never read as Markdown again: its marks are literal. */
+export const plainTextsOf = ({ plain, title, content }: InboxNotification): PlainTexts =>
+  plain ?? { title: plainText(title), content: plainText(content) };
 
 /** A link of a notification. */
 export type InboxAction = InboxNotification["actions"][number];

@@ -16,9 +16,9 @@ import {
   inboxOwner,
   isUnread,
   notificationsOf,
+  plainTextsOf,
   ReadStatus,
 } from "./inbox.js";
-import { plainText } from "./markdown.js";
 
 export enum TextFormat {
   MARKDOWN = "markdown",
@@ -294,11 +294,10 @@ function resultOf(rows: readonly Read[], plain: boolean): Above {
   return { lastSeq, unreadCount, items };
 }
 
-const inPlainText = (item: InboxNotification): InboxNotification => ({
-  ...item,
-  title: plainText(item.title),
-  content: plainText(item.content),
-});
+function inPlainText(item: InboxNotification): InboxNotification {
+  const plain = plainTextsOf(item);
+  return { ...item, ...plain, plain };
+}
 
 /** By server: tests run several in a process. */
 const reads = new WeakMap<Services, InboxReads>();

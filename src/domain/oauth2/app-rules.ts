@@ -1,7 +1,7 @@
 import type { Config } from "../../runtime/config.js";
 import { isScope, scopeCatalog } from "../authorization/authorization.js";
 import { type Problems, quote } from "../kernel/errors.js";
-import { iconProblem, proseProblem } from "../kernel/text.js";
+import { iconProblem, labelProblem } from "../kernel/text.js";
 import { canonicalResource, mostResources, ownResources } from "./audiences.js";
 import { type ClientRow, GrantType } from "./clients.js";
 import { type RedirectRules, redirectUriProblem, redirectUrisProblems } from "./redirect-uris.js";
@@ -59,9 +59,7 @@ export function changed(before: AppSettings, fields: AppFields): AppSettings {
 /** The violated rule of a name without white space around it. */
 export function appNameProblem(name: string): string | undefined {
   if (name === "") return "Must be 1 to 64 characters long.";
-  if (/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(name))
-    return "Must not have control characters and characters that change the direction of text.";
-  return proseProblem(name, 64);
+  return labelProblem(name, 64);
 }
 
 /** Adds the faults of given fields of an application, and of what they result in. */

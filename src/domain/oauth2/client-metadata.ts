@@ -2,7 +2,7 @@ import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { isDeeper } from "../kernel/objects.js";
-import { holdsStorableText, proseProblem, urlProblem } from "../kernel/text.js";
+import { cleaned, holdsStorableText, proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./oauth-errors.js";
@@ -155,11 +155,19 @@ function keySetProblem(jwks: Record<string, unknown>): string | undefined {
 /** The members that are stored and returned, but not used. */
 function descriptionOf(given: ClientMetadata): Record<string, unknown> {
   const fields = [...uris, ...labels, "contacts", "jwks"] as const;
-  const described = Object.fromEntries(fields.flatMap((field) => (given[field] ? [[field, given[field]]] : [])));
+  const described = Object.fromEntries(
+    fields.flatMap((field) => (given[field] ? [[field, shownOf(given[field])]] : [])),
+  );
   const { applicationType } = given;
   const isRecorded = applicationType && proseProblem(applicationType, longestLabel) === undefined;
   return isRecorded ? { ...described, applicationType } : described;
 }
+
+/** Texts as labels; other values, and lists of texts, likewise. */
+const shownOf = <Value>(value: Value): Value | string | string[] => {
+  if (typeof value === "string") return cleaned(value, value.length);
+  return Array.isArray(value) ? value.map((each) => cleaned(String(each), String(each).length)) : value;
+};
 
 /** The known scopes of a registration. If there are none, it is for the least. */
 function scopesOf(scope: string): string[] {
@@ -172,8 +180,8 @@ const listOr = (otherwise: string[], given: string[] | null | undefined): string
 
 /** The given name, cut to the maximum length; otherwise the host of the application or of its first redirect URI. */
 function nameOf({ clientName, clientUri, redirectUris }: ClientMetadata): string {
-  const name = clientName?.trim() || hostOf(clientUri) || hostOf(redirectUris?.[0]) || "Unnamed";
-  return Array.from(name).slice(0, longestName).join("").trim();
+  const name = cleaned(clientName ?? "", longestName) || hostOf(clientUri) || hostOf(redirectUris?.[0]) || "Unnamed";
+  return cleaned(name, longestName);
 }
 
 /** The host of a URI, or its scheme if that is private to the application. */

@@ -2,7 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import type { Diff } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { cleaned, folded, foldedColumn } from "../kernel/text.js";
 import { groupNameProblem } from "../groups/groups.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { fault, notUnique } from "./faults.js";
@@ -92,5 +92,5 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .execute();
   const free = names.find((each) => !taken.some((group) => group.name === folded(each)));
   if (free === undefined) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
-  return { name: free, displayName: Array.from(displayName.trim()).slice(0, longest.shown).join("").trim() };
+  return { name: free, displayName: cleaned(displayName, longest.shown) };
 }

@@ -1,5 +1,5 @@
 import { Problems } from "../kernel/errors.js";
-import { folded, iconProblem } from "../kernel/text.js";
+import { cleaned, folded, iconProblem } from "../kernel/text.js";
 import { emailProblem, usernameProblem } from "../users/names.js";
 import type { AccountChange } from "../users/accounts.js";
 import { checkSize, throwFaults } from "./scim-documents.js";
@@ -81,7 +81,7 @@ function emailOf({ emails }: Values): string {
 function nameOf({ name, displayName }: Values): string {
   const { formatted, givenName, familyName } = (name ?? {}) as Record<string, string | undefined>;
   const full = formatted ?? (displayName as string | undefined) ?? [givenName, familyName].filter(Boolean).join(" ");
-  return Array.from(full.trim()).slice(0, longest.name).join("").trim();
+  return cleaned(full, longest.name);
 }
 
 /** The primary photo, else the first, if it is an https URL. It is never fetched. */

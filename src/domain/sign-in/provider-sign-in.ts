@@ -3,8 +3,8 @@ import type { Context } from "../kernel/context.js";
 import { requireFullSession } from "../authorization/authorization.js";
 import { conflict, DomainError, forbidden, onViolation } from "../kernel/errors.js";
 import { now, purge } from "../kernel/queries.js";
-import { folded, foldedColumn } from "../kernel/text.js";
-import { emailProblem, realNameProblem, usernameProblem } from "../users/names.js";
+import { cleaned, folded, foldedColumn } from "../kernel/text.js";
+import { emailProblem, usernameProblem } from "../users/names.js";
 import { newId, randomText } from "../kernel/ids.js";
 import { type Account, accountFields, accounts, accountsWithEmail, identified, refused } from "./sign-in-accounts.js";
 import { useConversion } from "./conversions.js";
@@ -175,7 +175,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
   const isAllowed = isInDomains(email, ctx.config.oidcEmailDomains) && emailProblem(email) === undefined;
   if (!isAllowed) throw forbidden("There is no account for you here. Ask an administrator for one.");
 
-  const name = identity.name && realNameProblem(identity.name) === undefined ? identity.name : "";
+  const name = cleaned(identity.name ?? "", 128);
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
     const account = await insertAccount(ctx, { email, username, name, loginType: provider });

@@ -8,6 +8,7 @@ import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
+import { cleaned } from "../kernel/text.js";
 import {
   conversations,
   messagesByTask,
@@ -471,7 +472,7 @@ function readPart(part: ReportedPart, path: string, problems: Problems): Convers
       return {
         kind: part.kind,
         toolCallId: short("toolCallId", lengths.id),
-        title: short("title", lengths.title),
+        title: cleaned(short("title", lengths.title), lengths.title),
         toolKind: short("toolKind", lengths.toolKind),
         status: part.status ?? "pending",
         input: part.input ?? "",
@@ -487,8 +488,10 @@ function readPart(part: ReportedPart, path: string, problems: Problems): Convers
         kind: "permission",
         requestId: short("requestId", lengths.id),
         toolCallId: short("toolCallId", lengths.id),
-        title: short("title", lengths.title),
-        options: options.slice(0, mostOptions).map(({ id, name, kind }) => ({ id, name, kind })),
+        title: cleaned(short("title", lengths.title), lengths.title),
+        options: options
+          .slice(0, mostOptions)
+          .map(({ id, name, kind }) => ({ id, name: cleaned(name, lengths.name), kind })),
         optionId: short("optionId", lengths.id) || null,
         isCanceled: part.isCanceled ?? false,
       };

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { cleaned } from "../kernel/text.js";
 
 /** Maximum lengths of the part of a name that comes from a prompt, and of display names, in characters. */
 const longest = { slug: 27, displayName: 64 };
@@ -20,8 +21,8 @@ export function nameFor(prompt: string): string {
 
 /** Derives the display name of a task from the first line of its prompt; from its name without a prompt. */
 export function displayNameFor(prompt: string, name: string): string {
-  const [line = ""] = prompt.trim().split(/[\r\n]/, 1);
-  const characters = Array.from(line.replace(/\s+/gu, " ").trim());
+  const [line = ""] = prompt.trim().split(/[\r\n\u2028\u2029]/, 1);
+  const characters = Array.from(cleaned(line, line.length).replace(/\s+/gu, " "));
   if (characters.length === 0) return name;
   const cut =
     characters.length > longest.displayName

@@ -20,7 +20,7 @@ export const most = {
 /** Describes a member in the JSON Schema and the reference of the format. */
 export const means = z.describe;
 
-const labelRule = "Must be 1 to 64 characters without white space at the edges.";
+const labelRule = "Must be 1 to 64 characters, one line without control characters and white space at the edges.";
 
 /** Names of presets, resources, and options. */
 export const label = text((found) => (found === "" || displayNameProblem(found) !== undefined ? labelRule : undefined));

@@ -1,5 +1,5 @@
 import { Problems } from "../kernel/errors.js";
-import { proseProblem, textProblem } from "../kernel/text.js";
+import { isObeyed, proseProblem, textProblem } from "../kernel/text.js";
 
 /** The fields of a secret that a user sets. */
 export interface SecretFields {
@@ -32,7 +32,8 @@ const isBytes = (text: string, least: number, most: number): boolean => {
 function secretNameProblem(name: string): string | undefined {
   if (!isBytes(name, 1, 255)) return "Must be 1 to 255 bytes.";
   if (name.trim() !== name) return "Must not begin or end with white space.";
-  if (/[/?#\p{Cc}]/u.test(name)) return "Must not hold any of / ? # or control characters.";
+  if (/[/?#]/.test(name) || isObeyed(name))
+    return "Must not hold any of / ? #, control characters, or characters that change the direction of text.";
   return name === "." || name === ".." ? "Must not be . or .. alone." : textProblem(name);
 }
 
@@ -68,7 +69,7 @@ function filePathProblem(path: string): string | undefined {
   if (path === "") return undefined;
   if (!isBytes(path, 2, 4096) || !/^~?\//.test(path))
     return "Must be empty, or 2 to 4096 bytes that begin with ~/ or /.";
-  if (/\p{Cc}/u.test(path)) return "Must not hold control characters.";
+  if (isObeyed(path)) return "Must not hold control characters or characters that change the direction of text.";
   const segments = path.slice(path.indexOf("/") + 1).split("/");
   const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
   return isPlain ? textProblem(path) : "Must not end in / or hold segments that are empty, . or ..";

@@ -62,6 +62,7 @@ import { EndedSessions } from "./0089-ended-sessions.js";
 import { KeyMakers } from "./0076-key-makers.js";
 import { SuspendedOwners } from "./0077-suspended-owners.js";
 import { SuspendedOwnersChecked } from "./0078-suspended-owners-checked.js";
+import { CleanLabels } from "./0093-clean-labels.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -128,4 +129,5 @@ export const migrations: MigrationObject[] = [
   { name: "0076-key-makers", class: KeyMakers },
   { name: "0077-suspended-owners", class: SuspendedOwners },
   { name: "0078-suspended-owners-checked", class: SuspendedOwnersChecked },
+  { name: "0093-clean-labels", class: CleanLabels },
 ];

@@ -4,6 +4,7 @@ import {
   Ctx,
   createUnionType,
   Field,
+  FieldResolver,
   InputType,
   Int,
   ObjectType,
@@ -22,6 +23,7 @@ import {
   listInboxNotifications,
   markAllInboxNotificationsRead,
   markInboxNotification,
+  plainTextsOf,
   readInboxNotification,
   ReadStatus,
 } from "../../domain/notifications/inbox.js";
@@ -51,7 +53,7 @@ export class InboxActionType implements InboxAction {
 
 @Access({ readWith: "inbox_notification:read", references: ["id"] })
 @ObjectType("InboxNotification", { simpleResolvers: true, description: "A notification in the inbox of its user." })
-export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
+export class InboxNotificationType implements Omit<InboxNotification, "seq" | "plain"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => UUID, { description: "ID of the user whose inbox it is in." }) userId!: string;
   @Field(() => UUID, { description: "ID of its template." }) templateId!: string;
@@ -148,8 +150,20 @@ export class InboxNotificationConnection extends connectionOf("InboxNotification
   }
 }
 
-@Resolver()
+@Resolver(() => InboxNotificationType)
 export class NotificationsResolver {
+  @FieldResolver(() => String, { description: "The title as plain text, one line." })
+  plainTitle(@Root() notification: InboxNotification) {
+    return plainTextsOf(notification).title;
+  }
+
+  @FieldResolver(() => String, {
+    description: "The content as plain text without Markdown marks; links as `text (url)`.",
+  })
+  plainContent(@Root() notification: InboxNotification) {
+    return plainTextsOf(notification).content;
+  }
+
   @Access({ needs: ["inbox_notification:read"] })
   @Query(() => InboxNotificationType, { nullable: true, description: "Returns a notification of the caller's inbox." })
   inboxNotification(

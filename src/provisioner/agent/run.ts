@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { misused, UsageError } from "../../runtime/manual.js";
+import { printError, printLine } from "../../runtime/terminal.js";
 import { delay, pace } from "../pace.js";
 import { handleOptions, manual, matching, readSettings, serverUrl, StartRefused } from "../settings.js";
 import { version } from "../version.js";
@@ -30,7 +31,7 @@ workspace is stopped or deleted.
 Environment variables
 ${manual(settings)}`;
 
-const log = (message: string) => void process.stdout.write(`${new Date().toISOString()} ${message}\n`);
+const log = (message: string) => printLine(`${new Date().toISOString()} ${message}`);
 
 /** Why the agent ends. The token ends when the stop of the workspace is complete, which may be before a heartbeat. */
 const endings = {
@@ -95,6 +96,6 @@ try {
 } catch (error) {
   const { message, stack } = error as Error;
   const isExplained = [StartRefused, TokenEnded, OperationFailed, UsageError].some((kind) => error instanceof kind);
-  process.stderr.write(`${isExplained || (error as NodeJS.ErrnoException).code ? message : stack}\n`);
+  printError(isExplained || (error as NodeJS.ErrnoException).code ? message : String(stack));
   process.exit(error instanceof UsageError ? misused : 1);
 }

@@ -15,6 +15,7 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
+import { printOutput } from "../../../runtime/terminal.js";
 import { delay } from "../../pace.js";
 import { clipped, textOfLine, withLastLine } from "../../text.js";
 import { version } from "../../version.js";
@@ -148,11 +149,11 @@ export class AcpProgram {
     this.#child = child;
     // Standard error is part of the log of the agent.
     let lastLine = "";
-    const lines = new Lines((line) => (lastLine = textOfLine(line) || lastLine));
-    child.stderr.on("data", (chunk: Buffer) => {
-      process.stderr.write(chunk);
-      lines.add(chunk);
+    const lines = new Lines((line) => {
+      printOutput(line);
+      lastLine = textOfLine(line) || lastLine;
     });
+    child.stderr.on("data", (chunk: Buffer) => lines.add(chunk));
     child.once("error", (error) => this.#fail(`The program could not be started: ${error.message}`));
     child.once("exit", (code, signal) => {
       const sentence = code === null ? `The program was ended by ${signal}.` : `The program ended with status ${code}.`;

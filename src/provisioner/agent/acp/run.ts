@@ -3,6 +3,7 @@
 // port.
 import { parseArgs } from "node:util";
 import { createClient } from "graphql-ws";
+import { printError } from "../../../runtime/terminal.js";
 import { delay, pace } from "../../pace.js";
 import { AgentClient, OperationFailed } from "../client.js";
 import { asMessages } from "../conversation.js";
@@ -19,8 +20,6 @@ interface Action {
   optionId: string;
   text: string;
 }
-
-const note = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** Runs until the program ends. Returns the exit status. */
 export async function runAcp(args: readonly string[]): Promise<number> {
@@ -44,7 +43,7 @@ export async function runAcp(args: readonly string[]): Promise<number> {
   const transcript = new Transcript(
     (report) => client.reportConversation({ taskId, ...report }),
     [...secrets, token],
-    note,
+    printError,
   );
   // The program gets the environment of the agent, but not its token.
   const { STEWARD_AGENT_TOKEN: _, ...env } = process.env;
@@ -75,7 +74,7 @@ export async function runAcp(args: readonly string[]): Promise<number> {
   program.end(failure?.message ?? "The workspace was stopped.");
   if (failure) {
     transcript.state("ERROR", failure.message);
-    note(failure.message);
+    printError(failure.message);
   }
   await transcript.close(farewell);
   life.abort();
