@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
 import { controls } from "./support/hostile-steward.js";
+import { setColumns } from "./support/tables.js";
 import { type Anything, startWorld, type World } from "./support/world.js";
 
 /** Characters that a text may have at all. */
@@ -84,8 +85,7 @@ describe("labels", () => {
 
   it("of an earlier release are cleaned by the upgrade, with a number where two become equal", async () => {
     const [ada, bob] = await w.users("ada", "bob");
-    const { pool } = w.app.services.database;
-    await pool.query("update users set name = $2 where id = $1", [ada!.id, "A\u001b[31mda\u202e Love\u009blace\u2028"]);
+    await setColumns(w, "users", { id: ada!.id }, { name: "A\u001b[31mda\u202e Love\u009blace\u2028" });
     const names = ["one", "o\u202ene", "on\u2066e", "\u009b", "\u009b\u001b"];
     for (const name of names) {
       const { createApiKey } = await w
@@ -93,18 +93,21 @@ describe("labels", () => {
         .graphql("mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id } } }", {
           input: { name: `k${names.indexOf(name)}` },
         });
-      await pool.query("update api_keys set name = $2 where id = $1", [createApiKey.apiKey.id, name]);
+      await setColumns(w, "api_keys", { id: createApiKey.apiKey.id }, { name });
     }
     for (;;) {
       const counts = await fillIn(w, "0093-clean-labels");
       if (counts.every((count) => count === 0)) break;
     }
-    const { rows: users } = await pool.query("select name from users where id = $1", [ada!.id]);
-    expect(users).to.deep.equal([{ name: "A [31mda Love lace" }]);
-    const { rows: keys } = await pool.query(
-      "select name from api_keys where user_id = $1 and kind = 'token' order by id",
-      [bob!.id],
-    );
-    expect(keys.map(({ name }) => name)).to.have.members(["one", "one-2", "one-3", "unnamed", "unnamed-2"]);
+    const { user } = await w.as(w.owner).graphql(`{ user(user: "${ada!.id}") { name } }`);
+    expect(user.name).to.equal("A [31mda Love lace");
+    const { apiKeys } = await w.as(bob!).graphql("{ apiKeys(kind: TOKEN) { name } }");
+    expect(apiKeys.map(({ name }: { name: string }) => name)).to.have.members([
+      "one",
+      "one-2",
+      "one-3",
+      "unnamed",
+      "unnamed-2",
+    ]);
   });
 });
