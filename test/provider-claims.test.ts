@@ -6,7 +6,7 @@ import { type App, logged, startServer } from "./support/app.js";
 import { audited } from "./support/audit.js";
 import { scimClient } from "./support/scim.js";
 import { insert } from "./support/stage.js";
-import { countRows, setColumns } from "./support/tables.js";
+import { countRows, lockRows, setColumns } from "./support/tables.js";
 import { type Layout, OidcProvider, type Subject } from "./support/providers.js";
 import { Visitor } from "./support/provider-visits.js";
 import { Client, type Person, world } from "./support/world.js";
@@ -390,6 +390,19 @@ describe("identities as providers send them", function () {
       expect(lines).to.deep.equal(["The email of a user was not changed as at the provider: another account has it."]);
     });
 
+    it("also those of users whom their provider deleted", async () => {
+      const w = getWorld();
+      await serve(provider);
+      const ada = await invited("ada");
+      const scim = await scimClient(w, { source: "entra" });
+      const schemas = ["urn:ietf:params:scim:schemas:core:2.0:User"];
+      const userName = "left@new.example.com";
+      const { body } = await scim.post("/Users", { schemas, userName, emails: [{ value: userName, primary: true }] });
+      await scim.delete(`/Users/${body.id}`);
+      expect(await emailAfter(ada, verified(userName))).to.equal(userName);
+      expect((await accountOf(w, body.id as string))!.email).to.equal(`${body.id}@former.invalid`);
+    });
+
     it("but not if the settings forbid it, and not to suspended users", async () => {
       await serve(provider, { STEWARD_OIDC_FOLLOW_EMAIL: "false" });
       const ada = await invited("ada");
@@ -445,6 +458,23 @@ describe("identities as providers send them", function () {
       const recorded = await events();
       await administrator.graphql(unlink, { user: ada.id });
       expect(await events()).to.equal(recorded);
+    });
+
+    it("at the moment of a sign-in, which then fails", async () => {
+      const w = getWorld();
+      const ada = await invited("ada");
+      provider.subjects.set("former", {});
+      await administrator.graphql(link, { user: ada.id, subject: "former" });
+      // As an administrator does it: the user is locked first.
+      const outcome = await lockRows(w, "users", { id: ada.id }, async ({ connection, awaited, commit }) => {
+        const signingIn = new Visitor(home).signIn("former");
+        await awaited();
+        await connection.query("delete from user_links where user_id = $1", [ada.id]);
+        await commit();
+        return { signingIn };
+      }).then(({ signingIn }) => signingIn);
+      expect(outcome, outcome.text).to.include({ status: 403 });
+      expect(await countRows(w, "api_keys", { user_id: ada.id, kind: "session" })).to.equal(1);
     });
 
     it("but an identity signs in one user, and only users who sign in through a provider have one", async () => {
