@@ -192,6 +192,21 @@ describe("the layers", () => {
     }
   });
 
+  it("name the columns that statements return, since those of a prepared one may not change with its table", () => {
+    /** Selects of all columns of a part of the statement, or within one, that names them. */
+    const named: Record<string, string> = {
+      "src/domain/kernel/lists.ts": "the page, whose list names them",
+      "src/domain/notifications/notify.ts": "the recipients",
+      "src/domain/notifications/watch-inbox.ts": "the items",
+      "src/domain/tokens/snapshots.ts": "within a join",
+      "src/domain/users/listing.ts": "within a comparison",
+      "src/domain/users/users.ts": "the locked rows",
+    };
+    const all = /\b(selectAll|returningAll)\(|\breturning (\w+\.)?\*|\bselect (\w+\.)?\* from (?!\(|unnest\()/i;
+    const wrong = sources.filter((path) => !path.startsWith("src/entities/migrations/") && all.test(read(path)));
+    expect(wrong).to.have.members(Object.keys(named));
+  });
+
   it("keep an area in a file or in a folder, never in both", () => {
     const folders = new Set(sources.map(dirname));
     expect(sources.filter((path) => folders.has(path.replace(/\.ts$/, "")))).to.deep.equal([]);

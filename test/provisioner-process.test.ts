@@ -307,6 +307,8 @@ describe("the process provisioner", () => {
     await writeFile(join(directory, "outside"), "");
     const scripts = [
       { display_name: "Often", script: "echo tick", cron: "* * * * * *", log_path: "logs/often.log" },
+      // Servers of earlier releases take it.
+      { display_name: "Never", script: "echo never", cron: "99 * * * *" },
       { display_name: "Out", script: "echo out", run_on_start: true, log_path: "../../outside" },
     ];
     const job = await start({ ...main, command: idle, scripts });
@@ -315,6 +317,8 @@ describe("the process provisioner", () => {
     const runs = () => agent.inputsOf("reportScriptResult").filter(({ scriptId }) => scriptId === often!.id);
     await agent.until(() => runs().length >= 2 && agent.lines.some((line) => line.includes("it is outside the home")));
     expect(runs()[0]).to.include({ status: "OK", exitCode: 0 });
+    expect(agent.lines).to.include('The script "Never" does not run by its schedule 99 * * * *, which is not valid.');
+    expect(agent.lifecycle).to.include("READY");
     expect(readFileSync(join(home(), "logs/often.log"), "utf8")).to.match(/^tick\ntick\n/);
     expect(modeOf(join(home(), "logs/often.log"))).to.equal("600");
     expect(readFileSync(join(directory, "outside"), "utf8")).to.equal("");

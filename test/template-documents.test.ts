@@ -132,10 +132,12 @@ describe("template documents", () => {
         withAgent({ scripts: [{}] }),
         ["display_name", "script"].map((name) => `document.resources[0].agents[0].scripts[0].${name}`),
       ],
-      [
-        withAgent({ scripts: [{ display_name: "x", script: "x", cron: "each day" }] }),
-        ["document.resources[0].agents[0].scripts[0].cron"],
-      ],
+      ...["each day", "99 * * * *", "0 0 31 13 *", "0 0 * * FOO", "*/0 * * * *", "0 5-1 * * *"].map(
+        (cron): [unknown, string[]] => [
+          withAgent({ scripts: [{ display_name: "x", script: "x", cron }] }),
+          ["document.resources[0].agents[0].scripts[0].cron"],
+        ],
+      ),
       [
         { ...echo, resources: ["a", "b"].map((name) => ({ name, agents: [agent] })) },
         ["document.resources[1].agents[0].name"],

@@ -1,4 +1,5 @@
 // The resources of template documents: what a workspace is made of. Daemons report them in the same form.
+import { Cron } from "croner";
 import * as z from "zod/mini";
 import { proseProblem, urlProblem } from "../kernel/text.js";
 import {
@@ -42,10 +43,20 @@ const envNameProblem = (name: string): string | undefined =>
     : "The name must be 1 to 256 letters, digits and underscores that do not begin with a digit.";
 
 // The five fields of cron, each a list of numbers, names, ranges, and steps.
-const cron = matching(
-  /^$|^(?=.{9,128}$)[\d*][\d*,/-]*( [\d*][\d*,/-]*){2}( [\dA-Za-z*][\dA-Za-z*,/-]*){2}$/,
-  "Must be empty, or the five fields minute, hour, day of month, month and weekday.",
-);
+const cronForm = /^$|^(?=.{9,128}$)[\d*][\d*,/-]*( [\d*][\d*,/-]*){2}( [\dA-Za-z*][\dA-Za-z*,/-]*){2}$/;
+const cronRule = "Must be empty, or the five fields minute, hour, day of month, month and weekday.";
+const cron = matching(cronForm, cronRule).check((payload) => addFault(payload, cronProblem(payload.value)));
+
+/** Returns the rule that numbers and names of an expression of this form violate; `undefined` for valid ones. */
+function cronProblem(found: string): string | undefined {
+  if (found === "" || !cronForm.test(found)) return undefined;
+  try {
+    new Cron(found, { mode: "5-part", timezone: "UTC", paused: true });
+    return undefined;
+  } catch {
+    return cronRule;
+  }
+}
 
 const script = z.strictObject({
   display_name: label.check(means("Name that people see, 1 to 64 characters.")),

@@ -244,7 +244,13 @@ export class Agent {
     void this.#conversation?.follow(this.#silent.signal, this.#pace);
     const over = AbortSignal.any([this.#ending.signal, this.#silent.signal]);
     const run = async (script: ManifestScript) => void (await runScripts([script], this.#scriptHost(), over));
-    schedule(this.#manifest.scripts, run, over);
+    const reject = ({ displayName, cron, logSourceId: source }: ManifestScript) =>
+      this.#logs.add(
+        source,
+        `The script "${displayName}" does not run by its schedule ${cron}, which is not valid.`,
+        "ERROR",
+      );
+    schedule(this.#manifest.scripts, run, reject, over);
   }
 
   /** Says that processes were ended since the last time, because the limit of memory was reached. */

@@ -17,9 +17,9 @@ function offsetHere(): Offset {
 }
 
 /**
- * Returns the first time after an instant at which an expression of five fields, or six with seconds, is due, both in Unix milliseconds; `undefined` for never.
- * Local times that clocks skip are due at the end of the gap. Of those that they repeat, only the first is, unless the
- * expression is due every hour.
+ * Returns the first time after an instant at which an expression of five fields, or six with seconds, is due, both in Unix
+ * milliseconds; `undefined` for never. Throws for a text that is no such expression. Local times that clocks skip are due at
+ * the end of the gap. Of those that they repeat, only the first is, unless the expression is due every hour.
  */
 export function nextDue(expression: string, offset: Offset, after: number): number | undefined {
   const cron = new Cron(expression, { mode: "5-or-6-parts", timezone: "UTC", paused: true });
@@ -43,15 +43,22 @@ export function nextDue(expression: string, offset: Offset, after: number): numb
 
 /**
  * Calls `run` whenever a script is due, until the signal is aborted. A script that still runs when it is due again is not
- * started twice.
+ * started twice. One whose expression is not valid never runs by it: `reject` is called instead.
  */
 export function schedule(
   scripts: readonly ManifestScript[],
   run: (script: ManifestScript) => Promise<void>,
+  reject: (script: ManifestScript) => void,
   signal: AbortSignal,
 ): void {
   const offset = offsetHere();
-  for (const script of scripts) if (script.cron !== "") repeat(script, offset, run, signal);
+  for (const script of scripts.filter(({ cron }) => cron !== "")) {
+    try {
+      repeat(script, offset, run, signal);
+    } catch {
+      reject(script);
+    }
+  }
 }
 
 function repeat(
