@@ -90,6 +90,7 @@ const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: "By 
   description: "Criteria for filtering audit events. An event must match all given fields.",
 })
 class AuditEventFilterInput implements AuditEventFilter {
+  @Access({ pasted: true })
   @Field({ nullable: true, description: "User who acted: ID, username or email address then, or `me`." })
   actor?: string;
   @Field(() => AuditAction, { nullable: true, description: "The action." }) action?: AuditAction;

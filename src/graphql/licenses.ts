@@ -37,6 +37,7 @@ export class LicenseType implements License {
 
 @InputType({ description: "Input of `addLicense`." })
 export class AddLicenseInput {
+  @Access({ pasted: true })
   @Field({ description: "The license: a JWT of at most 16 KiB." })
   license!: string;
 }

@@ -184,7 +184,7 @@ async function tryCode(ctx: Context, email: string, code: string): Promise<Passc
   const { id, username, codeHash } = await countTry(ctx.services.database.db, email).executeTakeFirstOrThrow();
   if (id === null || username === null || codeHash === null) throw wrongCode();
   const tried = { id, username, codeHash };
-  const given = hashSecret(code.trim().toUpperCase());
+  const given = hashSecret(code.toUpperCase());
   if (!timingSafeEqual(given, codeHash)) throw refused(ctx, tried, wrongCode());
   return tried;
 }

@@ -63,7 +63,10 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
 
 async function accountLinkedTo(ctx: Context, identity: Identity): Promise<Account | undefined> {
   const id = await userLinkedTo(ctx, identity);
-  return id === undefined ? undefined : accounts(ctx.db).where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
+  if (id === undefined) return undefined;
+  const account = await accounts(ctx.db).where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
+  // An administrator may have unlinked the identity, or linked it to another user, while the lock was awaited.
+  return (await userLinkedTo(ctx, identity)) === id ? account : accountLinkedTo(ctx, identity);
 }
 
 const accountWithEmailOf = async ({ db }: Context, { email }: Identity): Promise<Account | undefined> =>
@@ -112,6 +115,7 @@ async function followEmail(ctx: Context, { id, username, email: old }: Account, 
       { userId: id, requestId: ctx.request.id },
       `The email of a user was not changed as at the provider: ${reason}`,
     );
+  await releaseFormerEmail(ctx, email, id);
   const another = ctx.db.selectFrom("users").select("id").where("deletedAt", "is", null);
   if (await another.where(foldedColumn("email"), "=", folded(email)).executeTakeFirst())
     return stays("another account has it.");

@@ -136,7 +136,7 @@ export async function linkUserIdentity(ctx: Context, input: LinkUserIdentity): P
   if (provider !== "oidc" && provider !== "github")
     throw badInput([{ field: "user", detail: "Only users who sign in through a provider have identities there." }]);
   const issuer = input.issuer || (provider === "oidc" ? config.oidcIssuerUrl : new URL(config.githubUrl).origin);
-  const subject = input.subject.trim();
+  const { subject } = input;
   const problems = new Problems();
   problems.add("issuer", issuer === undefined ? "Is required: no provider is configured." : urlProblem(issuer));
   problems.add("subject", subject === "" ? "Is required." : subjectProblem(subject));

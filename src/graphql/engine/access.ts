@@ -65,6 +65,10 @@ export interface AccessOptions {
    * The message for a number that the type of an input rejects: the domain's rule in place of the range of the type.
    */
   rule?: string;
+  /** Whether people paste the text of the input field: white space around it is removed before anything reads it. */
+  pasted?: true;
+  /** The arguments of the root field that people paste. */
+  pastedArguments?: readonly string[];
   /** The field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
   entryKey?: string;
 }

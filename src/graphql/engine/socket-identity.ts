@@ -3,6 +3,7 @@ import type { Actor } from "../../domain/kernel/actor.js";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import type { RequestDetails } from "../../domain/kernel/request.js";
 import type { ContextOf } from "../../http/exchange.js";
+import { withoutEdges } from "../../runtime/pasted.js";
 import { graphqlPath } from "./server.js";
 
 /** How the client of a socket authenticates. */
@@ -26,7 +27,7 @@ export class SessionIdentity implements Identity {
   ) {}
 
   async introduce(token: unknown): Promise<Actor | undefined> {
-    if (typeof token === "string") this.#token = token;
+    if (typeof token === "string") this.#token = withoutEdges(token);
     const { actor } = await this.#authenticate(new AbortController());
     return actor.kind === "anonymous" ? undefined : actor;
   }

@@ -35,11 +35,13 @@ class UnlinkUserIdentityInput {
 @InputType({ description: "Input of `linkUserIdentity`." })
 class LinkUserIdentityInput implements LinkUserIdentity {
   @Field({ description: "The user, who signs in through a provider: ID or username." }) user!: string;
+  @Access({ pasted: true })
   @Field({
     description:
       "Permanent ID of the user at the provider, at most 255 characters: the value of the claim that `STEWARD_OIDC_SUBJECT_CLAIM` names, or the numeric ID of a user of GitHub.",
   })
   subject!: string;
+  @Access({ pasted: true })
   @Field({
     nullable: true,
     description:

@@ -9,6 +9,7 @@ import { UserType } from "../users/users.js";
 
 @InputType({ description: "The credentials of a user." })
 export class LoginInput implements Login {
+  @Access({ pasted: true })
   @Field({ description: "The email of the account, in any letter case." })
   email!: string;
   @Field({ description: "The password." })

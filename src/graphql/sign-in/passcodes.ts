@@ -11,14 +11,17 @@ import { Mutates } from "../engine/declarations.js";
 
 @InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
+  @Access({ pasted: true })
   @Field({ description: "The email of the account, in any letter case." })
   email!: string;
 }
 
 @InputType({ description: "A new password, and the passcode that permits it." })
 export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPasscode {
+  @Access({ pasted: true })
   @Field({ description: "The email of the account, in any letter case." })
   email!: string;
+  @Access({ pasted: true })
   @Field({ description: "The passcode from the latest email." })
   oneTimePasscode!: string;
   @Field({

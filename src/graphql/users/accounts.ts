@@ -19,6 +19,7 @@ import { UserType } from "./users.js";
 
 @InputType({ description: "Input of `createUser`." })
 class CreateUserInput implements CreateUser {
+  @Access({ pasted: true })
   @Field(() => EmailAddress, { description: "Unique email address, case-insensitive." })
   email!: string;
   @Field({
@@ -52,7 +53,9 @@ class CreateUserInput implements CreateUser {
 @InputType({ description: "Input of `updateUser`. Omitted fields keep their value." })
 class UpdateUserInput implements AccountChange {
   @Field({ description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => EmailAddress, { nullable: true, description: "New email address." }) email?: string;
+  @Access({ pasted: true })
+  @Field(() => EmailAddress, { nullable: true, description: "New email address." })
+  email?: string;
   @Field({ nullable: true, description: "New username." }) username?: string;
   @Field({ nullable: true, description: "New real name, at most 128 characters." }) name?: string;
   @Field(() => Url, { nullable: true, description: "New URL of the avatar; empty for none." }) avatarUrl?: string;
