@@ -7,7 +7,7 @@ import { Context } from "../src/domain/kernel/context.js";
 import { listAuditEvents } from "../src/domain/audit/audit-log.js";
 import { listConnectionLogs } from "../src/domain/connection-logs/connection-logs.js";
 import { listInboxNotifications } from "../src/domain/notifications/inbox.js";
-import type { PageArguments } from "../src/domain/kernel/paging.js";
+import type { Page, PageArguments } from "../src/domain/kernel/paging.js";
 import { logPath } from "./support/connections.js";
 import { newId } from "./support/ids.js";
 import { age, idAt, month, type Partitioned } from "./support/months.js";
@@ -289,7 +289,7 @@ describe("pages of tables with five years of months", () => {
       (ctx: Context, page: PageArguments) =>
         listConnectionLogs(ctx, search, page, { field: "connectTime", direction });
     const [begin, end] = [`${month(-30).date}T00:00:00.000Z`, `${month(-29).date}T00:00:00.000Z`];
-    const lists = {
+    const lists: Record<string, (ctx: Context, page: PageArguments) => Promise<Page<{ id: string }>>> = {
       events: audited(),
       "events, oldest first": audited({}, "asc"),
       "events of a type": audited({ resourceType: "group" }),
