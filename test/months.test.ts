@@ -148,7 +148,8 @@ describe("sessions and visits across months", () => {
     const seen = visit(workspace);
     await reported(w, proxy, seen);
     // As if it had been reported in the month before the last.
-    await query(w, `update connection_log set id = ${idAt(`'${month(-2).date}'::timestamptz + interval '1 day'`)}`);
+    const then = `'${month(-2).date}'::timestamptz + interval '1 day'`;
+    await query(w, `update connection_log set id = ${idAt(then)}, connect_time = ${then}`);
     expect((await query(w, `select from connection_log_${month(-2).name}`)).length).to.equal(3);
 
     const ends = [disconnect(connection), connect(connection), disconnect(connection)];

@@ -137,6 +137,7 @@ export const settings = {
   rateLimitCredential:      setting("STEWARD_RATE_LIMIT_CREDENTIAL",        perTime,                   "60", "Attempts with a password or passcode per minute, per account and address. 0 means unlimited."),
   rateLimitCredentialIp:    setting("STEWARD_RATE_LIMIT_CREDENTIAL_IP",     perTime,                   "300", "Attempts with a password or passcode per minute, per address. 0 means unlimited."),
   rateLimitApi:             setting("STEWARD_RATE_LIMIT_API",               perTime,                   "6000", "Other requests per minute, per caller and server process. 0 means unlimited."),
+  socketsPerUser:           setting("STEWARD_SOCKETS_PER_USER",             wholeNumber(0, 1_000_000), "100", "Maximum number of open sockets and streams per user and server process. 0 means unlimited."),
   outboundAllow:            several("STEWARD_OUTBOUND_ALLOW",               cidr,                      "Private or loopback networks that outbound requests may reach."),
   outboundProxy:            optional("STEWARD_OUTBOUND_PROXY",               proxyUrl,                  "HTTP proxy for outbound requests: client metadata documents, identity and Git providers, webhooks, and health checks of workspace proxies. The proxy resolves names.", { secret: true }),
   graphqlIntrospection:     setting("STEWARD_GRAPHQL_INTROSPECTION",        yesOrNo,                   "true", "Whether GraphQL introspection is enabled."),

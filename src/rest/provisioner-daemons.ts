@@ -30,6 +30,9 @@ export function routeDaemons(routes: Routes, services: Services, contextOf: Cont
     const daemon = await admitDaemon(ctx, key, requestOf(http));
     // A request that timed out has its response.
     if (http.headerSent) return;
+    const release = services.limits.sockets.hold(ctx.actor);
+    if (upgrade.socket.destroyed) release();
+    else upgrade.socket.once("close", release);
     http.respond = false;
     http.res.statusCode = 101;
     http.res.detachSocket(upgrade.socket as Socket);

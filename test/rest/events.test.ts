@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { Client } from "pg";
 import { connect as connectToNats, type NatsConnection } from "@nats-io/transport-node";
@@ -27,7 +27,9 @@ import { type Unpacked, unpackOrSkip } from "../../tools/debian.js";
 import { NatsServer, natsPackages } from "../../tools/nats.js";
 import { eventually } from "../support/watchers.js";
 
-const log = pino({ level: "silent" });
+/** Warnings of the replicas. */
+const warnings: string[] = [];
+const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(line) });
 
 const hints = (count: number): Hint[] =>
   Array.from({ length: count }, (_, index) => ({ topic: "inbox", id: `n:${index}` }));
@@ -322,10 +324,19 @@ describe("the event bus", () => {
       expect(gapsOf(to, "reported")).to.equal(2);
     });
 
-    it("reports a gap after a notification that it cannot parse", async () => {
-      const all = listenerOf(await replica());
+    it("counts notifications that it cannot parse, reports a gap for many together, and logs one of them", async () => {
+      const to = await replica();
+      const all = listenerOf(to);
+      const before = warnings.length;
       for (const payload of [" ", "{", "7", "[null]"]) await carrier.send(payload);
-      await eventually(() => all.gaps === 4, "it reports the gaps");
+      for (let nr = 0; nr < 500; nr++) await carrier.send("garbage");
+      await carrier.send('[["inbox","n:ada"]]');
+      await eventually(() => all.ids.includes("n:ada"), "it reads those after them", 20_000);
+      expect(gapsOf(to, "unreadable")).to.equal(504);
+      await delay(300);
+      expect(all.gaps).to.be.within(1, 50);
+      const unreadable = warnings.slice(before).filter((line) => line.includes("cannot be read"));
+      expect(unreadable).to.have.length(1);
     });
 
     it("sends pending hints before it closes", async () => {

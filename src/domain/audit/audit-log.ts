@@ -72,6 +72,7 @@ const eventList = defineList(readableEvents, {
     before: (eb, before: string) => eb("e.time", "<=", before),
   },
   mayUseStandby: true,
+  months: { table: "audit_log", first: 2, period: ({ after, before }) => ({ after, before }) },
   planned: ["actor", "action", "resourceType", "resourceId", "organization", "scimKey"],
 });
 

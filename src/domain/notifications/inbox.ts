@@ -127,6 +127,7 @@ const inbox = defineList(ownNotifications, {
       hasStatus(status, sql`(select epoch from inbox_cursors where user_id = ${inboxOwner(ctx)})`),
   },
   planned: ["targets"],
+  months: { table: "inbox", first: 4 },
 });
 
 /** Lists the inbox of the caller, newest first. Counts up to `mostCounted`. */

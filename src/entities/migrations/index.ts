@@ -4,6 +4,7 @@ import { SearchStatistics } from "./0052-search-statistics.js";
 import { ScimKeyEvents } from "./0053-scim-key-events.js";
 import { MonthBounds } from "./0054-month-bounds.js";
 import { MonthBoundsChecked } from "./0055-month-bounds-checked.js";
+import { MonthIds } from "./0094-month-ids.js";
 import { Months } from "./0056-months.js";
 import { TaskConversations } from "./0067-task-conversations.js";
 import { ScimRequests } from "./0068-scim-requests.js";
@@ -130,4 +131,5 @@ export const migrations: MigrationObject[] = [
   { name: "0077-suspended-owners", class: SuspendedOwners },
   { name: "0078-suspended-owners-checked", class: SuspendedOwnersChecked },
   { name: "0093-clean-labels", class: CleanLabels },
+  { name: "0094-month-ids", class: MonthIds },
 ];
