@@ -5,7 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { anyOf, purge, rowById } from "../kernel/queries.js";
 import { isLive, revokeGrants } from "../oauth2/grants.js";
 import { lockUsers, userTarget } from "../users/users.js";
-import { keyHint } from "./credentials.js";
+import { keyHint } from "./hints.js";
 import type { TokenKind } from "./token-text.js";
 
 /** Something that a key made and that outlives it, by the audit log. */
