@@ -324,7 +324,7 @@ const inputs: Record<string, (w: World, length: number) => Promise<() => Promise
     return async () => {
       const watches = new Watches((ids) => livingKeys(database.db, ids), log);
       const ended = Promise.withResolvers<void>();
-      for (const n of upTo(100 * length)) watches.add(`api-key-${n}`, w.owner.id, () => ended.resolve());
+      for (const n of upTo(100 * length)) watches.add(`api-key-${n}`, [], () => ended.resolve());
       watches.checkAll();
       await ended.promise;
       watches.close();

@@ -15,11 +15,23 @@ export async function withTimeLeft(period: number, atLeast: number): Promise<voi
   if (left < atLeast) await delay(left + 100);
 }
 
-/** Calls `work` with the clock at `milliseconds` after a fixed start. Asynchronous work sees the real time. */
+/** Calls `work` with the clock at `milliseconds` after a fixed start. Asynchronous work sees the time of before. */
 export function at<Result>(milliseconds: number, work: () => Result): Result {
+  const before = Object.getOwnPropertyDescriptor(performance, "now");
   performance.now = () => start + milliseconds;
   try {
     return work();
+  } finally {
+    Reflect.deleteProperty(performance, "now");
+    if (before) Object.defineProperty(performance, "now", before);
+  }
+}
+
+/** Runs asynchronous work while the clock stands at that fixed start, however long it takes. */
+export async function standing<Result>(work: () => Promise<Result>): Promise<Result> {
+  performance.now = () => start;
+  try {
+    return await work();
   } finally {
     Reflect.deleteProperty(performance, "now");
   }

@@ -16,7 +16,7 @@ import { folded } from "../kernel/text.js";
 import { anyOf } from "../kernel/queries.js";
 import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { isListed, searchProblem, userContains } from "../users/listing.js";
 import { requireNoWorkspaces } from "../users/owned-workspaces.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/user-roles.js";

@@ -11,7 +11,7 @@ import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } fr
 import { given } from "../kernel/objects.js";
 import { anyOf, now, rowById } from "../kernel/queries.js";
 import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
 
 const allOrganizations = (db: QueryCreator<Schema>) =>

@@ -13,7 +13,7 @@ import { after, minute, now } from "../kernel/queries.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import { emailProblem } from "../users/names.js";
 import { passwordProblem } from "./passwords.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";

@@ -9,7 +9,7 @@ import { conflict, forbidden, notFound, Problems, quote, unauthenticated, onViol
 import { anyOf, day, now, purge, rowById } from "../kernel/queries.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
-import { keyHint } from "./credentials.js";
+import { keyHint } from "./hints.js";
 import { endMade, type Made } from "./key-makers.js";
 import { type NewToken, newToken, type TokenKind } from "./token-text.js";
 

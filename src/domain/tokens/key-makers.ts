@@ -8,7 +8,7 @@ import { lowestIdSince } from "../kernel/months.js";
 import { anyOf, purge, rowById } from "../kernel/queries.js";
 import { isLive, revokeGrants } from "../oauth2/grants.js";
 import { lockUsers, userTarget } from "../users/users.js";
-import { keyHint } from "./credentials.js";
+import { keyHint } from "./hints.js";
 import type { TokenKind } from "./token-text.js";
 
 /** Something that a key made and that outlives it, by the audit log. */

@@ -5,6 +5,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import type { UserActor } from "../kernel/actor.js";
 import { now, rowById } from "../kernel/queries.js";
+import { hintIdsOf } from "./hints.js";
 import { Recent } from "./recent.js";
 import { instantOf } from "../../runtime/clock.js";
 
@@ -104,7 +105,10 @@ export function snapshots(db: Db, entersWorkspaces: boolean): Recent<Snapshot> {
     return rowById(rows, ids).map((row) => row && describe(row, entersWorkspaces));
   };
   const loader = new DataLoader(read, { cache: false, maxBatchSize: 100 });
-  return new Recent((id) => loader.load(id));
+  return new Recent(
+    (id) => loader.load(id),
+    ({ actor }) => hintIdsOf(actor),
+  );
 }
 
 function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {

@@ -11,7 +11,7 @@ import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { now } from "../kernel/queries.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { releaseFormerEmail } from "./former-emails.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";

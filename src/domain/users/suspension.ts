@@ -4,7 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { holdMassSuspension } from "./mass-suspension.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { isKnownAs } from "./accounts.js";
 import { requireAnotherOwner } from "./user-roles.js";

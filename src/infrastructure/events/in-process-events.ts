@@ -31,8 +31,8 @@ export class InProcessEvents implements Events {
     }
   }
 
-  subscribe(topic: Topic, id: string, onHint: () => void): Subscription {
-    return this.#add(keyOf(topic, id), { onHint, onGap: onHint });
+  subscribe(topic: Topic, id: string, onHint: () => void, onGap = onHint): Subscription {
+    return this.#add(keyOf(topic, id), { onHint, onGap });
   }
 
   subscribeAll(topic: Topic, onHint: (id: string) => void, onGap: () => void): Subscription {
