@@ -3,7 +3,16 @@ import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { UserCli } from "./support/cli.js";
-import { credentials as secretOf, makeClient, makeCode, redeem, refresh, sendForm, startDevice, statusOf } from "./support/oauth2.js";
+import {
+  credentials as secretOf,
+  makeClient,
+  makeCode,
+  redeem,
+  refresh,
+  sendForm,
+  startDevice,
+  statusOf,
+} from "./support/oauth2.js";
 import { madeUp } from "./support/licensing.js";
 import { newKey, serve } from "./support/provisioners.js";
 import { makeProxy } from "./support/proxies.js";
@@ -48,7 +57,9 @@ describe("what people paste", () => {
       const literal = JSON.stringify(credentials.email);
       const written = `mutation { login(input: { email: ${literal}, password: "${userPassword}" }) { user { id } } }`;
       expect((await w.nobody.graphql(written)).login.user.id).to.equal(ada.id);
-      expect(await w.nobody.post("/api/v2/users/otp/request", { email: pasted(ada.email) })).to.include({ status: 204 });
+      expect(await w.nobody.post("/api/v2/users/otp/request", { email: pasted(ada.email) })).to.include({
+        status: 204,
+      });
 
       const email = `new-${ada.username}@example.com`;
       const { updateUser } = await owner.graphql(
@@ -142,16 +153,23 @@ describe("what people paste", () => {
     const cli = await UserCli.open({ STEWARD_URL: ` ${w.url}\n`, STEWARD_TOKEN: `\u00a0${ada.token}\r\n` });
     expect(await cli.json("whoami")).to.include({ username: ada.username });
     await cli.close();
-    const asWord = { name: "STEWARD_KEY", read: (text: string) => text, rule: "a word", meaning: "Key", isSecret: true };
+    const asWord = {
+      name: "STEWARD_KEY",
+      read: (text: string) => text,
+      rule: "a word",
+      meaning: "Key",
+      isSecret: true,
+    };
     expect(readSettings({ asWord }, { STEWARD_KEY: " stwk_x\u200b\n" })).to.deep.equal({ asWord: "stwk_x" });
   });
 
   it("keeps its edges where it is a password, the value of a secret, or kept verbatim", async () => {
     const password = ` ${userPassword} \u00a0`;
-    const { createUser } = await w.as(w.owner).graphql(
-      `mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`,
-      { input: { email: "verbatim@example.com", username: "verbatim", password } },
-    );
+    const { createUser } = await w
+      .as(w.owner)
+      .graphql(`mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`, {
+        input: { email: "verbatim@example.com", username: "verbatim", password },
+      });
     expect(createUser.user.id).to.be.a("string");
     const given = (text: string) =>
       w.nobody.post("/api/v2/users/login", { email: "verbatim@example.com", password: text });
