@@ -10,14 +10,17 @@ const usualLimit = 10_000;
 
 /** A cache of values read less than a second ago. Concurrent reads of a key share one statement. */
 export class Recent<Value extends object> {
-  readonly #known: LRUCache<string, { value: Value; readAt: number }>;
+  /** Made when something is first read: it reserves memory for all its values. */
+  #made: LRUCache<string, { value: Value; readAt: number }> | undefined;
   readonly #reading = new Map<string, Promise<Value | undefined>>();
 
   constructor(
     private readonly source: (key: string) => Promise<Value | undefined>,
-    limit = usualLimit,
-  ) {
-    this.#known = new LRUCache({ max: limit });
+    private readonly limit = usualLimit,
+  ) {}
+
+  get #known(): LRUCache<string, { value: Value; readAt: number }> {
+    return (this.#made ??= new LRUCache({ max: this.limit }));
   }
 
   /** Returns the cached value, if any. */
@@ -47,11 +50,11 @@ export class Recent<Value extends object> {
   /** Drops the values that a change may affect, the results of running reads included. */
   dropWhere(isConcerned: (value: Value) => boolean): void {
     this.#reading.clear();
-    for (const [key, { value }] of this.#known) if (isConcerned(value)) this.#known.delete(key);
+    for (const [key, { value }] of this.#made ?? []) if (isConcerned(value)) this.#known.delete(key);
   }
 
   clear(): void {
     this.#reading.clear();
-    this.#known.clear();
+    this.#made?.clear();
   }
 }
