@@ -5,7 +5,7 @@ import { type ContextOf, type Http, type Middleware, within } from "../http/exch
 import { type Area, redirects, routesOf } from "./engine/area.js";
 import { apiDialect, errorsIn } from "./engine/dialects.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
-import { type DescribedArea, openApiOf } from "./engine/openapi/openapi.js";
+import { type Contents, contentsOf, type DescribedArea, openApiOf } from "./engine/openapi/openapi.js";
 import { Endpoint } from "./engine/endpoint.js";
 import { type BrowserPages, pageWith, respondWith } from "./engine/respond.js";
 import type { Routes } from "../http/routes.js";
@@ -88,13 +88,17 @@ export function routeRows(
   protocols.forEach(mount);
   requireUnambiguous([...areas, ...describedProtocols, ...protocols]);
   if (services.config.scimEnabled) registerUnsupported(routes);
-  const description = openApiOf(described, services.config.accessUrl, plainRoutes);
-  const body = JSON.stringify(description);
+  const contents = descriptions.get(schema) ?? contentsOf(described, plainRoutes);
+  descriptions.set(schema, contents);
+  let body: string | undefined;
   routes.of("/openapi.json").get("/openapi.json", (http) => {
     http.type = "json";
-    http.body = body;
+    http.body = body ??= JSON.stringify(openApiOf(contents, services.config.accessUrl));
   });
 }
+
+/** The descriptions of the rows, which all servers of a process share. */
+const descriptions = new WeakMap<GraphQLSchema, Contents>();
 
 /** Whether the tree of an area exists. `/oauth2` has no routes where the deployment is no authorization server. */
 const isServed = ({ dialect }: Area, { config }: Services): boolean =>
