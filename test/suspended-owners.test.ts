@@ -2,6 +2,7 @@
 // Looks inside: the time after which they are stopped passes in no test, and a race needs a lock.
 import { expect } from "chai";
 import { activateUser, suspend } from "./support/accounts.js";
+import { fillIn } from "./support/backfills.js";
 import { runSchedule } from "./support/background.js";
 import { boxOf, createBox, doBuild, readBox, runningBox, templateOf } from "./support/builds.js";
 import { lockRows, setColumns, setTimes } from "./support/tables.js";
@@ -62,6 +63,25 @@ describe("workspaces of suspended users", () => {
     });
     await stopping;
     expect(await latestOf(workspace.id)).to.include({ transition: "START", buildNumber: 1 });
+  });
+
+  it("are stopped after an upgrade, for users who were suspended before it", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const template = await templateOf(w(), boxOf());
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    const { workspace: recent } = await runningBox(w(), bob!, template.id);
+    for (const person of [ada!, bob!]) await suspend(w(), person);
+    // As an earlier release left them, which did not store when it was.
+    await setTimes(w(), "users", { id: ada!.id }, { updated_at: "-2 h" });
+    for (const { id } of [ada!, bob!]) await setColumns(w(), "users", { id }, { suspended_at: null });
+    await run();
+    expect(await latestOf(workspace.id)).to.include({ transition: "START" });
+    const [filled] = await fillIn(w(), "0077-suspended-owners");
+    expect(filled).to.be.at.least(2);
+    expect(await fillIn(w(), "0077-suspended-owners")).to.deep.equal([0]);
+    await run();
+    expect(await latestOf(workspace.id)).to.include({ transition: "STOP", reason: "OWNER_SUSPENDED" });
+    expect(await latestOf(recent.id), "ten minutes from the last change").to.include({ transition: "START" });
   });
 
   it("are found by the status of their owner", async () => {

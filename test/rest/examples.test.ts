@@ -12,6 +12,7 @@ import { renderResources, valuesOf } from "../../src/provisioner/render.js";
 import { type Program, spawnProgram } from "../support/process.js";
 import { freePort } from "../support/ports.js";
 import { makeTemplate } from "../support/templates.js";
+import { raw } from "../support/raw.js";
 import { slowness } from "../support/watchers.js";
 import { startWorld } from "../support/world.js";
 import { standInWorkspace, StandInSteward } from "../support/stand-in-steward.js";
@@ -91,6 +92,45 @@ describe("the example agentapi-echo", () => {
     for (const body of [{}, { type: "user" }, { type: "other", content: "x" }, [], null, "x"])
       expect((await post(body)).status, JSON.stringify(body)).to.equal(422);
     expect((await fetch(`${url}/other`)).status).to.equal(404);
+  });
+
+  it("takes requests from the agent of its task alone: by their token, as JSON, and with a Host of this machine", async () => {
+    const bearer = "a-token-of-this-start";
+    await chat({ STEWARD_TASK_APP_TOKEN: bearer });
+    const { host } = new URL(url);
+    /** The statuses with other headers than the right ones; undefined leaves a header out. */
+    const statusWith = async (path: string, changes: Record<string, string | undefined>, body?: string) => {
+      const headers: Record<string, string | undefined> = { Authorization: `Bearer ${bearer}`, Host: host, ...changes };
+      if (body !== undefined) Object.assign(headers, { "Content-Length": String(Buffer.byteLength(body)) });
+      const lines = Object.entries(headers).flatMap(([name, value]) =>
+        value === undefined ? [] : `${name}: ${value}`,
+      );
+      const head = `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1`;
+      const { statuses } = await raw(url, [head, ...lines, "Connection: close", "", body ?? ""].join("\r\n"));
+      return statuses[0];
+    };
+    expect(await statusWith("/status", {})).to.equal(200);
+    for (const Authorization of [undefined, "", bearer, `Bearer ${bearer}x`, "Bearer", `Basic ${bearer}`])
+      for (const path of ["/status", "/messages", "/events", "/other"])
+        expect(await statusWith(path, { Authorization }), `${path} ${Authorization}`).to.equal(401);
+    // A web page whose name points to this machine reaches the port, with its own name as the Host.
+    for (const Host of ["attacker.example", `attacker.example:${new URL(url).port}`, "localhost.attacker.example", ""])
+      expect(await statusWith("/status", { Host }), Host).to.equal(421);
+    for (const Host of [host, "localhost", "LOCALHOST:1", "[::1]:3284"])
+      expect(await statusWith("/status", { Host }), Host).to.equal(200);
+    // Forms of web pages need no preflight, and are none of JSON.
+    const message = JSON.stringify({ type: "user", content: "Hello" });
+    for (const type of [
+      undefined,
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+    ])
+      expect(await statusWith("/message", { "Content-Type": type }, message), type).to.equal(415);
+    expect(await statusWith("/message", { "Content-Type": "application/json; charset=utf-8" }, message)).to.equal(200);
+    expect(
+      await statusWith("/message", { "Content-Type": "application/json", Authorization: undefined }, message),
+    ).to.equal(401);
   });
 
   it("begins with the prompt of its task, and reports its state to the server", async () => {

@@ -109,12 +109,33 @@ export async function endShares(ctx: Context, userId: string): Promise<void> {
 export async function forgetPerson(ctx: Context, user: Pick<UserRow, "id" | "username">): Promise<void> {
   await removePersonal(ctx, user.id, personalTables);
   await ctx.db.updateTable("users").set({ passwordHash: null, updatedAt: now }).where("id", "=", user.id).execute();
-  await ctx.db.deleteFrom("inbox").where("userId", "=", user.id).execute();
-  await ctx.db.updateTable("inboxCursors").set({ unreadCount: 0 }).where("userId", "=", user.id).execute();
+  await forgetNotifications(ctx, user.id);
+  // Offered to the former person, and where that one signed in from.
+  await ctx.db.deleteFrom("workspaceTransfers").where("receiverId", "=", user.id).execute();
+  await ctx.db.deleteFrom("loginAddresses").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   const gone = { old: "***" };
   ctx.audit({ action: "update", ...identified(user), diff: { password: gone, secrets: gone, identities: gone } });
   ctx.publish(userHint(user.id));
+}
+
+/**
+ * Removes what a user was notified of, what the user chose about it, and the messages that wait for their delivery, or could
+ * be sent again by an administrator: they would reach the next person by the email.
+ */
+async function forgetNotifications({ db }: Context, userId: string): Promise<void> {
+  await db.deleteFrom("inbox").where("userId", "=", userId).execute();
+  await db.updateTable("inboxCursors").set({ unreadCount: 0 }).where("userId", "=", userId).execute();
+  await db.deleteFrom("notificationPreferences").where("userId", "=", userId).execute();
+  const content = { payload: null, keyId: null, secretNonce: null, secretCiphertext: null };
+  await db
+    .updateTable("notificationMessages")
+    .set({ state: "discarded", reason: "The account went to another person.", leaseToken: null, ...content })
+    .set({ finishedAt: now })
+    .where("userId", "=", userId)
+    .where("method", "<>", "inbox")
+    .where("state", "in", ["pending", "leased", "temporary_failure", "permanent_failure"])
+    .execute();
 }
 
 async function removePersonal(ctx: Context, userId: string, tables: typeof ownTables | typeof personalTables) {
