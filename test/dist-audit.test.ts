@@ -101,6 +101,13 @@ async function newTemplate(w: World, name: string): Promise<{ template: string; 
   }
 }
 
+/** Pauses a task, as if its build had ended. */
+async function pausedTask(w: World, { id, workspace }: { id: string; workspace: { id: string } }): Promise<void> {
+  await setColumns(w, "provisioner_jobs", { type: "workspace_build" }, { status: "failed", completed_at: "now" });
+  await setColumns(w, "workspaces", { id: workspace.id }, { latest_status: "stopped", latest_transition: "stop" });
+  await setColumns(w, "tasks", { id }, { status: "paused" });
+}
+
 /** A site setting, whose events name no resource or the setting itself. */
 const setting = (mutation: string, input: object): Story => ({
   actions: ["update"],
@@ -275,15 +282,8 @@ const stories: Record<string, Story> = {
         { templateVersionId: version, input: "Add it." },
         "task { id workspace { id } }",
       );
-      await setColumns(w, "tasks", { id: task.id }, { status: "paused" });
-      await setColumns(
-        w,
-        "workspaces",
-        { id: task.workspace.id },
-        { latest_status: "stopped", latest_transition: "stop" },
-      );
+      await pausedTask(w, task);
       await change(w, "updateTaskInput", { task: task.id, input: "Add the other." });
-      await setColumns(w, "provisioner_jobs", { type: "workspace_build" }, { status: "failed", completed_at: "now" });
       await change(w, "deleteTask", { task: task.id });
       return task.id;
     },
@@ -292,8 +292,15 @@ const stories: Record<string, Story> = {
     actions: ["create", "update"],
     play: async (w) => {
       const { version } = await newTemplate(w, "inputs");
-      const { task } = await change(w, "createTask", { templateVersionId: version, input: "Add it." }, "task { id }");
-      const { taskInput } = await change(w, "sendTaskInput", { task: task.id, input: "And this." }, "taskInput { id }");
+      const { task } = await change(
+        w,
+        "createTask",
+        { templateVersionId: version, input: "Add it." },
+        "task { id workspace { id } }",
+      );
+      await pausedTask(w, task);
+      const input = { task: task.id, input: "And this.", resume: true };
+      const { taskInput } = await change(w, "sendTaskInput", input, "taskInput { id }");
       await change(w, "cancelTaskInput", { id: taskInput.id });
       return taskInput.id;
     },
