@@ -30,6 +30,7 @@ import oauth2Authorization from "./oauth2/authorization.js";
 import { oauthDialect } from "./oauth2/dialect.js";
 import scimContract from "./scim/contract.js";
 import { scimDialect } from "./scim/dialect.js";
+import { FailedRequests } from "./scim/failed-requests.js";
 import scimDiscovery from "./scim/discovery.js";
 import scim from "./scim/scim.js";
 import prebuilds from "./prebuilds.js";
@@ -79,9 +80,10 @@ export function routeRows(
   contextOf: ContextOf,
   browsers: BrowserPages,
 ): void {
+  const failed = new FailedRequests(services);
   const mount = (area: Area): DescribedArea => {
     const endpoints = endpointsOf(services, schema, contextOf, area);
-    if (isServed(area, services)) for (const endpoint of endpoints) register(routes, endpoint, browsers);
+    if (isServed(area, services)) for (const endpoint of endpoints) register(routes, endpoint, browsers, failed);
     return { name: area.name, description: area.description, endpoints };
   };
   const described = [...areas, ...describedProtocols].map(mount);
@@ -120,11 +122,17 @@ function endpointsOf(services: Services, schema: GraphQLSchema, contextOf: Conte
 }
 
 /** Registers a row. Requests in another dialect are left to the row of another area. */
-function register(routes: Routes, endpoint: Endpoint, { errors, pages }: BrowserPages): void {
+function register(
+  routes: Routes,
+  endpoint: Endpoint,
+  { errors, pages }: BrowserPages,
+  { ofRow: noteFailures }: FailedRequests,
+): void {
   const { method, path, operation, dialect, isPage } = endpoint.route;
   const respond = isPage ? pageWith(endpoint, pages[operation]!) : handlerOf(endpoint);
   const isForBrowsers = isPage || redirects(endpoint.route);
-  const handle = within(endpoint.errors, isForBrowsers ? within(errors, respond) : respond);
+  const failing = within(endpoint.errors, isForBrowsers ? within(errors, respond) : respond);
+  const handle = dialect.surface === "scim" ? within(noteFailures, failing) : failing;
   const { serves = () => true } = dialect;
   for (const each of dialect.trailingSlash ? [path, `${path}/`] : [path])
     routes.of(path).register(each, [method], (http, next) => (serves(http.req) ? handle(http, next) : next()));
@@ -156,9 +164,14 @@ function registerUnsupported(routes: Routes): void {
 
 /** Error middleware for what no route responds to: in the dialect of the part of the server, or with a page. */
 export function errorsByPath(services: Services, browsers: Middleware): Middleware {
-  const inScim = errorsIn(scimDialect, services);
+  const failed = new FailedRequests(services);
+  const failingInScim = errorsIn(scimDialect, services);
   const inOAuth = errorsIn(oauthDialect, services);
   const inApi = errorsIn(apiDialect, services);
+  const inScim: Middleware = async (http, next) => {
+    await failingInScim(http, next);
+    failed.note(http);
+  };
 
   function errorsOf(http: Http): Middleware {
     // Koa has no path for a malformed target.

@@ -123,6 +123,11 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     await page.getByRole("main").getByRole("button", { name: "Send" }).click();
     const all = [...fifth, ...exchange("From the console")];
     await agree("after the console", all);
+    const { inputs } = await cli.json("tasks", "show", "shared");
+    expect(inputs[0]).to.deep.include({ content: "From REST", sender: { username: ada.username } });
+    expect(await cli.output("tasks", "show", "shared")).to.match(
+      new RegExp(`^Input of ${ada.username}\\t.* delivered: From a terminal$`, "m"),
+    );
     await prints(follower, "program: small echo: From the console");
 
     // The console pauses it, and the command line resumes it.

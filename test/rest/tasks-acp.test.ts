@@ -301,6 +301,13 @@ describe("tasks with programs that speak ACP", () => {
       sessionMode: "auto",
       asksNobody: true,
     });
+    const cli = await UserCli.open({ STEWARD_URL: the().url, STEWARD_TOKEN: ada.token });
+    try {
+      const shown = await cli.output("tasks", "show", task.id);
+      expect(shown).to.include("Mode\tauto (may ask no user for permissions)\n");
+    } finally {
+      await cli.close();
+    }
     await task.end();
   });
 
