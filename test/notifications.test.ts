@@ -19,7 +19,9 @@ describe("notifications", () => {
     it("go to the caller's inbox only", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
-      const sent = await w.as(ada!).post(custom, { content: { title: "Build\n done", message: "**All** green" } });
+      const twoLines = await w.as(ada!).post(custom, { content: { title: "Build\n done", message: "**All** green" } });
+      expect(twoLines.status).to.equal(400);
+      const sent = await w.as(ada!).post(custom, { content: { title: "Build done", message: "**All** green" } });
       expect(sent).to.deep.include({ status: 204, body: "" });
 
       const { status, body } = await w.as(ada!).get(inbox);
