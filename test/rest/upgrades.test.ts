@@ -2,16 +2,16 @@
 // Looks inside: no server of this release makes such rows.
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
-import { openDatabase } from "../src/infrastructure/database/database.js";
-import { migrateOffline } from "../src/infrastructure/database/migrations.js";
-import { type App, ownerPassword, startServer } from "./support/app.js";
-import { runJob } from "./support/background.js";
-import { createDatabase, type TestDatabase } from "./support/cluster.js";
-import { newId, randomText } from "./support/ids.js";
-import { serve } from "./support/provisioners.js";
-import { addOwner } from "./support/rows-without-names.js";
-import { hashSecret, newToken } from "./support/token-rows.js";
-import { Client } from "./support/world.js";
+import { openDatabase } from "../../src/infrastructure/database/database.js";
+import { migrateOffline } from "../../src/infrastructure/database/migrations.js";
+import { type App, ownerPassword, startServer } from "../support/app.js";
+import { runJob } from "../support/background.js";
+import { createDatabase, type TestDatabase } from "../support/cluster.js";
+import { newId, randomText } from "../support/ids.js";
+import { serve } from "../support/provisioners.js";
+import { addOwner } from "../support/rows-without-names.js";
+import { hashSecret, newToken } from "../support/token-rows.js";
+import { Client } from "../support/world.js";
 
 /** The reasons of builds that the earlier release knew. */
 const reasons = [

@@ -5,18 +5,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { buildClientSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from "graphql";
-import { ownerPassword } from "./support/app.js";
-import { audited } from "./support/audit.js";
-import { startCompiled } from "./support/compiled.js";
-import { externalAuth, ExternalService, link } from "./support/external-services.js";
-import { trusting, Vendor } from "./support/licensing.js";
-import { insertGrant, makeApp } from "./support/oauth2.js";
-import { newKey, serve } from "./support/provisioners.js";
-import { setColumns } from "./support/tables.js";
-import { eventually } from "./support/watchers.js";
-import { type Anything, Client, type World } from "./support/world.js";
+import { ownerPassword } from "../support/app.js";
+import { audited } from "../support/audit.js";
+import { startCompiled } from "../support/compiled.js";
+import { externalAuth, ExternalService, link } from "../support/external-services.js";
+import { trusting, Vendor } from "../support/licensing.js";
+import { insertGrant, makeApp } from "../support/oauth2.js";
+import { newKey, serve } from "../support/provisioners.js";
+import { setColumns } from "../support/tables.js";
+import { eventually } from "../support/watchers.js";
+import { type Anything, Client, type World } from "../support/world.js";
 
-const root = new URL("..", import.meta.url).pathname;
+const root = new URL("../..", import.meta.url).pathname;
 
 /** The text of all files of the domain. */
 const sources = readdirSync(join(root, "src/domain"), { recursive: true, encoding: "utf8" })
