@@ -47,7 +47,7 @@ if (["--dev", "--tests", "--tools", "--bench"].some(isFor)) {
 } else if (!isBuilt()) await installFew();
 else if (!isInstalled(project, closure(rootsOf(["dependencies", "optionalDependencies"])))) await installFew();
 if (isFor("--bench")) await install(join(project, "bench"), "the packages of the benchmarks");
-if (isFor("--tools")) await install(join(project, "test"), "the browser for the tests");
+if (isFor("--tools") || isFor("--bench")) await install(join(project, "test"), "the browser");
 if (isFor("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
 if (!isFor("--tests") && !isBuilt()) await build();
 
