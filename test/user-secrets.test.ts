@@ -303,7 +303,14 @@ describe("user secrets", () => {
         expect(faulty(other), file_path).to.deep.equal(["file_path"]);
       }
       // Wildcards of patterns are plain characters, other letter case is another file, and so is `/` beside `~/`.
-      for (const file_path of ["~/.cfg/app/token2", "~/.cfg/app/tok%", "~/.cfg/app/toke_/a", "~/.CFG", "/.cfg", "~/.cf"])
+      for (const file_path of [
+        "~/.cfg/app/token2",
+        "~/.cfg/app/tok%",
+        "~/.cfg/app/toke_/a",
+        "~/.CFG",
+        "/.cfg",
+        "~/.cf",
+      ])
         await created(ada!, { name: `at ${file_path.replaceAll("/", " ")}`, file_path });
       await created(bob!, { name: "other", file_path: "~/.cfg" });
 

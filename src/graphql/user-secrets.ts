@@ -55,7 +55,8 @@ class UserSecretUsageType implements UserSecretUsage {
 const whose = "The user: ID, username, or `me`.";
 const envNameRule =
   "Environment variable to set to the value: letters, digits, and underscores, except reserved names; empty for none.";
-const filePathRule = "File to write the value to: a path that begins with `~/` or `/`, and is not the file of another secret or a directory of its path; empty for none.";
+const filePathRule =
+  "File to write the value to: a path that begins with `~/` or `/`, and is not the file of another secret or a directory of its path; empty for none.";
 
 @InputType({ description: "Input of `createUserSecret`." })
 class CreateUserSecretInput implements CreateUserSecret {
