@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
 import { type CutOff, cutOff } from "./support/cut-off.js";
 import { eventually } from "./support/watchers.js";
+import { insertOffer, insertStopped, insertTemplate } from "./support/workspaces.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
 /** Everything that mutations store, except counters of limits and times of last use. */
@@ -25,6 +26,8 @@ const stored = `
     union all select q::text from user_quiet_hours q
     union all select p::text from workspace_proxies p
     union all select s::text from site_settings s
+    union all select t::text from workspace_transfers t
+    union all select (w.id, w.owner_id)::text from workspaces w
   ) everything (part)`;
 
 describe("a mutation", () => {
@@ -35,6 +38,9 @@ describe("a mutation", () => {
   let ada: Person;
   /** Signs in through a provider. */
   let ida: Person;
+  /** A workspace of the owner, and offers of others to Ada: each attempt takes one. */
+  let box: string;
+  const offers: string[] = [];
   let made = 0;
   const fresh = (prefix: string) => `${prefix}-${++made}`;
 
@@ -44,6 +50,13 @@ describe("a mutation", () => {
     group = await the().group();
     [ada] = (await the().users("ada")) as [Person];
     ida = await the().user("ida", undefined, "OIDC");
+    const { pool } = the().app.services.database;
+    const version = await insertTemplate(pool, the().defaultOrganization, the().owner.id);
+    box = await insertStopped(pool, the().owner.id, version);
+    for (let count = 0; count < 200; count++) {
+      const offered = await insertStopped(pool, the().owner.id, version);
+      offers.push(await insertOffer(pool, offered, ada.id, the().owner.id));
+    }
     await the().as(the().owner).put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: 5 });
   });
   after(async () => {
@@ -57,6 +70,11 @@ describe("a mutation", () => {
 
   const graphql = (verb: string, input: () => string, selection: string) => (): Promise<Answer> =>
     owner().post("/graphql", { query: `mutation { ${verb}(input: { ${input()} }) { ${selection} } }` });
+
+  const takingOffer = (verb: string) =>
+    new Client(app.url, ada.token).post("/graphql", {
+      query: `mutation { ${verb}(input: { id: "${offers.pop()!}" }) { workspaceId } }`,
+    });
 
   const isFailed = ({ status, body }: Answer) => status >= 400 || body.errors !== undefined;
 
@@ -102,6 +120,13 @@ describe("a mutation", () => {
       () => `user: "${ada.id}", name: "${fresh("Ada")}"`,
       "user { id name roles { name } }",
     ),
+    transferWorkspaces: graphql(
+      "transferWorkspaces",
+      () => `workspaces: ["${box}"], receiver: "${ada.id}"`,
+      "isOffered workspaces { id owner { id } }",
+    ),
+    acceptWorkspaceTransfer: () => takingOffer("acceptWorkspaceTransfer"),
+    declineWorkspaceTransfer: () => takingOffer("declineWorkspaceTransfer"),
     linkUserIdentity: graphql(
       "linkUserIdentity",
       () => `user: "${ida.id}", subject: "${fresh("subject")}", issuer: "https://id.example.com"`,

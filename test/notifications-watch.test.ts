@@ -235,7 +235,7 @@ describe("the live inbox", () => {
     const server = await startServer(the().database.url, {}, { timeout: 200 });
     const aborted = new AbortController();
     /** What a stream sends until a notification, which comes when the others have had several heartbeats. */
-    async function open(query: string, accept: string): Promise<{ text: string; ended: Promise<void> }> {
+    async function listen(query: string, accept: string): Promise<{ text: string; ended: Promise<void> }> {
       const response = await fetch(`${server.url}/api/v2/notifications/inbox/watch${query}`, {
         headers: { "Service-Session-Token": ada.token, Accept: accept },
         signal: aborted.signal,
@@ -251,14 +251,14 @@ describe("the live inbox", () => {
       return stream;
     }
     try {
-      const usual = await open("", "application/x-ndjson");
+      const usual = await listen("", "application/x-ndjson");
       const silent = [
-        await open("?heartbeat=off", "application/x-ndjson"),
-        await open("?heartbeat=off&read_status=unread", "*/*"),
+        await listen("?heartbeat=off", "application/x-ndjson"),
+        await listen("?heartbeat=off&read_status=unread", "*/*"),
       ];
       const others = [
-        await open("?heartbeat=on", "application/x-ndjson"),
-        await open("?heartbeat=off", "text/event-stream"),
+        await listen("?heartbeat=on", "application/x-ndjson"),
+        await listen("?heartbeat=off", "text/event-stream"),
       ];
       await eventually(() => usual.text.split("\n").length > 4, "some heartbeats");
       await eventually(() => others.every(({ text }) => text.split("\n").length > 4), "those of others");

@@ -7,6 +7,7 @@ import { insertUsers } from "../support/crowds.js";
 import { insertKey } from "../support/keys.js";
 import { deleteRows, setColumns } from "../support/tables.js";
 import { logged } from "../support/app.js";
+import { insertOffer, insertStopped, insertTemplate } from "../support/workspaces.js";
 import { type Client, GraphqlFailure, world } from "../support/world.js";
 
 /** The number of concurrent pairs, and of rounds. */
@@ -93,6 +94,15 @@ describe("a change that races the deletion of its object", () => {
   };
   const removal = (id: string) =>
     act(owner(), "removeOrganizationMember", `organization: "default", user: "${id}"`, member);
+
+  const pool = () => the().app.services.database.pool;
+  let version: Promise<string> | undefined;
+  const stopped = async (ownerId: string) =>
+    insertStopped(
+      pool(),
+      ownerId,
+      await (version ??= insertTemplate(pool(), the().defaultOrganization, the().owner.id)),
+    );
 
   const races: Record<string, () => Promise<Race>> = {
     "updateUser, deleteUser": ofUser("updateUser", `name: "New"`),
@@ -212,6 +222,22 @@ describe("a change that races the deletion of its object", () => {
       const name = `race-${++made}`;
       const input = `organization: "default", name: "${name}"`;
       return { change: act(owner(), "createGroup", input, group), end: once(groupDeletion(name)) };
+    },
+    "transferWorkspaces, deleteUser": async () => {
+      const [box, { id }] = [await stopped(the().owner.id), await newAccount()];
+      const input = `workspaces: ["${box}"], receiver: "${id}"`;
+      return { change: act(owner(), "transferWorkspaces", input, "isOffered"), end: deletion(id) };
+    },
+    "acceptWorkspaceTransfer, deleteUser": async () => {
+      const [{ id: formerOwner }, receiver] = [await newAccount(), await person()];
+      const offer = await insertOffer(pool(), await stopped(formerOwner), receiver.id, the().owner.id);
+      const change = act(receiver.client, "acceptWorkspaceTransfer", `id: "${offer}"`, "workspace { owner { id } }");
+      return { change, end: deletion(formerOwner) };
+    },
+    "declineWorkspaceTransfer, deleteUser": async () => {
+      const { id, client } = await person();
+      const offer = await insertOffer(pool(), await stopped(the().owner.id), id, the().owner.id);
+      return { change: act(client, "declineWorkspaceTransfer", `id: "${offer}"`, "workspaceId"), end: deletion(id) };
     },
     "createGroup, deleteOrganization": async () => {
       const { id } = await the().organization();

@@ -55,6 +55,26 @@ export async function insertWorkspace(pool: Pool, id: string, ownerId: string, n
   await pool.query(workspace, [id, ownerId, name, newId(), versionId, newId(), newId()]);
 }
 
+/** Inserts a workspace that was stopped, and can change its owner. Returns its id. */
+export async function insertStopped(pool: Pool, ownerId: string, versionId: string): Promise<string> {
+  const id = newId();
+  await insertWorkspace(pool, id, ownerId, `box-${id.slice(-12)}`, versionId);
+  await pool.query("update workspace_builds set transition = 'stop' where workspace_id = $1", [id]);
+  await pool.query("update workspaces set latest_transition = 'stop', latest_status = 'stopped' where id = $1", [id]);
+  return id;
+}
+
+/** Inserts an offer of a workspace to a user. Returns its id. */
+export async function insertOffer(pool: Pool, workspaceId: string, receiverId: string, offeredById: string) {
+  const id = newId();
+  await pool.query(
+    `insert into workspace_transfers (id, workspace_id, former_owner_id, receiver_id, offered_by_id, created_at, expires_at)
+     select $1, w.id, w.owner_id, $3, $4, now(), now() + interval '7 days' from workspaces w where w.id = $2`,
+    [id, workspaceId, receiverId, offeredById],
+  );
+  return id;
+}
+
 /** Inserts an agent of a workspace. */
 export async function insertAgent(pool: Pool, id: string, workspaceId: string, name: string, tokenHash: Buffer) {
   await pool.query(agent, [id, workspaceId, name, tokenHash]);
