@@ -349,7 +349,7 @@ const stories: Record<string, Story> = {
     actions: ["revoke"],
     play: async (w) => {
       const app = await makeApp(w);
-      const grant = await insertGrant(w, w.owner.id, app.id as string, {});
+      const grant = await insertGrant(w, w.owner.id, app.id, {});
       await change(w, "revokeOAuth2Grant", { id: grant.id });
       return grant.id;
     },
