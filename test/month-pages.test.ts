@@ -49,7 +49,7 @@ const query = async <Row extends object>({ app }: World, text: string, values: u
 const idNear = (before: number, after: number) =>
   idAt(`least(at - interval '${before} days' + random() * interval '${before + after} days', now())`);
 
-interface Row {
+interface Listing {
   id: string;
   /** Unix milliseconds. */
   time: number;
@@ -57,7 +57,7 @@ interface Row {
 }
 
 /** The rows of a list in its order: an oracle that has none of the program. */
-const inOrder = (rows: readonly Row[], direction: "ASC" | "DESC") =>
+const inOrder = (rows: readonly Listing[], direction: "ASC" | "DESC") =>
   rows.toSorted((a, b) => (a.time - b.time || (a.id < b.id ? -1 : 1)) * (direction === "ASC" ? 1 : -1));
 
 interface Listed {
@@ -121,7 +121,7 @@ const periods = (): Array<[after: number | undefined, before: number | undefined
   ];
 };
 
-const within = ([after, before]: [number | undefined, number | undefined], { time }: Row) =>
+const within = ([after, before]: [number | undefined, number | undefined], { time }: Listing) =>
   (after === undefined || time >= after) && (before === undefined || time <= before);
 
 describe("pages of tables with five years of months", () => {
@@ -170,7 +170,7 @@ describe("pages of tables with five years of months", () => {
   });
 
   const rowsOf = (table: Partitioned, time: string, group: string) =>
-    query<Row>(
+    query<Listing>(
       the(),
       `select id, (extract(epoch from ${time}) * 1000)::float8 as time, ${group}::text as "group" from ${table}`,
     );
@@ -317,7 +317,8 @@ describe("pages of tables with five years of months", () => {
         );
     }
     // Two months; a connection has 17 of a month and may be reported a month late.
-    const most = (name: string) => (/^connections of a/.test(name) ? 83 : /^connections/.test(name) ? 49 : 40);
+    const most = (name: string) =>
+      name.startsWith("connections of a") ? 83 : name.startsWith("connections") ? 49 : 40;
     for (const [name, counts] of Object.entries(locks))
       for (const count of counts) expect(count, `${name}: ${counts.join()}`).to.be.within(1, most(name));
   });

@@ -181,8 +181,6 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
     const months = this.definition.months!;
     const { after, before } = months.period?.(filter) ?? {};
     const at = place?.keys?.[0];
-    const instants = (...times: Array<string | null | undefined>) =>
-      times.flatMap((time) => (time ? instantOf(time) : []));
     return windowsOf(months, {
       ends: await endsOfMonths(ctx.services.database, months.table),
       now: databaseTime(),
@@ -303,13 +301,13 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   #inWindow({ from, until, firstId, endId }: MonthWindow, keys: Record<string, Key<Row>>, isPrepared: boolean) {
     const id = sql.ref(this.definition.id.column);
     const { column } = Object.values(keys)[0]!;
-    const value = (text: string) => (isPrepared ? sql.lit(text) : sql`${text}`);
-    const time = (at: number) => sql`${value(new Date(at).toISOString())}::timestamptz`;
+    const value = (given: string) => (isPrepared ? sql.lit(given) : sql`${given}`);
+    const instant = (at: number) => sql`${value(new Date(at).toISOString())}::timestamptz`;
     return [
       ...(firstId === undefined ? [] : [sql<SqlBool>`${id} >= ${value(firstId)}::uuid`]),
       ...(endId === undefined ? [] : [sql<SqlBool>`${id} < ${value(endId)}::uuid`]),
-      ...(from === undefined ? [] : [sql<SqlBool>`${column} >= ${time(from)}`]),
-      ...(until === undefined ? [] : [sql<SqlBool>`${column} < ${time(until)}`]),
+      ...(from === undefined ? [] : [sql<SqlBool>`${column} >= ${instant(from)}`]),
+      ...(until === undefined ? [] : [sql<SqlBool>`${column} < ${instant(until)}`]),
     ];
   }
 
@@ -370,6 +368,10 @@ interface Read<Row, Values> {
   /** The part of the list that is read. Default: all of it. */
   window?: MonthWindow;
 }
+
+/** The instants of times that are given. */
+const instants = (...moments: Array<string | null | undefined>): number[] =>
+  moments.flatMap((moment) => (moment ? instantOf(moment) : []));
 
 /** The owner of lists that have none. */
 const nobody = sql<string>`null`;
