@@ -97,7 +97,7 @@ export class Recent<Value extends object> {
       else this.#keysByTag.set(tag, new Set([key]));
     }
     if (this.#known.size > this.limit) this.#forget(this.#known.keys().next().value!);
-    this.#timer ??= setTimeout(() => this.#forgetEnded(), lifetime).unref();
+    if (!this.#timer) this.#timer = setTimeout(() => this.#forgetEnded(), lifetime).unref();
   }
 
   #forget(key: string): void {
