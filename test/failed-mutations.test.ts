@@ -125,7 +125,6 @@ describe("a mutation", () => {
       () => `workspaces: ["${box}"], receiver: "${ada.id}"`,
       "isOffered workspaces { id owner { id } }",
     ),
-    acceptWorkspaceTransfer: () => takingOffer("acceptWorkspaceTransfer"),
     declineWorkspaceTransfer: () => takingOffer("declineWorkspaceTransfer"),
     linkUserIdentity: graphql(
       "linkUserIdentity",

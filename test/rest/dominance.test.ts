@@ -6,7 +6,6 @@ import { newId, randomText } from "../support/ids.js";
 import { goodPassword } from "../support/accounts.js";
 import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "../support/holders.js";
 import { countRows, lockRows, setColumns } from "../support/tables.js";
-import { insertStopped, insertTemplate } from "../support/workspaces.js";
 import { type Client, world } from "../support/world.js";
 
 const actors: Record<string, Holder> = {
@@ -57,8 +56,6 @@ interface Verb {
   /** Accounts on which it is tried; by default members of the organization. */
   on?: (target: Holder) => boolean;
   isServiceAccount?: boolean;
-  /** Makes what it is tried with, for all accounts on which it is tried. */
-  prepare?: (victims: Account[], organization: string) => Promise<unknown>;
 }
 
 const mutation = (verb: string, input: string) => `mutation { ${verb}(input: { ${input} }) { __typename } }`;
@@ -112,7 +109,6 @@ const verbs: Record<string, Verb> = {
   ...Object.fromEntries(organizationRoles.map((role) => [`granting ${role} alone`, settingRoles([role])])),
   "granting all roles": settingRoles(organizationRoles),
 };
-
 async function outcomeOf(client: Client, request: string | [string, string, object]): Promise<string> {
   if (typeof request === "string") {
     const { body } = await client.post("/graphql", { query: request });
@@ -139,22 +135,7 @@ describe("dominance", () => {
     await populate(the(), organization, another, people);
   });
 
-  /** A member without roles, and a stopped workspace of each account that is to change its owner. */
-  const receiver = { id: newId(), key: randomText(10), site: [], here: [], isServiceAccount: false };
-  const boxes = new Map<string, string>();
-  verbs["offering a workspace to another member"] = {
-    by: (actor) => isOwner(actor) || holds(actor, "organization-admin", "here"),
-    tried: ({ id }) =>
-      `mutation { transferWorkspaces(input: { workspaces: ["${boxes.get(id)}"], receiver: "${receiver.id}" }) { isOffered } }`,
-    async prepare(victims, place) {
-      const { pool } = the().app.services.database;
-      await populate(the(), place, another, [receiver]);
-      const version = await insertTemplate(pool, place, receiver.id);
-      for (const { id } of victims) boxes.set(id, await insertStopped(pool, id, version));
-    },
-  };
-
-  for (const [name, { by, tried, changes, on = isMember, isServiceAccount = false, prepare }] of Object.entries(verbs))
+  for (const [name, { by, tried, changes, on = isMember, isServiceAccount = false }] of Object.entries(verbs))
     it(`governs ${name}, for callers and accounts of every role`, async () => {
       const cases = Object.entries({ ...targets, ...strangers })
         .filter(([, target]) => on(target))
@@ -172,10 +153,6 @@ describe("dominance", () => {
         organization,
         another,
         cases.map(({ target, victim }) => ({ ...target, ...victim, isServiceAccount })),
-      );
-      await prepare?.(
-        cases.map(({ victim }) => victim),
-        organization,
       );
       const wrong: string[] = [];
       let done = 0;

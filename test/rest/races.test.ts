@@ -228,12 +228,6 @@ describe("a change that races the deletion of its object", () => {
       const input = `workspaces: ["${box}"], receiver: "${id}"`;
       return { change: act(owner(), "transferWorkspaces", input, "isOffered"), end: deletion(id) };
     },
-    "acceptWorkspaceTransfer, deleteUser": async () => {
-      const [{ id: formerOwner }, receiver] = [await newAccount(), await person()];
-      const offer = await insertOffer(pool(), await stopped(formerOwner), receiver.id, the().owner.id);
-      const change = act(receiver.client, "acceptWorkspaceTransfer", `id: "${offer}"`, "workspace { owner { id } }");
-      return { change, end: deletion(formerOwner) };
-    },
     "declineWorkspaceTransfer, deleteUser": async () => {
       const { id, client } = await person();
       const offer = await insertOffer(pool(), await stopped(the().owner.id), id, the().owner.id);
