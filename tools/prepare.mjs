@@ -1,7 +1,7 @@
 // Prepares a clone to run: installs packages of package-lock.json and compiles the sources, unless both are up to date. Runs
 // before the npm scripts, on Node 20 and newer, without any package installed. A server that is compiled needs the packages
 // that are not bundled, and compiling it those that are. `--dev` installs all packages, `--tests` does so and compiles
-// nothing, `--tools` installs also the browser and the client tools that `npm run test:rest` uses, and `--bench` also the
+// only if nothing is compiled, `--tools` installs also the browser and the client tools that `npm run test:rest` uses, and `--bench` also the
 // packages of the benchmarks.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -49,7 +49,8 @@ else if (!isInstalled(project, closure(rootsOf(["dependencies", "optionalDepende
 if (isFor("--bench")) await install(join(project, "bench"), "the packages of the benchmarks");
 if (isFor("--tools") || isFor("--bench")) await install(join(project, "test"), "the browser");
 if (isFor("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
-if (!isFor("--tests") && !isBuilt()) await build();
+// Servers that run from the sources serve the console and the agent of dist, of whatever age.
+if (isFor("--tests") ? !existsSync(join(project, "dist/.sources")) : !isBuilt()) await build();
 
 /**
  * Installs what compiling and running need, as package-lock.json has it: a third of all packages. npm can only install all

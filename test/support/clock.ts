@@ -15,6 +15,17 @@ export async function withTimeLeft(period: number, atLeast: number): Promise<voi
   if (left < atLeast) await delay(left + 100);
 }
 
+/** Runs `work` while the monotonic clock of this process stands, except that `work` lets milliseconds pass. */
+export async function withClock(work: (pass: (milliseconds: number) => void) => Promise<void>): Promise<void> {
+  let now = performance.now();
+  performance.now = () => now;
+  try {
+    await work((milliseconds) => (now += milliseconds));
+  } finally {
+    Reflect.deleteProperty(performance, "now");
+  }
+}
+
 /** Calls `work` with the clock at `milliseconds` after a fixed start. Asynchronous work sees the time of before. */
 export function at<Result>(milliseconds: number, work: () => Result): Result {
   const before = Object.getOwnPropertyDescriptor(performance, "now");

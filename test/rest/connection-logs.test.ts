@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { newId } from "./support/ids.js";
-import { logged as serverLog } from "./support/app.js";
-import { logged, logPath } from "./support/connections.js";
-import { Random } from "./support/random.js";
-import { enter, insert } from "./support/stage.js";
-import { type Person, type World, world } from "./support/world.js";
+import { newId } from "../support/ids.js";
+import { logged as serverLog } from "../support/app.js";
+import { logged, logPath } from "../support/connections.js";
+import { Random } from "../support/random.js";
+import { enter, insert } from "../support/stage.js";
+import { type Person, type World, world } from "../support/world.js";
 
 const seed = Number(process.env.STEWARD_TEST_SEED ?? 1);
 

@@ -1,6 +1,6 @@
 // Looks inside: a pure function, with a case for each construct of Markdown.
 import { expect } from "chai";
-import { plainText } from "../src/domain/notifications/markdown.js";
+import { plainText } from "../../src/domain/notifications/markdown.js";
 
 describe("markdown as plain text", () => {
   const cases: Array<[what: string, markdown: string, text: string]> = [

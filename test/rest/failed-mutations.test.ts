@@ -2,11 +2,11 @@
 // mutation in turn, including those of its payload and the commit.
 // Looks inside: a failed response means that no table changed.
 import { expect } from "chai";
-import { type App, startServer } from "./support/app.js";
-import { type CutOff, cutOff } from "./support/cut-off.js";
-import { eventually } from "./support/watchers.js";
-import { insertOffer, insertStopped, insertTemplate } from "./support/workspaces.js";
-import { type Answer, Client, type Person, world } from "./support/world.js";
+import { type App, startServer } from "../support/app.js";
+import { type CutOff, cutOff } from "../support/cut-off.js";
+import { eventually } from "../support/watchers.js";
+import { insertOffer, insertStopped, insertTemplate } from "../support/workspaces.js";
+import { type Answer, Client, type Person, world } from "../support/world.js";
 
 /** Everything that mutations store, except counters of limits and times of last use. */
 const stored = `

@@ -2,9 +2,9 @@
 // Looks inside: the daily schedule is a pure function, tried for years in every time zone.
 import { expect } from "chai";
 import { Cron } from "croner";
-import { nextStart, scheduleOf, timeOfDay } from "../src/domain/quiet-hours/daily-schedule.js";
-import { timeZoneNamed } from "../src/domain/quiet-hours/time-zones.js";
-import { world } from "./support/world.js";
+import { nextStart, scheduleOf, timeOfDay } from "../../src/domain/quiet-hours/daily-schedule.js";
+import { timeZoneNamed } from "../../src/domain/quiet-hours/time-zones.js";
+import { world } from "../support/world.js";
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const zones = Intl.supportedValuesOf("timeZone");

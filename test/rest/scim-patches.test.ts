@@ -1,8 +1,8 @@
 // SCIM changes by operations: against a simple model, and where they name no value or what is not there.
 import { expect } from "chai";
-import { Random } from "./support/random.js";
-import { newScimUser, type ScimClient, scimClient } from "./support/scim.js";
-import { type Answer, world } from "./support/world.js";
+import { Random } from "../support/random.js";
+import { newScimUser, type ScimClient, scimClient } from "../support/scim.js";
+import { type Answer, world } from "../support/world.js";
 
 type Operation = Record<string, unknown>;
 type Entry = Record<string, unknown>;

@@ -2,15 +2,15 @@
 // Looks inside: sign-ins through a provider are simulated; a real one would not send such addresses.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { Context } from "../src/domain/kernel/context.js";
-import { anonymous } from "../src/domain/kernel/actor.js";
-import { signInThroughProvider } from "../src/domain/sign-in/provider-sign-in.js";
-import { newId } from "./support/ids.js";
-import { createUser, fields, goodPassword } from "./support/accounts.js";
-import { cloneDatabase, createDatabase } from "./support/cluster.js";
-import { taskDocument } from "./support/tasks.js";
-import { makeTemplate } from "./support/templates.js";
-import { startWorldOn, type World } from "./support/world.js";
+import { Context } from "../../src/domain/kernel/context.js";
+import { anonymous } from "../../src/domain/kernel/actor.js";
+import { signInThroughProvider } from "../../src/domain/sign-in/provider-sign-in.js";
+import { newId } from "../support/ids.js";
+import { createUser, fields, goodPassword } from "../support/accounts.js";
+import { cloneDatabase, createDatabase } from "../support/cluster.js";
+import { taskDocument } from "../support/tasks.js";
+import { makeTemplate } from "../support/templates.js";
+import { startWorldOn, type World } from "../support/world.js";
 
 /** Letters that Unicode or some locales fold to ASCII letters. */
 const kelvin = "\u212a";

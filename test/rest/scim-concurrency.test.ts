@@ -1,7 +1,7 @@
 // Concurrent SCIM changes of users and of the groups that they share: each is applied or rejected, and none fails.
 import { expect } from "chai";
-import { newScimUser, scimClient } from "./support/scim.js";
-import { type Answer, world } from "./support/world.js";
+import { newScimUser, scimClient } from "../support/scim.js";
+import { type Answer, world } from "../support/world.js";
 
 describe("concurrent SCIM changes of users and groups", () => {
   const w = world();

@@ -7,15 +7,15 @@ import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import ipaddr from "ipaddr.js";
 import { DummyDriver, Kysely, PostgresDialect } from "kysely";
-import { mayCallInside } from "../src/infrastructure/inside-addresses.js";
-import { ProxyHealth } from "../src/domain/workspace-proxies/health.js";
-import { takenParts } from "../src/domain/workspace-proxies/sites.js";
-import { audited } from "./support/audit.js";
-import { runJob } from "./support/background.js";
-import { type App, startServer } from "./support/app.js";
-import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
-import { eventually } from "./support/watchers.js";
-import { Client, world } from "./support/world.js";
+import { mayCallInside } from "../../src/infrastructure/inside-addresses.js";
+import { ProxyHealth } from "../../src/domain/workspace-proxies/health.js";
+import { takenParts } from "../../src/domain/workspace-proxies/sites.js";
+import { audited } from "../support/audit.js";
+import { runJob } from "../support/background.js";
+import { type App, startServer } from "../support/app.js";
+import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "../support/proxies.js";
+import { eventually } from "../support/watchers.js";
+import { Client, world } from "../support/world.js";
 
 interface Replica {
   id: string;

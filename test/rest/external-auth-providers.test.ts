@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { rotate } from "./support/background.js";
-import { type Config, ConfigError, encryptionKeys, logged, readConfig, startServer } from "./support/app.js";
+import { rotate } from "../support/background.js";
+import { type Config, ConfigError, encryptionKeys, logged, readConfig, startServer } from "../support/app.js";
 import {
   clientSecret,
   comeBack,
@@ -15,12 +15,12 @@ import {
   link,
   providerAt,
   setOut,
-} from "./support/external-services.js";
-import { trusting, Vendor } from "./support/licensing.js";
-import { eventually } from "./support/watchers.js";
-import { suspend } from "./support/accounts.js";
-import { countRows } from "./support/tables.js";
-import { Client, startWorld } from "./support/world.js";
+} from "../support/external-services.js";
+import { trusting, Vendor } from "../support/licensing.js";
+import { eventually } from "../support/watchers.js";
+import { suspend } from "../support/accounts.js";
+import { countRows } from "../support/tables.js";
+import { Client, startWorld } from "../support/world.js";
 
 type Provider = Config["externalAuth"][number];
 
