@@ -19,7 +19,6 @@ const seen = ({ status, headers, body }: Answer) => {
   return { status, headers: Object.fromEntries(lasting), body };
 };
 
-
 describe("login", () => {
   const the = world(noLimits);
   const loginsOf = async ({ id }: Person) =>
