@@ -117,3 +117,22 @@ export const UserCountSchema = defineEntity({
 });
 export class UserCount extends UserCountSchema.class {}
 UserCountSchema.setClass(UserCount);
+
+/** Notices about accounts that a job adds to the inboxes of administrators. No references: a foreign key would lock users. */
+export const AccountNoticeSchema = defineEntity({
+  name: "AccountNotice",
+  tableName: "account_notices",
+  indexes: [{ name: "account_notices_age_index", properties: ["createdAt"] }],
+  properties: {
+    id: p.uuid().primary(),
+    templateId: p.uuid(),
+    audience: p.enum(["administrators", "owners"]),
+    /** The account that the notice is about. */
+    userId: p.uuid(),
+    initiatorId: p.uuid().nullable(),
+    labels: p.json<Record<string, string>>(),
+    createdAt: moment().defaultRaw("now()"),
+  },
+});
+export class AccountNotice extends AccountNoticeSchema.class {}
+AccountNoticeSchema.setClass(AccountNotice);

@@ -63,6 +63,8 @@ import { KeyMakers } from "./0076-key-makers.js";
 import { SuspendedOwners } from "./0077-suspended-owners.js";
 import { SuspendedOwnersChecked } from "./0078-suspended-owners-checked.js";
 import { CleanLabels } from "./0093-clean-labels.js";
+import { MemberChanges } from "./0097-member-changes.js";
+import { AccountNotices } from "./0098-account-notices.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -130,4 +132,6 @@ export const migrations: MigrationObject[] = [
   { name: "0077-suspended-owners", class: SuspendedOwners },
   { name: "0078-suspended-owners-checked", class: SuspendedOwnersChecked },
   { name: "0093-clean-labels", class: CleanLabels },
+  { name: "0097-member-changes", class: MemberChanges },
+  { name: "0098-account-notices", class: AccountNotices },
 ];
