@@ -137,11 +137,11 @@ describe("creations of users on servers that are killed", () => {
       await w.app.close();
       const settings = { STEWARD_DATABASE_URL: w.database.url, STEWARD_ADMIN_PASSWORD: ownerPassword };
       const replicas: ServerProcess[] = await Promise.all([spawnServer(settings), spawnServer(settings)]);
-      let isOver = false;
+      const over = new AbortController();
       let created = 0;
       /** Creates users on one of the two servers, the one that takes the place of a killed one included. */
       const creating = async (nr: number) => {
-        while (!isOver) {
+        while (!over.signal.aborted) {
           const client = new ScimClient(new Client(replicas[nr % 2]!.url), secret);
           const answer = await client.post("/Users", newScimUser()).catch(() => undefined);
           if (answer?.status === 201) created++;
@@ -156,7 +156,7 @@ describe("creations of users on servers that are killed", () => {
         await replicas[crash % 2]!.ended;
         replicas[crash % 2] = await spawnServer(settings);
       }
-      isOver = true;
+      over.abort();
       await Promise.all(creators);
       const isDone = async () => (await faultsOf(w.database.url, accountCreated)).waiting === 0;
       await eventually(isDone, "all are told", 30_000);

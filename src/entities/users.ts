@@ -97,6 +97,8 @@ export const UserSchema = defineEntity({
     /** The email of a deprovisioned user that another user took. */
     formerEmail: p.string().length(254).nullable(),
     /** Kept by a trigger. Of those suspended before it was, at the latest this time. */
+    /** Raised by a trigger with each suspension. Keys are valid in the epoch in which they were issued. */
+    credentialEpoch: p.integer().default(0),
     suspendedAt: moment().nullable(),
     /** Whether the workspaces of a suspended user keep running: since too many were suspended together, until released. */
     stopHold: p.enum(["held", "released"]).nullable(),
