@@ -9,6 +9,7 @@ import { expect } from "chai";
 import { type Packages, type Program, type Unpacked, unpackOrSkip } from "../tools/debian.js";
 import { freePort } from "./support/ports.js";
 import { eventually } from "./support/watchers.js";
+import { startServer } from "./support/app.js";
 import { world } from "./support/world.js";
 
 const shipped = (name: string) => readFileSync(new URL(`../deploy/${name}`, import.meta.url), "utf8");
@@ -26,7 +27,7 @@ const burst = 50;
 interface Gateway {
   packages: Packages;
   /** Starts it at a port, in front of a server at another one. */
-  start: (program: Unpacked, folder: string, port: number, server: number) => Promise<Program>;
+  start: (program: Unpacked, folder: string, port: number, ...servers: number[]) => Promise<Program>;
   scheme: "http" | "https";
 }
 
@@ -37,7 +38,7 @@ const gateways: Record<string, Gateway> = {
       names: "nginx nginx-common libc6 libcrypt1 libpcre2-8-0 libssl3t64 zlib1g libzstd1".split(" "),
     },
     scheme: "https",
-    async start(program, folder, port, server) {
+    async start(program, folder, port, ...servers) {
       let site = shipped("nginx.conf");
       site = replaced(site, /^ *listen 80;\n *listen \[::\]:80;$/m, `listen 127.0.0.1:${await freePort("127.0.0.1")};`);
       site = replaced(
@@ -45,7 +46,8 @@ const gateways: Record<string, Gateway> = {
         /^ *listen 443 ssl http2;\n *listen \[::\]:443 ssl http2;$/m,
         `listen 127.0.0.1:${port} ssl;`,
       );
-      site = replaced(site, /127\.0\.0\.1:3000/, `127.0.0.1:${server}`);
+      const upstream = servers.map((server) => `server 127.0.0.1:${server};`);
+      site = replaced(site, /^ *server 127\.0\.0\.1:3000;$/m, upstream.join("\n"));
       site = replaced(site, /^ *keepalive 32;$/m, `keepalive ${burst};`);
       site = replaced(site, /\/etc\/ssl\/steward\/fullchain\.pem/, certificate("crt"));
       site = replaced(site, /\/etc\/ssl\/steward\/privkey\.pem/, certificate("key"));
@@ -119,10 +121,10 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       unpacked?.remove();
     });
 
-    async function started(server: number): Promise<number> {
+    async function started(...servers: number[]): Promise<number> {
       const port = await freePort("127.0.0.1");
       const own = mkdtempSync(join(folder, "run-"));
-      running.push(await start(unpacked, own, port, server));
+      running.push(await start(unpacked, own, port, ...servers));
       await eventually(async () => {
         const answer = await post(scheme, port, "/").catch(() => undefined);
         return answer !== undefined;
@@ -154,6 +156,32 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       expect(statuses).to.deep.equal({ 400: 300 });
     });
 
+    if (name === "nginx")
+      it("balances several replicas, and leaves out one that is restarted, without a failed request", async () => {
+        const urls = [the().url];
+        const other = await startServer(the().database.url);
+        urls.push(other.url);
+        const port = await started(...urls.map((url) => Number(new URL(url).port)));
+        const requestsOf = async (url: string) => {
+          const metrics = await (await fetch(`${url}/metrics`)).text();
+          const counted = metrics.matchAll(
+            /^steward_http_requests_total\{[^}]*route="\/oauth2\/revoke"[^}]*\} (\d+)$/gm,
+          );
+          return [...counted].reduce((sum, [, count]) => sum + Number(count), 0);
+        };
+        const send = async (count: number) => {
+          const all = await Promise.all(Array.from({ length: count }, () => post(scheme, port, "/oauth2/revoke")));
+          return all.map(({ status }) => status);
+        };
+        const before = await Promise.all(urls.map(requestsOf));
+        expect(new Set(await send(40))).to.deep.equal(new Set([400]));
+        const after = await Promise.all(urls.map(requestsOf));
+        for (const [nr, count] of after.entries()) expect(count - before[nr]!, `replica ${nr}`).to.be.above(9);
+        const sending = send(40);
+        await other.close();
+        expect(new Set([...(await sending), ...(await send(40))])).to.deep.equal(new Set([400]));
+      });
+
     it("tells clients that refresh tokens to try again while the server is down", async () => {
       const port = await started(await freePort("127.0.0.1"));
       const { status, headers, text } = await post(scheme, port, "/oauth2/tokens");
@@ -170,3 +198,17 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       expect(elsewhere.text).to.not.include("temporarily_unavailable");
     });
   });
+
+describe("the service of systemd for several replicas", () => {
+  it("is that for one, at a port of its own", () => {
+    const lines = (name: string) =>
+      shipped(name)
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("#"));
+    const expected = lines("steward.service").map((line) => {
+      if (line.startsWith("Description=")) return `${line} at port %i`;
+      return line.startsWith("Environment=NODE_ENV") ? `${line} STEWARD_PORT=%i` : line;
+    });
+    expect(lines("steward@.service")).to.deep.equal(expected);
+  });
+});
