@@ -9,6 +9,7 @@ import { setImmediate as immediate, setTimeout as delay } from "node:timers/prom
 import { expect } from "chai";
 import { type Packages, type Program, type Unpacked, unpackOrSkip } from "../../tools/debian.js";
 import { freePort } from "../support/ports.js";
+import { startServer } from "../support/app.js";
 import { eventually } from "../support/watchers.js";
 import { world } from "../support/world.js";
 
@@ -26,8 +27,8 @@ const burst = 50;
 
 interface Gateway {
   packages: Packages;
-  /** Starts it at a port, in front of a server at another one. Waits for it for a second if it is not patient. */
-  start: (program: Unpacked, folder: string, port: number, server: number, isPatient: boolean) => Promise<Program>;
+  /** Starts it at a port, in front of servers at others. Waits for one for a second if it is not patient. */
+  start: (program: Unpacked, folder: string, port: number, servers: number[], isPatient: boolean) => Promise<Program>;
   scheme: "http" | "https";
 }
 
@@ -38,7 +39,7 @@ const gateways: Record<string, Gateway> = {
       names: "nginx nginx-common libc6 libcrypt1 libpcre2-8-0 libssl3t64 zlib1g libzstd1".split(" "),
     },
     scheme: "https",
-    async start(program, folder, port, server, isPatient) {
+    async start(program, folder, port, servers, isPatient) {
       let site = shipped("nginx.conf");
       if (!isPatient)
         site = replaced(
@@ -52,7 +53,8 @@ const gateways: Record<string, Gateway> = {
         /^ *listen 443 ssl http2;\n *listen \[::\]:443 ssl http2;$/m,
         `listen 127.0.0.1:${port} ssl;`,
       );
-      site = replaced(site, /127\.0\.0\.1:3000/, `127.0.0.1:${server}`);
+      const upstream = servers.map((server) => `server 127.0.0.1:${server};`);
+      site = replaced(site, /^ *server 127\.0\.0\.1:3000;$/m, upstream.join("\n"));
       site = replaced(site, /^ *keepalive 32;$/m, `keepalive ${burst};`);
       site = replaced(site, /\/etc\/ssl\/steward\/fullchain\.pem/, certificate("crt"));
       site = replaced(site, /\/etc\/ssl\/steward\/privkey\.pem/, certificate("key"));
@@ -71,7 +73,7 @@ const gateways: Record<string, Gateway> = {
   Caddy: {
     packages: { release: "trixie", names: ["caddy", "libc6"] },
     scheme: "http",
-    async start(program, folder, port, server, isPatient) {
+    async start(program, folder, port, [server], isPatient) {
       let site = shipped("Caddyfile");
       if (!isPatient) site = replaced(site, /response_header_timeout 60s/, "response_header_timeout 1s");
       site = replaced(
@@ -132,10 +134,10 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       unpacked?.remove();
     });
 
-    async function started(server: number): Promise<number> {
+    async function started(...servers: number[]): Promise<number> {
       const port = await freePort("127.0.0.1");
       const own = mkdtempSync(join(folder, "run-"));
-      running.push(await start(unpacked, own, port, server, true));
+      running.push(await start(unpacked, own, port, servers, true));
       await eventually(async () => {
         const answer = await post(scheme, port, "/").catch(() => undefined);
         return answer !== undefined;
@@ -167,6 +169,31 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       agent.destroy();
       expect(statuses).to.deep.equal({ 400: 300 });
     });
+
+    if (name === "nginx")
+      it("balances several replicas, and leaves out one that is down, without a failed request", async () => {
+        const urls = [the().url];
+        const other = await startServer(the().database.url);
+        urls.push(other.url);
+        const port = await started(...urls.map((url) => Number(new URL(url).port)));
+        const requestsOf = async (url: string) => {
+          const metrics = await (await fetch(`${url}/metrics`)).text();
+          const counted = metrics.matchAll(
+            /^steward_http_request_duration_seconds_count\{[^}]*route="\/oauth2\/revoke"[^}]*\} (\d+)$/gm,
+          );
+          return [...counted].reduce((sum, [, count]) => sum + Number(count), 0);
+        };
+        const send = async (count: number) => {
+          const all = await Promise.all(Array.from({ length: count }, () => post(scheme, port, "/oauth2/revoke")));
+          return all.map(({ status }) => status);
+        };
+        const before = await Promise.all(urls.map(requestsOf));
+        expect(new Set(await send(40))).to.deep.equal(new Set([400]));
+        const after = await Promise.all(urls.map(requestsOf));
+        for (const [nr, count] of after.entries()) expect(count - before[nr]!, `replica ${nr}`).to.be.above(9);
+        await other.close();
+        expect(new Set(await send(40))).to.deep.equal(new Set([400]));
+      });
 
     const expectTemporary = ({ status, headers, text }: Received) => {
       expect(status).to.equal(503);
@@ -213,7 +240,7 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       try {
         const port = await freePort("127.0.0.1");
         running.push(
-          await start(unpacked, mkdtempSync(join(folder, "run-")), port, (silent.address() as AddressInfo).port, false),
+          await start(unpacked, mkdtempSync(join(folder, "run-")), port, [(silent.address() as AddressInfo).port], false),
         );
         expectTemporary(await post(scheme, port, "/oauth2/tokens"));
       } finally {
@@ -221,3 +248,17 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       }
     });
   });
+
+describe("the service of systemd for several replicas", () => {
+  it("is that for one, at a port of its own", () => {
+    const lines = (name: string) =>
+      shipped(name)
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("#"));
+    const expected = lines("steward.service").map((line) => {
+      if (line.startsWith("Description=")) return `${line} at port %i`;
+      return line.startsWith("Environment=NODE_ENV") ? `${line} STEWARD_PORT=%i` : line;
+    });
+    expect(lines("steward@.service")).to.deep.equal(expected);
+  });
+});

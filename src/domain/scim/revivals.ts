@@ -24,5 +24,5 @@ export async function startAnew(
   await endShares(ctx, user.id);
   if (!isSomebodyElse) return;
   await forgetPerson(ctx, user);
-  await announceRevival(ctx, user, await stopForOwner(ctx, user.id));
+  announceRevival(ctx, user, await stopForOwner(ctx, user.id));
 }

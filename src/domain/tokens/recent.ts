@@ -75,6 +75,8 @@ export class Recent<Value extends object> {
     this.#note({});
     this.#known.clear();
     this.#keysByTag.clear();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   /** Notes a change for the running reads, which no caller may join any more: their values may be older than it. */

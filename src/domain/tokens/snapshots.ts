@@ -1,5 +1,5 @@
 import DataLoader from "dataloader";
-import { type InferResult, sql } from "kysely";
+import { type InferResult, sql, type SqlBool } from "kysely";
 import { jsonBuildObject } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
@@ -52,9 +52,13 @@ const keysWithUsers = (db: Db, ids: readonly string[]) =>
       ),
     );
 
+/** The condition that the user `u` was not suspended since the key `k` was issued. */
+const isOfEpoch = sql<SqlBool>`k.epoch = u.credential_epoch`;
+
 const snapshotRows = (db: Db, ids: readonly string[]) =>
   keysWithUsers(db, ids)
     .where("u.isSystem", "=", false)
+    .where((eb) => eb.or([eb("u.status", "=", "suspended"), isOfEpoch]))
     .select([
       "k.id",
       "k.secretHash",
@@ -93,6 +97,7 @@ export async function livingKeys(db: Db, ids: readonly string[]): Promise<string
   const rows = await keysWithUsers(db, ids)
     .where("k.expiresAt", ">", now)
     .where("u.status", "=", "active")
+    .where(isOfEpoch)
     .select("k.id")
     .execute();
   return rows.map(({ id }) => id);

@@ -64,6 +64,9 @@ import { KeyMakers } from "./0076-key-makers.js";
 import { SuspendedOwners } from "./0077-suspended-owners.js";
 import { SuspendedOwnersChecked } from "./0078-suspended-owners-checked.js";
 import { CleanLabels } from "./0093-clean-labels.js";
+import { MemberChanges } from "./0097-member-changes.js";
+import { AccountNotices } from "./0098-account-notices.js";
+import { CredentialEpochs } from "./0099-credential-epochs.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -132,4 +135,7 @@ export const migrations: MigrationObject[] = [
   { name: "0078-suspended-owners-checked", class: SuspendedOwnersChecked },
   { name: "0093-clean-labels", class: CleanLabels },
   { name: "0094-month-ids", class: MonthIds },
+  { name: "0097-member-changes", class: MemberChanges },
+  { name: "0098-account-notices", class: AccountNotices },
+  { name: "0099-credential-epochs", class: CredentialEpochs },
 ];
