@@ -51,7 +51,7 @@ const cron = matching(cronForm, cronRule).check((payload) => addFault(payload, c
 function cronProblem(found: string): string | undefined {
   if (found === "" || !cronForm.test(found)) return undefined;
   try {
-    new Cron(found, { mode: "5-part", timezone: "UTC", paused: true });
+    void new Cron(found, { mode: "5-part", timezone: "UTC", paused: true });
     return undefined;
   } catch {
     return cronRule;
