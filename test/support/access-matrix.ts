@@ -173,6 +173,8 @@ function testMatrix(part: MatrixPart): void {
     const kept = changes ? undefined : standing.get(key);
     const made = kept ?? enter(the(), parts[key] ?? {});
     if (!changes) standing.set(key, made);
+    // One that could not be made fails its own test only.
+    made.catch(() => standing.delete(key));
     return made;
   }
 
