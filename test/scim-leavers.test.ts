@@ -2,6 +2,7 @@
 // Looks inside: puts rows into the state from before an upgrade, and counts what is left of a person.
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
+import { runJob } from "./support/background.js";
 import { boxOf, doBuild, readBox, runningBox, templateOf } from "./support/builds.js";
 import { GithubServer } from "./support/providers.js";
 import { newScimUser, type ScimClient, scimClient } from "./support/scim.js";
@@ -150,6 +151,7 @@ for (const header of ["Authorization", "Authorizaiton"])
       const { latestBuild } = await readBox(w(), w().owner, box.workspace.id);
       expect(latestBuild).to.include({ transition: "STOP", reason: "OWNER_SUSPENDED" });
       await doBuild(w(), latestBuild.id);
+      await runJob(w().app, "noticeJob");
       const { inboxNotifications } = await owner.graphql("{ inboxNotifications { nodes { title content } } }");
       const told = inboxNotifications.nodes.find(({ title }: { title: string }) =>
         title.includes("another person now"),
