@@ -5,13 +5,12 @@ import { expect } from "chai";
 import type { UserActor } from "../src/domain/kernel/actor.js";
 import type { Events, Hint } from "../src/domain/kernel/events.js";
 import { ChangingHints } from "../src/domain/kernel/watching.js";
-import { RecentClients } from "../src/domain/oauth2/recent-clients.js";
-import { Credentials } from "../src/domain/tokens/credentials.js";
 import { clientHint, keyHint, userHint } from "../src/domain/tokens/hints.js";
 import { Recent } from "../src/domain/tokens/recent.js";
 import { Watches } from "../src/domain/tokens/watches.js";
 import { InProcessEvents } from "../src/infrastructure/events/in-process-events.js";
 import { watch } from "./support/agents.js";
+import { openCaches } from "./support/caches.js";
 import { insertKeys } from "./support/keys.js";
 import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
@@ -45,13 +44,9 @@ describe("the cost of a hint", () => {
 
   /** A replica that holds these keys, and watches a stream of each. */
   async function replicaWith(keys: readonly string[], userId: string): Promise<Events> {
-    const { config, database, log } = the().app.services;
-    const events = new InProcessEvents({ log });
-    const [credentials, clients] = [
-      new Credentials({ config, database, events, log }),
-      new RecentClients({ database, events }),
-    ];
-    replicas.push(credentials, clients);
+    const caches = openCaches(the().app);
+    const { events, credentials } = caches;
+    replicas.push(caches);
     const holder = { kind: "user", userId, credential: { parentId: null } } as unknown as UserActor;
     const actors = keys.map((id): UserActor => ({ ...holder, credential: { ...holder.credential, id } }));
     const held = await Promise.all(actors.map((actor) => credentials.renew(actor)));

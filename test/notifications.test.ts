@@ -42,6 +42,7 @@ describe("notifications", () => {
       });
       expect((await w.as(bob!).get(inbox)).body).to.deep.equal({ notifications: [], unread_count: 0 });
       // Owners are told of new accounts, and of nothing else.
+      await runJob(w.app, "noticeJob");
       const { notifications } = (await w.as(w.owner).get(inbox)).body as { notifications: Array<{ title: string }> };
       expect(notifications.map(({ title }) => title)).to.have.members(
         [ada, bob].map((person) => `Account ${person!.username} was created`),

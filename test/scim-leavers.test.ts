@@ -2,6 +2,7 @@
 // Looks inside: puts rows into the state from before an upgrade, and counts what is left of a person.
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
+import { runJob } from "./support/background.js";
 import { boxOf, doBuild, readBox, runningBox, stop, templateOf } from "./support/builds.js";
 import { customTemplateId, deliver, messages } from "./support/inbox.js";
 import { Mailbox } from "./support/mailbox.js";
@@ -153,6 +154,7 @@ for (const header of ["Authorization", "Authorizaiton"])
       const { latestBuild } = await readBox(w(), w().owner, box.workspace.id);
       expect(latestBuild).to.include({ transition: "STOP", reason: "OWNER_SUSPENDED" });
       await doBuild(w(), latestBuild.id);
+      await runJob(w().app, "noticeJob");
       const { inboxNotifications } = await owner.graphql("{ inboxNotifications { nodes { title content } } }");
       const told = inboxNotifications.nodes.find(({ title }: { title: string }) =>
         title.includes("another person now"),

@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { activateUser, suspend } from "./support/accounts.js";
 import { fillIn } from "./support/backfills.js";
-import { runSchedule } from "./support/background.js";
+import { runJob, runSchedule } from "./support/background.js";
 import { boxOf, createBox, doBuild, readBox, runningBox, templateOf } from "./support/builds.js";
 import { lockRows, setColumns, setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
@@ -133,10 +133,15 @@ describe("workspaces of many users who are suspended together", () => {
   const latestOf = async (id: string) => (await readBox(w(), w().owner, id)).latestBuild;
   const held = async () =>
     (await w().as(w().owner).graphql("{ heldWorkspaces { userCount workspaceCount } }")).heldWorkspaces;
-  const alarms = async () =>
-    (await w().as(w().owner).graphql("{ inboxNotifications(first: 100) { nodes { title } } }")).inboxNotifications.nodes
+  const alarms = async () => {
+    await runJob(w().app, "noticeJob");
+    const { inboxNotifications } = await w()
+      .as(w().owner)
+      .graphql("{ inboxNotifications(first: 100) { nodes { title } } }");
+    return inboxNotifications.nodes
       .map(({ title }: { title: string }) => title)
       .filter((title: string) => title.endsWith("suspended together"));
+  };
 
   it("keep running until an owner releases them, or their users are activated", async () => {
     const people = await w().users(...Array.from({ length: 22 }, (_, index) => `p${index}`));

@@ -240,7 +240,13 @@ for (const [name, { packages, start, scheme }] of Object.entries(gateways))
       try {
         const port = await freePort("127.0.0.1");
         running.push(
-          await start(unpacked, mkdtempSync(join(folder, "run-")), port, [(silent.address() as AddressInfo).port], false),
+          await start(
+            unpacked,
+            mkdtempSync(join(folder, "run-")),
+            port,
+            [(silent.address() as AddressInfo).port],
+            false,
+          ),
         );
         expectTemporary(await post(scheme, port, "/oauth2/tokens"));
       } finally {

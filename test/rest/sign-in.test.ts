@@ -191,6 +191,7 @@ describe("sign-in pages", () => {
       const { body } = await w.as({ token }).get(`/api/v2/notifications/inbox?targets=${nina.id}`);
       return (body.notifications as Array<{ title: string }>).map(({ title }) => title);
     };
+    await runJob(w.app, "noticeJob");
     expect(await told(w.owner.token)).to.deep.equal(["Account Nina Novák was created"]);
     expect(await told((await sessionCookie())!.value)).to.deep.equal([]);
 
