@@ -207,6 +207,18 @@ for (const header of ["Authorization", "Authorizaiton"])
       expect(await scim.change(`/Users/${id}`, email)).to.include({ status: 200 });
       expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value });
     });
+
+    it("gives a leaver who returns the email that another user had meanwhile", async () => {
+      const [user, other] = [newScimUser(), newScimUser()];
+      const [id, otherId] = [await leaver(user), await create(other)];
+      for (const value of [user.emails, other.emails])
+        expect(await scim.change(`/Users/${otherId}`, { op: "replace", path: "emails", value })).to.include({
+          status: 200,
+        });
+      expect(await accountOf(w(), id)).to.include({ formerEmail: user.emails[0]!.value });
+      expect(await create(user)).to.equal(id);
+      expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value, formerEmail: null });
+    });
   });
 
 describe("the address of a person who left", () => {
