@@ -209,6 +209,18 @@ for (const header of ["Authorization", "Authorizaiton"])
       expect(await scim.change(`/Users/${id}`, email)).to.include({ status: 200 });
       expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value });
     });
+
+    it("gives a leaver who returns the email that another user had meanwhile", async () => {
+      const [user, other] = [newScimUser(), newScimUser()];
+      const [id, otherId] = [await leaver(user), await create(other)];
+      for (const value of [user.emails, other.emails])
+        expect(await scim.change(`/Users/${otherId}`, { op: "replace", path: "emails", value })).to.include({
+          status: 200,
+        });
+      expect(await accountOf(w(), id)).to.include({ formerEmail: user.emails[0]!.value });
+      expect(await create(user)).to.equal(id);
+      expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value, formerEmail: null });
+    });
   });
 
 describe("the address of a person who left", () => {
@@ -280,6 +292,24 @@ describe("the address of a person who left", () => {
       .graphql(`{ users(filter: { search: "${gone.email}" }) { nodes { id email } } }`);
     expect(users.nodes.map(({ email }: { email: string }) => email)).to.deep.equal([gone.email]);
     expect(users.nodes[0].id).to.not.equal(gone.id);
+  });
+
+  it("comes with a username of its own, by which identity providers know nobody else", async () => {
+    const user = newScimUser({ userName: "tessa" });
+    const { body } = await scim.post("/Users", user);
+    await w()
+      .as(w().owner)
+      .graphql(`mutation { updateUser(input: { user: "${body.id}", username: "renamed" }) { __typename } }`);
+    github.user = { id: 77, login: "tessa", name: "Tessa" };
+    github.emails = [{ email: "tessa.other@corp.example", primary: true, verified: true }];
+    const visitor = new Client(w().app.url);
+    const begun = await visitor.get("/login/github");
+    const cookie = begun.headers.getSetCookie()[0]!.split(";")[0]!;
+    const back = await fetch(begun.headers.get("location")!, { redirect: "manual" });
+    const { pathname, search } = new URL(back.headers.get("location")!);
+    expect(await visitor.get(pathname + search, { cookie })).to.include({ status: 303 });
+    const found = await scim.get(`/Users?filter=${encodeURIComponent('userName eq "tessa"')}`);
+    expect(found.body.Resources.map(({ id }: { id: string }) => id)).to.deep.equal([body.id]);
   });
 
   it("goes to one of those who take it at the same moment, by sign-ins, administrators, and providers", async () => {

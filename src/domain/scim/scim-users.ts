@@ -346,9 +346,12 @@ async function write(
 
 /** The change of the account, except the username. Throws FORBIDDEN if the caller may not make it. */
 function accountChange(ctx: Context, account: FoundUser, former: WantedUser, wanted: WantedUser): AccountChange {
+  // Another user may have taken the email of a leaver, whose link can still have it.
+  const isLost = (field: string) => field === "email" && account.formerEmail !== null;
   const change: AccountChange = Object.fromEntries(
     Object.entries(wanted.account).filter(
-      ([field, value]) => value !== former.account[field as "email"] && value !== account[field as "email"],
+      ([field, value]) =>
+        value !== account[field as "email"] && (value !== former.account[field as "email"] || isLost(field)),
     ),
   );
   if (wanted.userName !== former.userName || Object.keys(change).length > 0) requirePersonal(ctx, account);

@@ -14,6 +14,7 @@ import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
 import { link, linkDiff, userLinkedTo } from "./user-identities.js";
 import { announce } from "../users/account-events.js";
+import { isKnownAs } from "../users/accounts.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 
 /** A completed sign-in at a provider. */
@@ -182,6 +183,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
   const name = cleaned(identity.name ?? "", 128);
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
+    if (await isKnownAs(ctx, username, null)) continue;
     const account = await insertAccount(ctx, { email, username, name, loginType: provider });
     if (!account) continue;
     if (!(await link(ctx, identity, account.id))) break;
