@@ -30,8 +30,7 @@ describe("row locks", () => {
       const { client, stage } = await enter(the(), part);
       const { organization, victim, bot, team, key } = stage;
       await startWorkspaces(the(), stage);
-      const { pool } = the().app.services.database;
-      const offer = await insertOffer(pool, stage.workspace, victim, the().owner.id);
+      const offer = await insertOffer(the(), stage.workspace, victim, the().owner.id);
       const proxy = await makeProxy(the(), `locked-${newId().slice(-12)}`);
       const member = `organization: "${organization}", user: "${victim}"`;
       const { codes, locks } = await changes(client, [

@@ -234,7 +234,7 @@ describe("the live inbox", () => {
     // A heartbeat each 100 ms instead of each 15 s.
     const server = await startServer(the().database.url, {}, { timeout: 200 });
     const aborted = new AbortController();
-    /** What a stream sends until a notification, which comes when the others have had several heartbeats. */
+    /** The text that a stream sends until a notification, which comes when the others have had several heartbeats. */
     async function listen(query: string, accept: string): Promise<{ text: string; ended: Promise<void> }> {
       const response = await fetch(`${server.url}/api/v2/notifications/inbox/watch${query}`, {
         headers: { "Service-Session-Token": ada.token, Accept: accept },

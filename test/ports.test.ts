@@ -61,7 +61,7 @@ describe("free ports", () => {
 });
 
 describe("the services of the demonstration", () => {
-  it("answer to names of this machine alone, and take JSON alone for a program", async () => {
+  it("respond to names of this machine alone, and take JSON alone for a program", async () => {
     const conversations = {};
     const services = await Services.open(0, conversations);
     const send = async (host: string, type: string) => {

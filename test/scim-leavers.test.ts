@@ -294,7 +294,7 @@ describe("the address of a person who left", () => {
     expect(users.nodes[0].id).to.not.equal(gone.id);
   });
 
-  it("comes with a username of its own, by which identity providers know nobody else", async () => {
+  it("comes with a username of its own, by which identity providers know no other user", async () => {
     const user = newScimUser({ userName: "tessa" });
     const { body } = await scim.post("/Users", user);
     await w()

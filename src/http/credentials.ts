@@ -36,8 +36,8 @@ interface Reader {
 }
 
 /**
- * The text of a header, as it was pasted. Node.js reads bytes as Latin-1: a no-break space that was sent in UTF-8 begins with
- * another character.
+ * The text of a header, without the white space that was pasted with it. Node.js reads bytes as Latin-1: a no-break space
+ * that was sent in UTF-8 begins with another character.
  */
 export const headerText = (headers: IncomingMessage["headers"], name: string): string | undefined => {
   const text = (headers[name] as string | undefined) ?? "";

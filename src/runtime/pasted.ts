@@ -1,4 +1,4 @@
-/** What pages and mails put around texts that people copy: white space of Unicode, U+FEFF, and the two marks without width. */
+/** The characters that pages and mails put around texts that people copy: white space of Unicode, U+FEFF, and the two marks without width. */
 const edge = /[\s\u200b\u2060]/;
 
 /**

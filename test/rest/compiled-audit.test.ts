@@ -23,7 +23,7 @@ const sources = readdirSync(join(root, "src/domain"), { recursive: true, encodin
   .filter((path) => path.endsWith(".ts"))
   .map((path) => readFileSync(join(root, "src/domain", path), "utf8"));
 
-/** What the first group of a pattern finds in the sources, each once, in order. */
+/** The texts that the first group of a pattern finds in the sources, each once, in order. */
 const found = (pattern: RegExp) =>
   [...new Set(sources.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name!)))].toSorted();
 

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { type App, startServer } from "../support/app.js";
 import { type CutOff, cutOff } from "../support/cut-off.js";
 import { eventually } from "../support/watchers.js";
-import { insertOffer, insertStopped, insertTemplate } from "../support/workspaces.js";
+import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
 import { type Answer, Client, type Person, world } from "../support/world.js";
 
 /** Everything that mutations store, except counters of limits and times of last use. */
@@ -50,12 +50,11 @@ describe("a mutation", () => {
     group = await the().group();
     [ada] = (await the().users("ada")) as [Person];
     ida = await the().user("ida", undefined, "OIDC");
-    const { pool } = the().app.services.database;
-    const version = await insertTemplate(pool, the().defaultOrganization, the().owner.id);
-    box = await insertStopped(pool, the().owner.id, version);
+    const version = await insertVersion(the());
+    box = await insertStopped(the(), the().owner.id, version);
     for (let count = 0; count < 200; count++) {
-      const offered = await insertStopped(pool, the().owner.id, version);
-      offers.push(await insertOffer(pool, offered, ada.id, the().owner.id));
+      const offered = await insertStopped(the(), the().owner.id, version);
+      offers.push(await insertOffer(the(), offered, ada.id, the().owner.id));
     }
     await the().as(the().owner).put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: 5 });
   });

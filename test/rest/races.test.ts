@@ -7,7 +7,7 @@ import { insertUsers } from "../support/crowds.js";
 import { insertKey } from "../support/keys.js";
 import { deleteRows, setColumns } from "../support/tables.js";
 import { logged } from "../support/app.js";
-import { insertOffer, insertStopped, insertTemplate } from "../support/workspaces.js";
+import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
 import { type Client, GraphqlFailure, world } from "../support/world.js";
 
 /** The number of concurrent pairs, and of rounds. */
@@ -95,14 +95,8 @@ describe("a change that races the deletion of its object", () => {
   const removal = (id: string) =>
     act(owner(), "removeOrganizationMember", `organization: "default", user: "${id}"`, member);
 
-  const pool = () => the().app.services.database.pool;
   let version: Promise<string> | undefined;
-  const stopped = async (ownerId: string) =>
-    insertStopped(
-      pool(),
-      ownerId,
-      await (version ??= insertTemplate(pool(), the().defaultOrganization, the().owner.id)),
-    );
+  const stopped = async (ownerId: string) => insertStopped(the(), ownerId, await (version ??= insertVersion(the())));
 
   const races: Record<string, () => Promise<Race>> = {
     "updateUser, deleteUser": ofUser("updateUser", `name: "New"`),
@@ -230,7 +224,7 @@ describe("a change that races the deletion of its object", () => {
     },
     "declineWorkspaceTransfer, deleteUser": async () => {
       const { id, client } = await person();
-      const offer = await insertOffer(pool(), await stopped(the().owner.id), id, the().owner.id);
+      const offer = await insertOffer(the(), await stopped(the().owner.id), id, the().owner.id);
       return { change: act(client, "declineWorkspaceTransfer", `id: "${offer}"`, "workspaceId"), end: deletion(id) };
     },
     "createGroup, deleteOrganization": async () => {

@@ -151,7 +151,7 @@ describe("rows from before an upgrade", function () {
       { id: ada, is_since: null, stop_hold: null },
       { id: sam, is_since: true, stop_hold: null },
     ]);
-    // The next suspension begins anew.
+    // The next suspension begins at its own time.
     for (const verb of ["activateUser", "suspendUser"])
       await owner.graphql(`mutation { ${verb}(input: { user: "${sam}" }) { __typename } }`);
     const [row] = await query("select suspended_at > now() - interval '1 minute' as is_new from users where id = $1", [
