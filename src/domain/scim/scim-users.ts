@@ -223,7 +223,9 @@ async function adoptUser(
     const active = adoption === "returned" ? true : before.active;
     done = difference(before, replaced({ ...before, active }, { ...known, ...resource }));
   }
-  if (isRevived && account.status === "suspended" && !isBeyond(ctx, account)) {
+  // Who is known by the email alone may be another person, even if an administrator activated the account meanwhile.
+  const isNew = account.status === "suspended" || adoption === "revivedByEmail";
+  if (isRevived && isNew && !isBeyond(ctx, account)) {
     // First: a role in the deployment protects the account from other names and emails until the end of the revival.
     accountChange(ctx, account, wantedUser(before), done!.wanted);
     await startAnew(ctx, account, { isSomebodyElse: adoption === "revivedByEmail" });
