@@ -65,7 +65,8 @@ describe("the cost of a hint", () => {
     const keys = await insertKeys(w, w.owner, "application", 10_000);
     const [full, empty] = [await replicaWith(keys, w.owner.id), await replicaWith(keys.slice(0, 10), w.owner.id)];
     const costs = [full, empty].map((events) => cpuOf(() => events.publish(...hints)));
-    expect(costs[0]! / costs[1]!, `${costs.join(", ")} µs for ${hints.length} hints`).to.be.at.most(2);
+    // Equal on an idle machine. Other programs that use its caches make the difference larger; a scan, hundreds of times.
+    expect(costs[0]! / costs[1]!, `${costs.join(", ")} µs for ${hints.length} hints`).to.be.at.most(4);
   });
 
   it("is only the work for what it concerns, in caches and for streams", async () => {

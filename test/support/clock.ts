@@ -1,7 +1,8 @@
 // Times relative to now, and a monotonic clock of this process that a test sets.
 import { setTimeout as delay } from "node:timers/promises";
 
-const start = performance.now();
+// Whole, so that differences are exact.
+const start = Math.ceil(performance.now());
 
 /** The time some milliseconds from now. */
 export const inMs = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
