@@ -152,7 +152,7 @@ describe("a registered workspace proxy", () => {
   });
 
   it("is unreachable with an untrusted certificate", async () => {
-    const file = (name: string) => readFileSync(new URL(`support/certificates/localhost.${name}`, import.meta.url));
+    const file = (name: string) => readFileSync(new URL(`../support/certificates/localhost.${name}`, import.meta.url));
     const asked: unknown[] = [];
     const server = createTlsServer({ cert: file("crt"), key: file("key") }, (request, response) => {
       asked.push(request.url);
