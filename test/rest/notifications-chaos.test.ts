@@ -1,5 +1,6 @@
 // Looks inside: connections are ended, and thousands of attempts are counted.
 import { expect } from "chai";
+import { runJob } from "../support/background.js";
 import { type App, startServer } from "../support/app.js";
 import { customTemplateId, deliver, inboxOf, testTemplateId } from "../support/inbox.js";
 import { Mailbox } from "../support/mailbox.js";
@@ -107,7 +108,8 @@ describe("notifications while hints are lost", () => {
 
   /** Sends from both replicas, and checks what arrives at every watcher, and at the receiver. */
   async function story(ada: Person, total: number, afterwards: () => void | Promise<void>): Promise<void> {
-    // Owners are told about the new user.
+    // Owners are told about the new user, by a job.
+    await runJob(w.app, "noticeJob");
     const waiting = { state: ["pending", "leased"] };
     await eventually(
       async () => (await countRows(w, "notification_messages", waiting)) === 0,
