@@ -1,7 +1,7 @@
 // Runs tests: `npm test` those in `test` and `test/contract`, on the sources; `--rest` the others, whose programs are the
 // compiled ones; `--all` both. Files may be named instead, or chosen with `--changed`: those that concern what differs from
 // the branch main. `--times` compares the CPU of each file with `test/times.json`, `--write-times` writes it. All other
-// options are those of mocha.
+// options are those of mocha. With `--conditions`, some files are run again in another locale and by other accounts.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ const take = (flag) => {
   const at = words.indexOf(flag);
   return at >= 0 && words.splice(at, 1).length > 0;
 };
-const [isAll, isRest, isChanged] = ["--all", "--rest", "--changed"].map(take);
+const [isAll, isRest, isChanged, hasConditions] = ["--all", "--rest", "--changed", "--conditions"].map(take);
 const writesTimes = take("--write-times");
 const comparesTimes = take("--times") || writesTimes;
 const named = words.filter((word) => word.startsWith("test/") || word.startsWith("./test/"));
