@@ -21,14 +21,19 @@ const others = (count: number): Hint[] =>
 
 const hints = others(5_000);
 
-/** CPU time of this process in microseconds for work, the least of several rounds: others use the machine, too. */
-function cpuOf(work: () => void): number {
-  const rounds = Array.from({ length: 7 }, () => {
-    const begun = process.cpuUsage();
-    work();
-    return process.cpuUsage(begun).user;
-  });
-  return Math.min(...rounds);
+/**
+ * CPU time of this process in microseconds for each work, the least of several rounds in which they take turns: others use
+ * the machine, too.
+ */
+function cpuOf(...works: Array<() => void>): number[] {
+  const least = works.map(() => Infinity);
+  for (let round = 0; round < 15; round++)
+    for (const [n, work] of works.entries()) {
+      const begun = process.cpuUsage();
+      work();
+      least[n] = Math.min(least[n]!, process.cpuUsage(begun).user);
+    }
+  return least;
 }
 
 describe("the cost of a hint", () => {
@@ -64,9 +69,8 @@ describe("the cost of a hint", () => {
     const w = the();
     const keys = await insertKeys(w, w.owner, "application", 10_000);
     const [full, empty] = [await replicaWith(keys, w.owner.id), await replicaWith(keys.slice(0, 10), w.owner.id)];
-    const costs = [full, empty].map((events) => cpuOf(() => events.publish(...hints)));
-    // Equal on an idle machine. Other programs that use its caches make the difference larger; a scan, hundreds of times.
-    expect(costs[0]! / costs[1]!, `${costs.join(", ")} µs for ${hints.length} hints`).to.be.at.most(4);
+    const costs = cpuOf(...[full, empty].map((events) => () => events.publish(...hints)));
+    expect(costs[0]! / costs[1]!, `${costs.join(", ")} µs for ${hints.length} hints`).to.be.at.most(2);
   });
 
   it("is only the work for what it concerns, in caches and for streams", async () => {
