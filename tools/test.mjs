@@ -61,7 +61,7 @@ chmodSync(folder, 0o755);
 chmodSync(totals, 0o666);
 let status = await mocha([...dearestFirst(files), ...words], comparesTimes ? { STEWARD_TEST_TIMES: measured } : {});
 if (comparesTimes) reportTimes();
-if ((isRest || isAll) && !isChanged && named.length === 0)
+if (hasConditions && !isChanged && named.length === 0)
   for (const each of conditions) status = (await rerun(each)) || status;
 const sums = [0, 0];
 for (const line of existsSync(totals) ? readFileSync(totals, "utf8").trim().split("\n") : [])
