@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, isBuilt } from "./build.mjs";
+import { build, isBuilt, noteCommit } from "./build.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 
@@ -51,6 +51,7 @@ if (isFor("--tools") || isFor("--bench")) await install(join(project, "test"), "
 if (isFor("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
 // Servers that run from the sources serve the console and the agent of dist, of whatever age.
 if (isFor("--tests") ? !existsSync(join(project, "dist/.sources")) : !isBuilt()) await build();
+else noteCommit();
 
 /**
  * Installs what compiling and running need, as package-lock.json has it: a third of all packages. npm can only install all
