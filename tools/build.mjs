@@ -18,10 +18,14 @@ const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
 /** The demonstration, a client of the public interface. */
 const demo = { folder: "examples/demo", main: "main.ts", file: "demo.mjs" };
 /**
- * Packages that are not bundled: native code, with worker threads, and unused optional dependencies. A production
- * installation has those of package.json that are here, the built-in Postgres, and Node.js.
+ * Packages that are never bundled: those with native code or worker threads, which a production installation has beside the
+ * built-in Postgres, and optional ones of other packages, which are not used, whether an installation has them or not. With
+ * this list, dist is the same whatever is installed.
  */
-const unbundled = ["argon2", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
+const unbundled = [
+  ...["argon2", "pino", "pino-pretty"],
+  ...["bufferutil", "class-validator", "pg-native", "supports-color", "tinyglobby", "utf-8-validate"],
+];
 /** Files of packages that the server sends to browsers, by the module beside which they are. */
 const explorerFiles = {
   "@graphql-yoga/render-graphiql": ["graphiql.js"],
@@ -160,8 +164,8 @@ function fingerprint() {
     ...filesOfConsole(),
   ];
   for (const path of inputs) {
-    const { mtimeMs, size } = statSync(join(project, path));
-    hash.update(`${path} ${mtimeMs} ${size}\n`);
+    const content = readFileSync(join(project, path));
+    hash.update(`${path} ${content.length}\n`).update(content);
   }
   return hash.digest("hex");
 }
