@@ -78,7 +78,7 @@ export async function updateAppearance(ctx: Context, input: UpdateAppearance): P
     logoUrl: input.logoUrl ?? "",
     announcementBanners: input.announcementBanners?.map(bannerOf) ?? unlessBlank(serviceBanner),
   };
-  requireValid(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner");
+  requireValid(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner", serviceBanner);
 
   await replaceSiteSetting(ctx, chosen, appearance, { resourceType: "appearance" });
   return { appearance: complete(ctx, appearance), serviceBanner: serviceBanner ?? serviceBannerOf(appearance) };
@@ -93,10 +93,14 @@ const bannerOf = ({ enabled, message, backgroundColor }: Given<Banner>): Banner 
 const unlessBlank = (banner = noBanner): Banner[] =>
   banner.enabled || banner.message !== "" || banner.backgroundColor !== "" ? [banner] : [];
 
-/** Throws all faults together; `source` is the field that supplied the banners. */
+/**
+ * Throws all faults together; `source` is the field that supplied the banners. The text of a service banner has its limit
+ * even if a list of banners is sent too, since the response has it.
+ */
 function requireValid(
   { applicationName, logoUrl, announcementBanners }: ChosenAppearance,
   source: "announcementBanners" | "serviceBanner",
+  serviceBanner = noBanner,
 ): void {
   const problems = new Problems();
   problems.add(source, announcementBanners.length > maxBanners ? `Must be at most ${maxBanners} banners.` : undefined);
@@ -105,6 +109,8 @@ function requireValid(
     problems.add(`${field}.message`, proseProblem(message, maxMessageLength));
     problems.add(`${field}.backgroundColor`, colorProblem(backgroundColor));
   }
+  if (source !== "serviceBanner")
+    problems.add("serviceBanner.message", proseProblem(serviceBanner.message, maxMessageLength));
   problems.add("applicationName", labelProblem(applicationName, maxNameLength));
   problems.add("logoUrl", iconProblem(logoUrl));
   problems.throwIfAny();
