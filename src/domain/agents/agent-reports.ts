@@ -4,7 +4,7 @@ import type { AgentUsage } from "../../entities/agents.js";
 import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
-import { proseProblem, wholeNumber } from "../kernel/text.js";
+import { cleaned, proseProblem, wholeNumber } from "../kernel/text.js";
 import { now } from "../kernel/queries.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { announceTaskError } from "../tasks/task-errors.js";
@@ -78,13 +78,14 @@ export interface AgentStartup {
 /** Records what the calling agent is, when it starts. */
 export async function reportAgentStartup(ctx: Context, startup: AgentStartup): Promise<string> {
   const agent = callingAgent(ctx);
-  const { version, expandedDirectory } = startup;
+  const { expandedDirectory } = startup;
   const apiVersion = startup.apiVersion ?? "";
   const problems = new Problems();
-  problems.add("version", proseProblem(version, 64));
+  problems.add("version", proseProblem(startup.version, 64));
   problems.add("apiVersion", proseProblem(apiVersion, 16));
   problems.add("expandedDirectory", proseProblem(expandedDirectory, 4096));
   problems.throwIfAny();
+  const version = cleaned(startup.version, 64);
   const subsystems = [...new Set(startup.subsystems)];
   const { taskId } = await lockCaller(ctx, agent);
   await updateCaller(ctx, agent)

@@ -4,7 +4,7 @@ import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { defineLogs, type LogArguments } from "../log-lines.js";
 import type { Page } from "../kernel/paging.js";
-import { textProblem } from "../kernel/text.js";
+import { cleaned, textProblem } from "../kernel/text.js";
 import type { Watch } from "../kernel/watching.js";
 import { findProvisionerJob, jobHint } from "./provisioner-jobs.js";
 import { type Leased, leaseEnd, leaseLost, lockRunning, renewedLease } from "./leases.js";
@@ -75,7 +75,12 @@ export async function updateProvisionerJob(
     .executeTakeFirst();
   if (!job) throw leaseLost();
   const { added, ...log } = append(job, entries);
-  const rows = added.map((entry) => ({ ...entry, jobId: job.id, id: newId() }));
+  const rows = added.map((entry) => ({
+    ...entry,
+    stage: cleaned(entry.stage, longestStage),
+    jobId: job.id,
+    id: newId(),
+  }));
   if (rows.length > 0) await ctx.db.insertInto("provisionerJobLogs").values(rows).execute();
   const { expiresAt } = await ctx.db
     .updateTable("provisionerJobs as j")
