@@ -6,7 +6,7 @@ import { keysOf } from "../support/accounts.js";
 import { insertUsers } from "../support/crowds.js";
 import { insertKey } from "../support/keys.js";
 import { deleteRows, setColumns } from "../support/tables.js";
-import { logged } from "../support/app.js";
+import { logged, usualHashes } from "../support/app.js";
 import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
 import { type Client, GraphqlFailure, world } from "../support/world.js";
 
@@ -23,7 +23,7 @@ interface Race {
 }
 
 describe("a change that races the deletion of its object", () => {
-  const the = world({ STEWARD_HASH_CONCURRENCY: "2" });
+  const the = world({ ...usualHashes, STEWARD_HASH_CONCURRENCY: "2" });
   let made = 0;
 
   const owner = () => the().as(the().owner);
