@@ -11,7 +11,7 @@ export interface Config {
   readonly taskAppAllowLoopback: boolean;
   /** Limits on data that clients have not read. The same in every deployment, except in tests. */
   readonly unread: UnreadLimits;
-  /** What hashing a password costs. The same in every deployment, except in tests. */
+  /** The cost of hashing a password: the same in every deployment, except in tests. */
   readonly hashCost: HashCost;
   /** The settings that the environment gives; the others have their defaults. */
   readonly given: ReadonlySet<string>;
