@@ -36,7 +36,7 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   const problems = new Problems();
   problems.add("email", emailProblem(email));
   problems.add("username", usernameProblem(username));
-  if (given !== undefined) problems.add("password", await passwordProblem(given, input));
+  if (given !== undefined) problems.add("password", await passwordProblem(given, input, "operator"));
   problems.throwIfAny();
 
   const id = newId();

@@ -69,6 +69,7 @@ import { CleanLabels } from "./0093-clean-labels.js";
 import { MemberChanges } from "./0097-member-changes.js";
 import { AccountNotices } from "./0098-account-notices.js";
 import { CredentialEpochs } from "./0099-credential-epochs.js";
+import { DeletingSources } from "./0090-deleting-sources.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -142,4 +143,5 @@ export const migrations: MigrationObject[] = [
   { name: "0099-credential-epochs", class: CredentialEpochs },
   { name: "0095-connection-months", class: ConnectionMonths },
   { name: "0096-clean-reports", class: CleanReports },
+  { name: "0090-deleting-sources", class: DeletingSources },
 ];
