@@ -2,16 +2,16 @@
 // Looks inside: five years of rows, and the locks of a read, are seen in the database only.
 import { expect } from "chai";
 import { sql } from "kysely";
-import { type Db, openDatabase } from "../src/infrastructure/database/database.js";
-import { Context } from "../src/domain/kernel/context.js";
-import { listAuditEvents } from "../src/domain/audit/audit-log.js";
-import { listConnectionLogs } from "../src/domain/connection-logs/connection-logs.js";
-import { listInboxNotifications } from "../src/domain/notifications/inbox.js";
-import type { Page, PageArguments } from "../src/domain/kernel/paging.js";
-import { logPath } from "./support/connections.js";
-import { newId } from "./support/ids.js";
-import { age, idAt, month, type Partitioned } from "./support/months.js";
-import { type Person, type World, world } from "./support/world.js";
+import { type Db, openDatabase } from "../../src/infrastructure/database/database.js";
+import { Context } from "../../src/domain/kernel/context.js";
+import { listAuditEvents } from "../../src/domain/audit/audit-log.js";
+import { listConnectionLogs } from "../../src/domain/connection-logs/connection-logs.js";
+import { listInboxNotifications } from "../../src/domain/notifications/inbox.js";
+import type { Page, PageArguments } from "../../src/domain/kernel/paging.js";
+import { logPath } from "../support/connections.js";
+import { newId } from "../support/ids.js";
+import { age, idAt, month, type Partitioned } from "../support/months.js";
+import { type Person, type World, world } from "../support/world.js";
 
 const day = 86_400_000;
 
