@@ -7,6 +7,9 @@ import { labelProblem, proseProblem } from "../kernel/text.js";
 import { isRepeat } from "./idempotency-keys.js";
 import { notify, notifyNow } from "./notify.js";
 import { customTemplate, testTemplate } from "./templates/custom-templates.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const inboxCursors = columnsOf("inboxCursors", "inboxCursors");
 
 /** Sends the caller, an owner, a notification by every configured method. Returns the ids of its messages. */
 export async function sendTestNotification(ctx: Context): Promise<string[]> {
@@ -85,8 +88,8 @@ async function countCustom({ db }: Context, userId: string): Promise<void> {
     .onConflict((known) =>
       known
         .column("userId")
-        .doUpdateSet({ customSentAt: sql`(clock_timestamp() || inbox_cursors.custom_sent_at)[1:20]` })
-        .where(sql<SqlBool>`(inbox_cursors.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true`),
+        .doUpdateSet({ customSentAt: sql`(clock_timestamp() || ${inboxCursors.customSentAt})[1:20]` })
+        .where(sql<SqlBool>`(${inboxCursors.customSentAt}[20] > clock_timestamp() - interval '1 minute') is not true`),
     )
     .returning("userId")
     .executeTakeFirst();

@@ -11,6 +11,12 @@ import { isFormerAddress } from "../users/names.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
 import { render, type Subject, type Variables } from "./rendering.js";
 import type { NotificationTemplate } from "./templates/template.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const inboxCursors = columnsOf("inboxCursors", "inboxCursors");
+const excluded = columnsOf("inboxCursors", "excluded");
+const u = columnsOf("users", "u");
+const p = columnsOf("notificationPreferences", "p");
 
 /** An event that users are told about. */
 export interface Notification extends Subject {
@@ -117,8 +123,8 @@ async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Prom
     )
     .onConflict((conflict) =>
       conflict.column("userId").doUpdateSet({
-        lastSeq: sql`greatest(inbox_cursors.last_seq + excluded.unread_count, excluded.last_seq)`,
-        unreadCount: sql`inbox_cursors.unread_count + excluded.unread_count`,
+        lastSeq: sql`greatest(${inboxCursors.lastSeq} + ${excluded.unreadCount}, ${excluded.lastSeq})`,
+        unreadCount: sql`${inboxCursors.unreadCount} + ${excluded.unreadCount}`,
       }),
     )
     .returning(["userId", "lastSeq", "epoch"])
@@ -139,7 +145,7 @@ function recipientsOf({ db, actor }: Context, { template, recipients }: Notifica
     .selectFrom("users as u")
     .where(isRecipient)
     .where("u.deletedAt", "is", null)
-    .where(sql<SqlBool>`not u.is_system`)
+    .where(sql<SqlBool>`not ${u.isSystem}`)
     .select(["u.id", "u.username", "u.name", "u.email", "u.status", now.as("now")])
     .select((eb) => [
       eb
@@ -147,7 +153,7 @@ function recipientsOf({ db, actor }: Context, { template, recipients }: Notifica
         .whereRef("p.userId", "=", "u.id")
         .where("p.templateId", "=", template.id)
         .select(
-          sql<Partial<Record<DeliveryMethod, boolean>> | null>`json_object_agg(p.method, p.is_disabled)`.as("off"),
+          sql<Partial<Record<DeliveryMethod, boolean>> | null>`json_object_agg(p.method, ${p.isDisabled})`.as("off"),
         )
         .as("disabled"),
       eb

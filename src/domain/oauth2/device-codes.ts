@@ -20,6 +20,9 @@ import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { requestedScopes, requireWithin } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const d = columnsOf("oauth2DeviceCodes", "d");
 
 /** A device authorization request (RFC 8628 §3.1). */
 export interface StartOAuth2Device extends ClientCredentials {
@@ -117,7 +120,7 @@ const recordPoll = (db: Db, id: string) =>
     .set({
       polledAt: now,
       pollInterval: sql<number>`case when pending.is_early
-        then least(d.poll_interval + ${sql.lit(interval)}, ${sql.lit(longestInterval)}) else d.poll_interval end`,
+        then least(${d.pollInterval} + ${sql.lit(interval)}, ${sql.lit(longestInterval)}) else ${d.pollInterval} end`,
     })
     .returning("pending.isEarly");
 

@@ -11,6 +11,11 @@ import type { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const p = columnsOf("oauth2RefreshTokens", "p");
+const u = columnsOf("users", "u");
+const g = columnsOf("oauth2Grants", "g");
 
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
 export interface IssueOAuth2Token extends ClientCredentials {
@@ -66,7 +71,7 @@ export const revokeAfterwards = ({ ctx, presented }: CodeExchange | RefreshExcha
   ctx.afterRollback(async (afresh) => void (await revokeGrants(afresh, [presented.grantId], reason, "application")));
 
 /** Whether what is presented, `p`, has expired, or its grant `g` has ended, or the user `u` is suspended. */
-const isOver = sql<boolean>`not (p.expires_at > now() and ${isLive} and u.status = 'active' and u.deleted_at is null)`;
+const isOver = sql<boolean>`not (${p.expiresAt} > now() and ${isLive} and u.status = 'active' and ${u.deletedAt} is null)`;
 
 const codes = (db: Db, id: string) =>
   db
@@ -91,12 +96,12 @@ const mostLiveTokens = 60;
  * token as unused. The first use was then committed after that read, so it counts as recent even if it began long ago.
  */
 function isSpent(grace: number, wasUnused = false): RawBuilder<SqlBool> {
-  if (grace === 0) return sql`p.spent_at is not null`;
-  return wasUnused ? sql`false` : sql`coalesce(p.spent_at <= ${after(-grace)}, false)`;
+  if (grace === 0) return sql`${p.spentAt} is not null`;
+  return wasUnused ? sql`false` : sql`coalesce(${p.spentAt} <= ${after(-grace)}, false)`;
 }
 
 /** The condition that a refresh token `p` has all successors that it can have. Each repeat of its use got another one. */
-const isExhausted = sql<boolean>`(p.spent_at is not null and p.repeats >= ${sql.lit(mostSuccessors - 1)})`;
+const isExhausted = sql<boolean>`(${p.spentAt} is not null and p.repeats >= ${sql.lit(mostSuccessors - 1)})`;
 
 const refreshTokens = (db: Db, id: string, grace: number) =>
   db
@@ -177,19 +182,19 @@ const redeemingOnce = (
 ) => sql`
   ${lockingGrant(grantId)}, spent as (
     ${spend} from live
-    where p.id = ${id} and p.grant_id = live.id and p.state = ${before} and p.expires_at > now()
+    where p.id = ${id} and ${p.grantId} = live.id and p.state = ${before} and ${p.expiresAt} > now()
     returning live.id
   ), redeemed as (
     update oauth2_grants g
     set secret_id = ${client.secretId}, last_used_at = now(), expires_at = ${after(ctx.config.oauth2GrantTtl)}
     from spent where g.id = spent.id
-    returning g.id, g.user_id, g.expires_at
+    returning g.id, ${g.userId}, ${g.expiresAt}
   )`;
 
 /** Locks the grant before what belongs to it, as its revocation does. */
 const lockingGrant = (id: string | null) => sql`
   live as (
-    select g.id, g.user_id, g.secret_id, g.last_used_at, g.expires_at from oauth2_grants g
+    select g.id, ${g.userId}, ${g.secretId}, ${g.lastUsedAt}, ${g.expiresAt} from oauth2_grants g
     where g.id = ${id} and ${isLive} for no key update
   )`;
 
@@ -208,9 +213,9 @@ export async function rotateRefreshToken(exchange: RefreshExchange): Promise<voi
     sql`
       ${lockingGrant(grantId)}, redeemed as (
         update oauth2_refresh_tokens p
-        set spent_at = coalesce(p.spent_at, clock_timestamp()), repeats = p.repeats + (p.spent_at is not null)::int
+        set spent_at = coalesce(${p.spentAt}, clock_timestamp()), repeats = p.repeats + (${p.spentAt} is not null)::int
         from live
-        where p.id = ${id} and p.grant_id = live.id and p.expires_at > now()
+        where p.id = ${id} and ${p.grantId} = live.id and ${p.expiresAt} > now()
           and not ${isSpent(grace, !isUsed)} and not ${isExhausted}
         returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at, p.repeats
       ), touched as (

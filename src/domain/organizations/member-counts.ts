@@ -1,6 +1,10 @@
 import { type Expression, sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
 import { second } from "../kernel/queries.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const c = columnsOf("memberChanges", "c");
+const g = columnsOf("groups", "g");
 
 /** The changes of the number of members of an organization that its group Everyone does not count yet. */
 export const uncounted = (organizationId: Expression<string>) => sql<number>`(
@@ -20,12 +24,12 @@ export const memberCountJob = {
         order by id for no key update skip locked
       ), due as materialized (
         select id from member_changes c where organization_id in (select id from turn)
-          or not exists (select from groups g where g.id = c.organization_id)
+          or not exists (select from groups g where g.id = ${c.organizationId})
         for update skip locked
       ), summed as (
         delete from member_changes where id = any(array(select id from due)) returning organization_id, change
       )
-      update groups g set member_count = g.member_count + s.change from (
+      update groups g set member_count = ${g.memberCount} + s.change from (
         select organization_id, sum(change) as change from summed group by organization_id
       ) s where g.id = s.organization_id and s.change <> 0`.execute(db);
   },

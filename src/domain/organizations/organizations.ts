@@ -13,6 +13,9 @@ import { anyOf, now, rowById } from "../kernel/queries.js";
 import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/hints.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const o = columnsOf("organizations", "o");
 
 const allOrganizations = (db: QueryCreator<Schema>) =>
   db
@@ -35,9 +38,9 @@ export function isOrganizationNamed(ref: string) {
   const isIt = isUuid(ref)
     ? sql<SqlBool>`o.id = ${ref}`
     : ref === "default"
-      ? sql<SqlBool>`o.is_default`
+      ? sql<SqlBool>`${o.isDefault}`
       : sql<SqlBool>`lower(o.name) = lower(${ref}::text)`;
-  return sql<SqlBool>`o.deleted_at is null and ${isIt}`;
+  return sql<SqlBool>`${o.deletedAt} is null and ${isIt}`;
 }
 
 /** Finds an organization by id, by name in any letter case, or by `default`. Throws NOT_FOUND if it is not readable. */

@@ -3,6 +3,9 @@ import type { Context } from "../kernel/context.js";
 import { notify, oncePerHour, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import type { JobOutcome } from "../provisioners/provisioner-jobs.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
 
 /** Maximum number of members of groups with the role `admin` in the access list of a template that are told. */
 const mostByGroup = 1000;
@@ -33,13 +36,13 @@ async function caretakers(
     )
     .where("u.deletedAt", "is", null)
     .where("u.status", "<>", "suspended")
-    .where(sql<SqlBool>`not u.is_system`)
+    .where(sql<SqlBool>`not ${u.isSystem}`)
     .select("u.id")
     .execute();
   return found.length > 0 ? found.map((user) => user.id) : isOwner;
 }
 
-const isOwner = sql<SqlBool>`(u.site_roles <> '{}' and 'owner' = any(u.site_roles))`;
+const isOwner = sql<SqlBool>`(${u.siteRoles} <> '{}' and 'owner' = any(${u.siteRoles}))`;
 
 /** Number of failures in a row after which no more workspaces are prebuilt for a preset. */
 const mostFailures = 3;

@@ -10,6 +10,11 @@ import { type MemberRow, memberValues } from "./scim-members.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { groupType, groupUrn } from "./schema.js";
 import { groupDisplay, isSeen, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const gl = columnsOf("scimGroupLinks", "gl");
+const l = columnsOf("scimGroupLinks", "l");
+const m = columnsOf("groupMembers", "m");
 
 /** The groups `g` that the caller sees, with the link `l` of its source. */
 export const visibleGroups = (ctx: Context, db: Db, { source }: Provisioner) =>
@@ -27,7 +32,7 @@ export const visibleGroups = (ctx: Context, db: Db, { source }: Provisioner) =>
       groupDisplay.as("displayName"),
       // The source whose link has the displayName; null if the group itself has it.
       sql<string | null>`(
-        select gl.source from scim_group_links gl where gl.group_id = g.id and gl.display_name is not null
+        select gl.source from scim_group_links gl where ${gl.groupId} = g.id and ${gl.displayName} is not null
       )`.as("nameSource"),
     ]);
 
@@ -59,21 +64,21 @@ export function groupResource(ctx: Context, row: ScimGroupRow, members?: readonl
 export const groupFilterColumns = (ctx: Context, provisioner: Provisioner): Columns => ({
   values: {
     ...metaColumns(ctx, "g", groupType),
-    externalId: sql`l.external_id`,
+    externalId: sql`${l.externalId}`,
     displayName: groupDisplay,
   },
   lists: {
     schemas: urnColumns(sql`array[${groupUrn}]`),
     members: {
       values: {
-        value: sql`m.user_id::text`,
-        $ref: sql`${locationOf(ctx, "/Users", "")}::text || m.user_id`,
-        display: sql`(select coalesce(nullif(u.name, ''), u.username) from users u where u.id = m.user_id)`,
+        value: sql`${m.userId}::text`,
+        $ref: sql`${locationOf(ctx, "/Users", "")}::text || ${m.userId}`,
+        display: sql`(select coalesce(nullif(u.name, ''), u.username) from users u where u.id = ${m.userId})`,
         type: sql`'User'`,
       },
       exists: (condition) => sql<SqlBool>`exists(
         select from group_members m
-        where m.group_id = g.id and ${isSeen(provisioner, "m.userId")} and ${condition})`,
+        where ${m.groupId} = g.id and ${isSeen(provisioner, "m.userId")} and ${condition})`,
     },
   },
   json: noJson,

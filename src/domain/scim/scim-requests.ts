@@ -10,6 +10,9 @@ import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.
 import { day, jsonOf, purge } from "../kernel/queries.js";
 import { cleaned } from "../kernel/text.js";
 import { isScimKeyId, scimKeysByIds } from "./scim-keys.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const r = columnsOf("scimRequests", "r");
 
 declare module "../kernel/context.js" {
   interface Services {
@@ -153,7 +156,7 @@ const trim = (db: Db, keys: readonly string[]) =>
       select time, id from scim_requests where scim_key_id = key.id
       order by time desc, id desc offset ${sql.lit(mostKept - 1)} limit 1
     ) as last
-    join scim_requests r on r.scim_key_id = key.id and (r.time, r.id) < (last.time, last.id)
+    join scim_requests r on ${r.scimKeyId} = key.id and (r.time, r.id) < (last.time, last.id)
     for update of r skip locked))`.execute(db);
 
 /** Deletes requests after 30 days. */

@@ -8,6 +8,11 @@ import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
 import { hasUserName, isUserNameOfAnother } from "./user-names.js";
 import { linkedUsers } from "./user-rows.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
+const l = columnsOf("scimUserLinks", "l");
+const o = columnsOf("scimUserLinks", "o");
 
 /**
  * How a user becomes the one whom a source wants to create: it is updated; it returns after the source suspended it; or it is
@@ -46,12 +51,12 @@ async function usersLike(ctx: Context, { source }: Provisioner, wanted: WantedUs
     .select([
       "u.id",
       "l.externalId",
-      sql<boolean>`u.deprovisioned_at is not null`.as("hasLeft"),
-      sql<boolean>`l.deprovisioned_at is not null`.as("isGone"),
-      sql<boolean>`l.suspended_at is not null and u.status = 'suspended'`.as("isSuspendedBySource"),
+      sql<boolean>`${u.deprovisionedAt} is not null`.as("hasLeft"),
+      sql<boolean>`${l.deprovisionedAt} is not null`.as("isGone"),
+      sql<boolean>`${l.suspendedAt} is not null and u.status = 'suspended'`.as("isSuspendedBySource"),
       sql<boolean>`exists(
-        select from scim_user_links o where o.user_id = u.id and o.source <> ${source})`.as("isLinkedElsewhere"),
-      sql<boolean>`coalesce(l.external_id collate "C" = ${externalId}, false)`.as("hasExternalId"),
+        select from scim_user_links o where ${o.userId} = u.id and o.source <> ${source})`.as("isLinkedElsewhere"),
+      sql<boolean>`coalesce(${l.externalId} collate "C" = ${externalId}, false)`.as("hasExternalId"),
       sql<boolean>`lower(coalesce(n.user_name, u.username) collate "C") = ${folded(name)}`.as("hasUserName"),
       is("u.email", email).as("hasEmail"),
       is("u.username", username).as("hasUsername"),
@@ -130,7 +135,7 @@ export async function freeUsername(ctx: Context, wanted: WantedUser, id: string 
 export async function requireUserNameFree(ctx: Context, name: string, id: string): Promise<void> {
   const isUsername = sql<SqlBool>`exists(
     select from users u
-    where u.deleted_at is null and u.deprovisioned_at is null and ${foldedColumn("u.username")} = ${folded(name)}
+    where ${u.deletedAt} is null and ${u.deprovisionedAt} is null and ${foldedColumn("u.username")} = ${folded(name)}
       and u.id <> ${id} and not ${hasUserName})`;
   const { isTaken } = await ctx.db
     .selectNoFrom(sql<boolean>`${isUserNameOfAnother(name, id)} or ${isUsername}`.as("isTaken"))

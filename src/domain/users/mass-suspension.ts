@@ -6,6 +6,10 @@ import { type Context, type Services, systemContext } from "../kernel/context.js
 import { anyOf, minute, takeTurn } from "../kernel/queries.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import { tellAdministrators } from "./account-notices.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
+const w = columnsOf("workspaces", "w");
 
 /** The time in which suspensions count together, in minutes. */
 const span = 10;
@@ -46,7 +50,7 @@ export function lookAtSuspensions(services: Services): Promise<void> {
 export async function holdMassSuspension(services: Services, since?: string): Promise<void> {
   if (services.config.suspendedWorkspacesStop === Infinity) return;
   const from = since === undefined ? sql`now()` : sql`${since}::timestamptz`;
-  const isRecent = sql<SqlBool>`u.suspended_at >= ${from} - make_interval(mins => ${span}) and u.deleted_at is null`;
+  const isRecent = sql<SqlBool>`${u.suspendedAt} >= ${from} - make_interval(mins => ${span}) and ${u.deletedAt} is null`;
   const few = await services.database.db
     .selectFrom("users as u")
     .where(isRecent)
@@ -58,12 +62,12 @@ export async function holdMassSuspension(services: Services, since?: string): Pr
     await takeTurn(ctx, "suspensions");
     const { rows } = await sql<{ id: string }>`
       with recent as (
-        select u.id, u.suspended_at, u.stop_hold, count(*) over (
-          order by u.suspended_at range between make_interval(mins => ${span}) preceding and current row) as together
+        select u.id, ${u.suspendedAt}, ${u.stopHold}, count(*) over (
+          order by ${u.suspendedAt} range between make_interval(mins => ${span}) preceding and current row) as together
         from users u where ${isRecent}
       ), allowed as (
         select greatest(${fewest}::numeric, ${share}::numeric * count(*)) as most
-        from users u where u.status = 'active' and u.deleted_at is null and not u.is_system
+        from users u where u.status = 'active' and ${u.deletedAt} is null and not ${u.isSystem}
       ), judged as (
         select r.id, r.stop_hold, bool_or(r.together > a.most) over (
           order by r.suspended_at range between current row and make_interval(mins => ${span}) following) as is_many
@@ -113,8 +117,8 @@ export async function readHeldWorkspaces(ctx: Context): Promise<HeldWorkspaces> 
   const { rows } = await sql<HeldWorkspaces>`
     with held as materialized (select id from users where ${isHeld} and deleted_at is null)
     select (select count(*)::int from held) as "userCount", (
-      select count(*)::int from held join workspaces w on w.owner_id = held.id
-      where w.deleted_at is null and w.latest_transition = 'start') as "workspaceCount"`.execute(ctx.db);
+      select count(*)::int from held join workspaces w on ${w.ownerId} = held.id
+      where ${w.deletedAt} is null and ${w.latestTransition} = 'start') as "workspaceCount"`.execute(ctx.db);
   return rows[0]!;
 }
 
