@@ -9,6 +9,8 @@ import { notify, notifyNow } from "./notify.js";
 import { customTemplate, testTemplate } from "./templates/custom-templates.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const inboxCursorColumns = columnsOf("inboxCursors");
+
 const inboxCursors = columnsOf("inboxCursors", "inboxCursors");
 
 /** Sends the caller, an owner, a notification by every configured method. Returns the ids of its messages. */
@@ -97,7 +99,7 @@ async function countCustom({ db }: Context, userId: string): Promise<void> {
   const { seconds } = await db
     .selectFrom("inboxCursors")
     .select(
-      sql<number>`extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())::float8`.as(
+      sql<number>`extract(epoch from ${inboxCursorColumns.customSentAt}[20] + interval '1 minute' - clock_timestamp())::float8`.as(
         "seconds",
       ),
     )

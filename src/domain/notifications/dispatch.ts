@@ -21,6 +21,8 @@ import { templateWithId } from "./templates/all-templates.js";
 import { unsubscribeUrl } from "./unsubscribing.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const notificationMessages = columnsOf("notificationMessages");
+
 const m = columnsOf("notificationMessages", "m");
 
 /** How an attempt ended. `detail` is stored and shown to administrators: it must not contain secrets. */
@@ -184,7 +186,7 @@ class MessageQueue implements Queue<Item, AttemptResult> {
         .where("id", "=", claimed(due.where(isOver).where(sql<SqlBool>`not ${isLeased}`), mostReaped))
         .set({
           state: "permanent_failure",
-          reason: sql<string>`case when expires_at <= now() then 'expired' else 'lost' end`,
+          reason: sql<string>`case when ${notificationMessages.expiresAt} <= now() then 'expired' else 'lost' end`,
           finishedAt: now,
           keyId: null,
           secretNonce: null,

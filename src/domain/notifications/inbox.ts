@@ -12,6 +12,9 @@ import { isUuid } from "../kernel/text.js";
 import { plainText } from "./markdown.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const inboxEpochColumns = columnsOf("inboxEpochs");
+const inboxCursors = columnsOf("inboxCursors");
+
 const inboxEpochs = columnsOf("inboxEpochs", "ended");
 const counter = columnsOf("inboxCursors", "counter");
 const mine = columnsOf("inboxCursors", "mine");
@@ -38,7 +41,7 @@ export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
 
 // Marking all notifications as read ends the epoch of the inbox. Notifications of an ended epoch are read since its end.
 const readAt = sql<string | null>`coalesce(
-  item.read_at, (select ended_at from inbox_epochs ended where ${inboxEpochs.userId} = item.user_id and ended.epoch = item.epoch))`;
+  item.read_at, (select ${inboxEpochColumns.endedAt} from inbox_epochs ended where ${inboxEpochs.userId} = item.user_id and ended.epoch = item.epoch))`;
 
 /** A notification in the inbox of its user. Titles and contents are Markdown, whose text `plain` has if it was read already. */
 export type InboxNotification = InferResult<ReturnType<typeof notificationsOf>>[number] & {
@@ -130,7 +133,7 @@ const inbox = defineList(ownNotifications, {
       ]),
     templates: (eb, ids: readonly string[]) => eb("item.templateId", "=", anyOf(ids)),
     readStatus: (_, status: ReadStatus, ctx) =>
-      hasStatus(status, sql`(select epoch from inbox_cursors where user_id = ${inboxOwner(ctx)})`),
+      hasStatus(status, sql`(select epoch from inbox_cursors where ${inboxCursors.userId} = ${inboxOwner(ctx)})`),
   },
   planned: ["targets"],
   months: { table: "inbox", first: 4 },

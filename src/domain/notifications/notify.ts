@@ -13,6 +13,9 @@ import { render, type Subject, type Variables } from "./rendering.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const users = columnsOf("users");
+const organizationMembers = columnsOf("organizationMembers");
+
 const inboxCursors = columnsOf("inboxCursors", "inboxCursors");
 const excluded = columnsOf("inboxCursors", "excluded");
 const u = columnsOf("users", "u");
@@ -41,8 +44,8 @@ export interface Notification extends Subject {
  */
 export const templateAdministrators = ({ actor }: Context, organizationId: string) => sql<SqlBool>`
   u.id is distinct from ${userIdOf(actor) ?? null}::uuid and u.id = any(array(
-    select id from users where site_roles <> '{}' and 'template-admin' = any(site_roles)
-    union all select user_id from organization_members where organization_id = ${organizationId} and roles <> '{}'
+    select id from users where ${users.siteRoles} <> '{}' and 'template-admin' = any(${users.siteRoles})
+    union all select user_id from organization_members where ${organizationMembers.organizationId} = ${organizationId} and roles <> '{}'
       and roles && '{organization-template-admin,organization-admin}'))`;
 
 /** Dedupe keys for one notification about a subject per minute or hour of UTC. */

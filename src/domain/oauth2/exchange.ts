@@ -13,7 +13,14 @@ import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+/** What is presented, of whichever kind, and a refresh token. */
+const any = columnsOf<"oauth2Codes" | "oauth2DeviceCodes" | "oauth2RefreshTokens">("oauth2Codes", "p");
 const p = columnsOf("oauth2RefreshTokens", "p");
+const grants = columnsOf("oauth2Grants");
+const refreshTokenColumns = columnsOf("oauth2RefreshTokens");
+const keys = columnsOf("apiKeys");
+const accounts = columnsOf("users");
+
 const u = columnsOf("users", "u");
 const g = columnsOf("oauth2Grants", "g");
 
@@ -71,7 +78,7 @@ export const revokeAfterwards = ({ ctx, presented }: CodeExchange | RefreshExcha
   ctx.afterRollback(async (afresh) => void (await revokeGrants(afresh, [presented.grantId], reason, "application")));
 
 /** Whether what is presented, `p`, has expired, or its grant `g` has ended, or the user `u` is suspended. */
-const isOver = sql<boolean>`not (${p.expiresAt} > now() and ${isLive} and u.status = 'active' and ${u.deletedAt} is null)`;
+const isOver = sql<boolean>`not (${any.expiresAt} > now() and ${isLive} and u.status = 'active' and ${u.deletedAt} is null)`;
 
 const codes = (db: Db, id: string) =>
   db
@@ -182,11 +189,12 @@ const redeemingOnce = (
 ) => sql`
   ${lockingGrant(grantId)}, spent as (
     ${spend} from live
-    where p.id = ${id} and ${p.grantId} = live.id and p.state = ${before} and ${p.expiresAt} > now()
+    where p.id = ${id} and ${any.grantId} = live.id and p.state = ${before} and ${any.expiresAt} > now()
     returning live.id
   ), redeemed as (
     update oauth2_grants g
-    set secret_id = ${client.secretId}, last_used_at = now(), expires_at = ${after(ctx.config.oauth2GrantTtl)}
+    set ${grants.secretId} = ${client.secretId}, ${grants.lastUsedAt} = now(),
+      ${grants.expiresAt} = ${after(ctx.config.oauth2GrantTtl)}
     from spent where g.id = spent.id
     returning g.id, ${g.userId}, ${g.expiresAt}
   )`;
@@ -213,13 +221,14 @@ export async function rotateRefreshToken(exchange: RefreshExchange): Promise<voi
     sql`
       ${lockingGrant(grantId)}, redeemed as (
         update oauth2_refresh_tokens p
-        set spent_at = coalesce(${p.spentAt}, clock_timestamp()), repeats = p.repeats + (${p.spentAt} is not null)::int
+        set ${refreshTokenColumns.spentAt} = coalesce(${p.spentAt}, clock_timestamp()), repeats = p.repeats + (${p.spentAt} is not null)::int
         from live
         where p.id = ${id} and ${p.grantId} = live.id and ${p.expiresAt} > now()
           and not ${isSpent(grace, !isUsed)} and not ${isExhausted}
         returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at, p.repeats
       ), touched as (
-        update oauth2_grants g set secret_id = ${client.secretId}, last_used_at = now() from redeemed r
+        update oauth2_grants g set ${grants.secretId} = ${client.secretId}, ${grants.lastUsedAt} = now()
+        from redeemed r
         where g.id = r.id
           and (r.secret_id is distinct from ${client.secretId} or r.last_used_at < now() - interval '5 minutes')
       )`,
@@ -244,14 +253,15 @@ export async function useServiceAccount(exchange: ClientExchange): Promise<void>
     sql`
       holder as (
         select id from users
-        where id = ${serviceUserId} and is_service_account and status = 'active' and deleted_at is null
+        where id = ${serviceUserId} and ${accounts.isServiceAccount} and status = 'active' and ${accounts.deletedAt} is null
       ), redeemed as (
         insert into oauth2_grants
-          (id, user_id, client_id, secret_id, scopes, audiences, ip, created_at, last_used_at, expires_at)
+          (id, ${grants.userId}, ${grants.clientId}, ${grants.secretId}, scopes, audiences, ip, ${grants.createdAt},
+            ${grants.lastUsedAt}, ${grants.expiresAt})
         select ${newId()}, id, ${id}, ${secretId}, ${scopes}, ${audiences}, ${ctx.request.ip ?? null}, now(), now(),
           ${after(ctx.config.oauth2AccessTtl)}
         from holder
-        returning id, user_id, expires_at
+        returning id, ${grants.userId}, ${grants.expiresAt}
       )`,
     { mayRefresh: false },
   );
@@ -285,22 +295,24 @@ async function issue(
   const refresh = mayRefresh ? newSecret("refreshToken") : undefined;
   const refreshing = refresh
     ? sql`, refresh as (
-        insert into oauth2_refresh_tokens (id, secret_hash, grant_id, created_at, expires_at)
+        insert into oauth2_refresh_tokens (id, ${refreshTokenColumns.secretHash}, ${refreshTokenColumns.grantId},
+          ${refreshTokenColumns.createdAt}, ${refreshTokenColumns.expiresAt})
         select ${refresh.id}, ${refresh.secretHash}, id, now(), least(${after(oauth2RefreshTtl)}, expires_at)
         from redeemed)`
     : sql``;
   const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn"> & { id: string; isRepeat: boolean }>`
     with ${redeeming}${refreshing}, access as (
       insert into api_keys
-        (id, secret_hash, user_id, epoch, kind, scopes, audiences, grant_id, created_at, expires_at, ip, user_agent)
+        (id, ${keys.secretHash}, ${keys.userId}, epoch, kind, scopes, audiences, ${keys.grantId}, ${keys.createdAt},
+          ${keys.expiresAt}, ip, ${keys.userAgent})
       select ${access.id}, ${access.secretHash}, user_id, ${epochOf(sql.ref("redeemed.user_id"))}, 'oauth', ${scopes},
         ${audiences}, id, now(),
         least(${after(oauth2AccessTtl)}, expires_at), ${ip}, ${userAgent}
       from redeemed
-      returning expires_at, grant_id
+      returning ${keys.expiresAt}, ${keys.grantId}
     )
-    select expires_at as expiry, round(extract(epoch from expires_at - now()))::int as "expiresIn",
-      grant_id as id, ${isRepeat} as "isRepeat"
+    select ${keys.expiresAt} as expiry, round(extract(epoch from ${keys.expiresAt} - now()))::int as "expiresIn",
+      ${keys.grantId} as id, ${isRepeat} as "isRepeat"
     from access`;
   const {
     rows: [issued],

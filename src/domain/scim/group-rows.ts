@@ -12,6 +12,10 @@ import { groupType, groupUrn } from "./schema.js";
 import { groupDisplay, isSeen, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const scimGroupLinks = columnsOf("scimGroupLinks");
+const groupColumns = columnsOf("groups");
+const groupMembers = columnsOf("groupMembers");
+
 const gl = columnsOf("scimGroupLinks", "gl");
 const l = columnsOf("scimGroupLinks", "l");
 const m = columnsOf("groupMembers", "m");
@@ -95,10 +99,12 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
       return few(displayed(value));
     case "externalId":
       return few(
-        sql`select group_id from scim_group_links where source = ${source} and external_id collate "C" = ${value}`,
+        sql`select ${scimGroupLinks.groupId} from scim_group_links where source = ${source} and ${scimGroupLinks.externalId} collate "C" = ${value}`,
       );
     case "members.value":
-      return few(sql`select group_id from group_members where user_id = ${isUuid(value) ? value : null}::uuid`);
+      return few(
+        sql`select ${scimGroupLinks.groupId} from group_members where ${groupMembers.userId} = ${isUuid(value) ? value : null}::uuid`,
+      );
     default:
       return undefined;
   }
@@ -106,6 +112,6 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
 
 /** The ids of all groups that may have a displayName, in any letter case: that of a link, or their own. */
 export const displayed = (displayName: string) => sql`
-  select group_id from scim_group_links where lower(display_name collate "C") = ${folded(displayName)}
+  select ${scimGroupLinks.groupId} from scim_group_links where lower(${scimGroupLinks.displayName} collate "C") = ${folded(displayName)}
   union all
-  select id from groups where lower(coalesce(nullif(display_name, ''), name) collate "C") = ${folded(displayName)}`;
+  select id from groups where lower(coalesce(nullif(${groupColumns.displayName}, ''), name) collate "C") = ${folded(displayName)}`;

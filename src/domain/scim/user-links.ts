@@ -10,6 +10,9 @@ import { hasUserName, isUserNameOfAnother } from "./user-names.js";
 import { linkedUsers } from "./user-rows.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const scimUserLinks = columnsOf("scimUserLinks");
+const users = columnsOf("users");
+
 const u = columnsOf("users", "u");
 const l = columnsOf("scimUserLinks", "l");
 const o = columnsOf("scimUserLinks", "o");
@@ -40,11 +43,11 @@ async function usersLike(ctx: Context, { source }: Provisioner, wanted: WantedUs
   } = wanted;
   const username = baseOf(wanted);
   const { rows } = await sql<{ id: string }>`
-    select user_id as id from scim_user_links where source = ${source} and external_id collate "C" = ${externalId}
-    union all select user_id from scim_user_links where ${is("user_name", name)} and deprovisioned_at is null
-    union all select id from users where deleted_at is null and ${is("username", name)}
-    union all select id from users where deleted_at is null and ${is("username", username)}
-    union all select id from users where deleted_at is null and ${is("email", email)}`.execute(ctx.db);
+    select ${scimUserLinks.userId} as id from scim_user_links where source = ${source} and ${scimUserLinks.externalId} collate "C" = ${externalId}
+    union all select ${scimUserLinks.userId} from scim_user_links where ${is("user_name", name)} and ${scimUserLinks.deprovisionedAt} is null
+    union all select id from users where ${users.deletedAt} is null and ${is("username", name)}
+    union all select id from users where ${users.deletedAt} is null and ${is("username", username)}
+    union all select id from users where ${users.deletedAt} is null and ${is("email", email)}`.execute(ctx.db);
   // Most users that a synchronization creates have nothing in common with others.
   if (rows.length === 0) return [];
   return linkedUsers(ctx.db, { source })
@@ -204,7 +207,7 @@ export async function hideUser(
         .select([
           eb.val(source).as("source"),
           "id",
-          sql`scim_attributes(email, name, username, avatar_url)`.as("attributes"),
+          sql`scim_attributes(email, name, username, ${users.avatarUrl})`.as("attributes"),
           now.as("deprovisionedAt"),
         ])
         .where("id", "=", userId),

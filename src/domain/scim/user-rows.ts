@@ -12,8 +12,11 @@ import { enterpriseUrn, type ResourceType, userType, userUrn } from "./schema.js
 import { type Versioned, versionColumn, versionTag } from "./etags.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const userColumns = columnsOf("users");
+const links = columnsOf("scimUserLinks");
+
 const leaver = columnsOf("users", "leaver");
-const scimUserLinks = columnsOf("scimUserLinks", "gone");
+const goneLink = columnsOf("scimUserLinks", "gone");
 const n = columnsOf("scimUserLinks", "n");
 const l = columnsOf("scimUserLinks", "l");
 const u = columnsOf("users", "u");
@@ -31,7 +34,7 @@ export const linkedUsers = (db: Db, { source }: Pick<Provisioner, "source">) =>
     );
 
 /** As in the partial indexes of users. */
-const isListed = sql<SqlBool>`deleted_at is null and not is_system`;
+const isListed = sql<SqlBool>`${userColumns.deletedAt} is null and not ${userColumns.isSystem}`;
 
 /** The condition that the user whose id is in a column has not left: no source sees leavers. */
 const hasNotLeft = (column: string) => sql<SqlBool>`not exists(
@@ -41,7 +44,7 @@ const hasNotLeft = (column: string) => sql<SqlBool>`not exists(
 /** The condition that a source sees the user whose id is in a column: it has not deleted it, and the user has not left. */
 export const isSeen = ({ source }: Pick<Provisioner, "source">, column: string) => sql<SqlBool>`(not exists(
   select from scim_user_links gone
-  where gone.source = ${source} and ${scimUserLinks.deprovisionedAt} is not null and ${scimUserLinks.userId} = ${sql.ref(column)})
+  where gone.source = ${source} and ${goneLink.deprovisionedAt} is not null and ${goneLink.userId} = ${sql.ref(column)})
   and ${hasNotLeft(column)})`;
 
 /** The users `u` that a source sees, with its own link `l` and the link `n` that has the userName. */
@@ -117,7 +120,7 @@ export async function countVisibleUsers(db: Db, { source }: Provisioner): Promis
   const gone = sql<number>`(
     select count(*) from scim_user_links l
     where l.source = ${source} and ${l.deprovisionedAt} is not null and ${hasNotLeft("l.user_id")})`;
-  const left = sql<number>`(select count(*) from users where deprovisioned_at is not null and deleted_at is null)`;
+  const left = sql<number>`(select count(*) from users where ${userColumns.deprovisionedAt} is not null and ${userColumns.deletedAt} is null)`;
   const { count } = await db
     .selectNoFrom(sql<number>`(select ${numberOfUsers}) - ${gone} - ${left}`.as("count"))
     .executeTakeFirstOrThrow();
@@ -232,7 +235,9 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
   if (name === "id") return isEqual ? few(sql`select ${isUuid(value) ? value : null}::uuid`) : undefined;
   if (name === "externalId")
     return isEqual
-      ? few(sql`select user_id from scim_user_links where source = ${source} and external_id collate "C" = ${value}`)
+      ? few(
+          sql`select ${links.userId} from scim_user_links where source = ${source} and ${links.externalId} collate "C" = ${value}`,
+        )
       : undefined;
   if (name === "userName") return isEqual ? few(named(value)) : { ids: namedLike(value), areFew: false };
   if (name === "emails.value" && isEqual) return few(addressed(value));
@@ -242,12 +247,12 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
 
 /** Selects the ids of the users who have a userName, or the email that may stand for it. */
 const named = (value: string) => sql`
-  select user_id from scim_user_links where ${isText("user_name", value)} and deprovisioned_at is null
-  union all select id from users where deleted_at is null and ${isText("username", value)}
-  union all select id from users where deleted_at is null and ${isText("email", value)}`;
+  select ${links.userId} from scim_user_links where ${isText("user_name", value)} and ${links.deprovisionedAt} is null
+  union all select id from users where ${userColumns.deletedAt} is null and ${isText("username", value)}
+  union all select id from users where ${userColumns.deletedAt} is null and ${isText("email", value)}`;
 
 const namedLike = (value: string) => sql`
-  select user_id from scim_user_links where ${isLike("user_name", containing(value))}
+  select ${links.userId} from scim_user_links where ${isLike("user_name", containing(value))}
   union all select id from users where ${isListed} and ${isLike("username", containing(value))}`;
 
 /** A text in kept attributes, as Postgres writes JSON. */
@@ -257,15 +262,15 @@ const keptText = (value: string): string => containing(JSON.stringify(value).sli
 const keptEmails = "jsonb_path_query_array(attributes, '$.emails[*].value')::text";
 
 const addressed = (value: string) => sql`
-  select id from users where deleted_at is null and ${isText("email", value)}
-  union all select user_id from scim_user_links
+  select id from users where ${userColumns.deletedAt} is null and ${isText("email", value)}
+  union all select ${links.userId} from scim_user_links
     where ${sql.raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([folded(value)])}::jsonb`;
 
 /** Whether accounts without a link have the attribute. */
 const isAccount = (name: string): boolean => /^(name\.|displayName$|emails\.)/.test(name);
 
 function keeping(value: string, inAccounts: boolean) {
-  const linked = sql`select user_id from scim_user_links where ${isLike("attributes::text", keptText(value))}`;
+  const linked = sql`select ${links.userId} from scim_user_links where ${isLike("attributes::text", keptText(value))}`;
   if (!inAccounts) return linked;
   const pattern = containing(value);
   return sql`${linked}

@@ -25,6 +25,9 @@ import {
 import { inputsHint, queueHint, taskHint, updateTaskStatus } from "./task-status.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const taskConversationMessageColumns = columnsOf("taskConversationMessages");
+const taskConversations = columnsOf("taskConversations");
+
 const taskMessages = columnsOf("taskMessages", "m");
 const taskConversationMessages = columnsOf("taskConversationMessages", "m");
 
@@ -327,7 +330,9 @@ async function store({ db }: Context, at: Numbered, messages: readonly StoredMes
         .set({ parts: json(parts), isCut, bytes, revision })
         .where("taskId", "=", taskId)
         .where("key", "=", key)
-        .where(sql<boolean>`(parts, is_cut) is distinct from (${json(parts)}, ${isCut}::boolean)`)
+        .where(
+          sql<boolean>`(parts, ${taskConversationMessageColumns.isCut}) is distinct from (${json(parts)}, ${isCut}::boolean)`,
+        )
         .execute();
     } else if (omittedUntil === null || writtenAt > omittedUntil) {
       lastSeq++;
@@ -372,7 +377,7 @@ async function leaveOut({ db }: Context, taskId: string): Promise<void> {
     .updateTable("taskConversations")
     .set((eb) => ({
       omitted: eb("omitted", "+", rows.length),
-      omittedUntil: sql<string>`greatest(omitted_until, ${until}::timestamptz)`,
+      omittedUntil: sql<string>`greatest(${taskConversations.omittedUntil}, ${until}::timestamptz)`,
     }))
     .where("taskId", "=", taskId)
     .execute();

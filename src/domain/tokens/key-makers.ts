@@ -12,6 +12,8 @@ import { keyHint } from "./hints.js";
 import type { TokenKind } from "./token-text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const auditLog = columnsOf("auditLog", "e");
+
 const apiKeys = columnsOf("apiKeys", "k");
 const endedKeys = columnsOf("endedKeys", "e");
 
@@ -189,14 +191,14 @@ async function otherThings(
 ): Promise<LeftByKey[]> {
   const { rows } = await sql<LeftByKey>`
     select * from (
-      select distinct on (e.resource_type, e.resource_id)
-        e.resource_type as "resourceType", e.resource_id as "resourceId", e.resource_label as label, e.time as "madeAt"
+      select distinct on (${auditLog.resourceType}, ${auditLog.resourceId})
+        ${auditLog.resourceType} as "resourceType", ${auditLog.resourceId} as "resourceId", ${auditLog.resourceLabel} as label, e.time as "madeAt"
       from audit_log e
-      where e.actor_id = ${anyOf(holders)} and e.time >= ${since}::timestamptz
-        and e.id >= ${lowestIdSince(instantOf(since))}::uuid and e.api_key_id = ${anyOf(keyIds, "text")}
-        and e.resource_type = ${anyOf(waysIn, "text")}
+      where ${auditLog.actorId} = ${anyOf(holders)} and e.time >= ${since}::timestamptz
+        and e.id >= ${lowestIdSince(instantOf(since))}::uuid and ${auditLog.apiKeyId} = ${anyOf(keyIds, "text")}
+        and ${auditLog.resourceType} = ${anyOf(waysIn, "text")}
         and (e.action = 'create' or e.action = 'update' and e.diff::text like '%"new": "***"%')
-      order by e.resource_type, e.resource_id, e.time desc) latest
+      order by ${auditLog.resourceType}, ${auditLog.resourceId}, e.time desc) latest
     order by "madeAt" desc limit ${mostListed} ${sql.raw(plannedForValues)}`.execute(db);
   return rows;
 }

@@ -21,6 +21,8 @@ import {
 } from "./users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const organizationMembers = columnsOf("organizationMembers");
+
 const u = columnsOf("users", "u");
 
 /** Filters of users. An absent filter does not narrow. */
@@ -72,9 +74,9 @@ interface Held {
 
 function holds({ role, organization }: Held) {
   if (isSiteRole(role)) return sql<SqlBool>`${u.siteRoles} <> '{}' and ${role} = any(${u.siteRoles})`;
-  const isThere = organization === undefined ? sql`true` : sql`organization_id = ${organization}`;
+  const isThere = organization === undefined ? sql`true` : sql`${organizationMembers.organizationId} = ${organization}`;
   const hasRole = role === "organization-member" ? sql`true` : sql`roles <> '{}' and ${role} = any(roles)`;
-  return sql<SqlBool>`u.id in (select user_id from organization_members where ${isThere} and ${hasRole})`;
+  return sql<SqlBool>`u.id in (select ${organizationMembers.userId} from organization_members where ${isThere} and ${hasRole})`;
 }
 
 const eb = expressionBuilder<{ u: Schema["users"] }, "u">();

@@ -8,6 +8,8 @@ import { accountNotifications } from "../notifications/templates/account-notific
 import { tellAdministrators } from "./account-notices.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const users = columnsOf("users");
+
 const u = columnsOf("users", "u");
 const w = columnsOf("workspaces", "w");
 
@@ -73,7 +75,7 @@ export async function holdMassSuspension(services: Services, since?: string): Pr
           order by r.suspended_at range between current row and make_interval(mins => ${span}) following) as is_many
         from recent r cross join allowed a
       )
-      select id from judged where is_many and stop_hold is null order by id`.execute(ctx.db);
+      select id from judged where is_many and ${users.stopHold} is null order by id`.execute(ctx.db);
     if (rows.length === 0) return;
     const ids = rows.map(({ id }) => id);
     const before = await ctx.db.selectFrom("users").select("id").where(isHeld).limit(1).executeTakeFirst();
@@ -101,7 +103,7 @@ export async function holdMassSuspension(services: Services, since?: string): Pr
   });
 }
 
-const isHeld = sql<SqlBool>`suspended_at is not null and stop_hold = 'held'`;
+const isHeld = sql<SqlBool>`${users.suspendedAt} is not null and ${users.stopHold} = 'held'`;
 
 /** The workspaces of suspended users whose stop is held. */
 export interface HeldWorkspaces {
@@ -115,7 +117,7 @@ export interface HeldWorkspaces {
 export async function readHeldWorkspaces(ctx: Context): Promise<HeldWorkspaces> {
   authorize(ctx.actor, "deployment_config:read");
   const { rows } = await sql<HeldWorkspaces>`
-    with held as materialized (select id from users where ${isHeld} and deleted_at is null)
+    with held as materialized (select id from users where ${isHeld} and ${users.deletedAt} is null)
     select (select count(*)::int from held) as "userCount", (
       select count(*)::int from held join workspaces w on ${w.ownerId} = held.id
       where ${w.deletedAt} is null and ${w.latestTransition} = 'start') as "workspaceCount"`.execute(ctx.db);
