@@ -9,6 +9,9 @@ import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
 import type { AuditAction } from "../kernel/audit.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const e = columnsOf("auditLog", "e");
 
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {
@@ -31,7 +34,7 @@ function readableEvents(ctx: Context) {
       "e.ip",
       "e.userAgent",
     ])
-    .select(sql<string | null>`nullif(e.actor_username, '')`.as("actorUsername"))
+    .select(sql<string | null>`nullif(${e.actorUsername}, '')`.as("actorUsername"))
     .$narrowType<{ action: AuditAction }>()
     .$if(!everywhere, (all) => all.where(inOrganizations("e.organizationId", organizations)));
 }

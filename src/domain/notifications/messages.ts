@@ -9,6 +9,9 @@ import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
 import type { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";
 import { accountNotifications } from "./templates/account-notifications.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const notificationMessages = columnsOf("notificationMessages");
 
 export const MessageState = {
   PENDING: "pending",
@@ -133,7 +136,7 @@ export async function retryNotificationMessages(ctx: Context, which: RepairMessa
       reason: null,
       attemptsLeft: ctx.config.maxAttempts,
       nextAttemptAt: now,
-      expiresAt: sql<string>`now() + (expires_at - created_at)`,
+      expiresAt: sql<string>`now() + (${notificationMessages.expiresAt} - ${notificationMessages.createdAt})`,
       finishedAt: null,
     })
     .where("id", "=", anyOf(ids))

@@ -20,6 +20,11 @@ import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { requestedScopes, requireWithin } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const oauth2DeviceCodes = columnsOf("oauth2DeviceCodes");
+
+const d = columnsOf("oauth2DeviceCodes", "d");
 
 /** A device authorization request (RFC 8628 §3.1). */
 export interface StartOAuth2Device extends ClientCredentials {
@@ -108,7 +113,11 @@ const recordPoll = (db: Db, id: string) =>
         .where("state", "=", "pending")
         .where("expiresAt", ">", now)
         .select("id")
-        .select(sql<boolean>`coalesce(polled_at > now() - make_interval(secs => poll_interval), false)`.as("isEarly"))
+        .select(
+          sql<boolean>`coalesce(${oauth2DeviceCodes.polledAt} > now() - make_interval(secs => ${oauth2DeviceCodes.pollInterval}), false)`.as(
+            "isEarly",
+          ),
+        )
         .forNoKeyUpdate(),
     )
     .updateTable("oauth2DeviceCodes as d")
@@ -117,7 +126,7 @@ const recordPoll = (db: Db, id: string) =>
     .set({
       polledAt: now,
       pollInterval: sql<number>`case when pending.is_early
-        then least(d.poll_interval + ${sql.lit(interval)}, ${sql.lit(longestInterval)}) else d.poll_interval end`,
+        then least(${d.pollInterval} + ${sql.lit(interval)}, ${sql.lit(longestInterval)}) else ${d.pollInterval} end`,
     })
     .returning("pending.isEarly");
 
@@ -147,7 +156,7 @@ const pendingDevice = (db: Db, userCode: string) =>
     .where("expiresAt", ">", now)
     .select(["id", "userCode", "clientId", "scopes", "refusedScopes", "audiences", "ip", "createdAt", "expiresAt"])
     // Milliseconds until it expires.
-    .select(sql<number>`(extract(epoch from expires_at - now()) * 1000)::float8`.as("remaining"));
+    .select(sql<number>`(extract(epoch from ${oauth2DeviceCodes.expiresAt} - now()) * 1000)::float8`.as("remaining"));
 
 type DeviceRow = InferResult<ReturnType<typeof pendingDevice>>[number];
 

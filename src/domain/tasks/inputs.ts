@@ -26,6 +26,9 @@ import {
   tasksById,
   taskTarget,
 } from "./tasks.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const tasks = columnsOf("tasks");
 
 export interface SendTaskInput extends TaskReference {
   input: string;
@@ -139,7 +142,7 @@ async function store(ctx: Context, task: TaskRow, input: string, { isWaiting, ne
   const { userId } = requireUser(ctx.actor);
   const locked = await ctx.db
     .selectFrom("tasks")
-    .select(sql<boolean>`coalesce(delivering_until > now(), false)`.as("isDelivering"))
+    .select(sql<boolean>`coalesce(${tasks.deliveringUntil} > now(), false)`.as("isDelivering"))
     .where("id", "=", task.id)
     .where("deletedAt", "is", null)
     .forNoKeyUpdate()

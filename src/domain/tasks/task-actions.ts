@@ -11,6 +11,9 @@ import { AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api
 import { type ConversationRow, conversationsByTask, isOpenRequest, messagesRequesting } from "./conversation.js";
 import { appPlace } from "./input-delivery.js";
 import { findTaskFor, requireActive, type TaskReference, type TaskRow } from "./tasks.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const x = columnsOf("taskActions", "x");
 
 /** The kind of an action that a user wants from the program of a task. */
 export const TaskActionKind = { DECISION: "decision", INTERRUPT: "interrupt", INPUT: "input" } as const;
@@ -25,7 +28,7 @@ const openActions = (db: Db, taskId: string) =>
     .leftJoin("taskMessages as m", (join) =>
       join
         .on("x.kind", "=", "input")
-        .on(sql<SqlBool>`m.id::text = x.request_id`)
+        .on(sql<SqlBool>`m.id::text = ${x.requestId}`)
         .onRef("m.taskId", "=", "x.taskId"),
     )
     .select(["x.id", "x.taskId", "x.kind", "x.requestId", "x.optionId"])

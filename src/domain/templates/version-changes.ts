@@ -23,6 +23,9 @@ import {
   type VariableValue,
 } from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./template-versions.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const templateVersions = columnsOf("templateVersions");
 
 /** The contents of a version. */
 export interface VersionContent {
@@ -89,7 +92,7 @@ interface VersionOptions {
  */
 const defaultName = (templateId: string, number: number) => sql<string>`(
   select 'v' || n from generate_series(${number}::int, ${number}::int + 1000) n
-  where not exists (select from template_versions where template_id = ${templateId} and name = 'v' || n)
+  where not exists (select from template_versions where ${templateVersions.templateId} = ${templateId} and name = 'v' || n)
   order by n limit 1)`;
 
 const throwTaken = onViolation({

@@ -9,6 +9,9 @@ import { notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
 import type { ProxyReport, ProxyStatus } from "./health.js";
 import type { Site } from "./sites.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const workspaceProxies = columnsOf("workspaceProxies");
 
 export interface WorkspaceProxyStatus {
   status: ProxyStatus | null;
@@ -30,7 +33,7 @@ const storedProxies = (db: Db) =>
     "derpEnabled",
     "derpOnly",
     "version",
-    sql<boolean>`deleted_at is not null`.as("deleted"),
+    sql<boolean>`${workspaceProxies.deletedAt} is not null`.as("deleted"),
     "status",
     "checkedAt",
     "errors",

@@ -25,6 +25,10 @@ import {
   requireAllowed,
 } from "./build-versions.js";
 import { nameViolated, ofWorkspace, workspacesById } from "./workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const w = columnsOf("workspaces", "w");
+const p = columnsOf("templatePresets", "p");
 
 export interface CreateWorkspace {
   /** Id, username or `me`, which is the default. */
@@ -183,7 +187,7 @@ async function claimPrebuild(
     .where("w.prebuiltPresetId", "=", presetId)
     .where("w.deletedAt", "is", null)
     .where("w.latestStatus", "=", "running")
-    .where(sql<SqlBool>`w.created_at > coalesce(p.last_invalidated_at, '-infinity')`)
+    .where(sql<SqlBool>`${w.createdAt} > coalesce(${p.lastInvalidatedAt}, '-infinity')`)
     .where((eb) =>
       eb.not(
         eb.exists(
