@@ -23,8 +23,15 @@ const demo = { folder: "examples/demo", main: "main.ts", file: "demo.mjs" };
  * this list, dist is the same whatever is installed.
  */
 const unbundled = [
-  ...["argon2", "pino", "pino-pretty"],
-  ...["bufferutil", "class-validator", "pg-native", "supports-color", "tinyglobby", "utf-8-validate"],
+  "argon2",
+  "bufferutil",
+  "class-validator",
+  "pg-native",
+  "pino",
+  "pino-pretty",
+  "supports-color",
+  "tinyglobby",
+  "utf-8-validate",
 ];
 /** Files of packages that the server sends to browsers, by the module beside which they are. */
 const explorerFiles = {

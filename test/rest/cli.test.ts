@@ -69,8 +69,8 @@ describe("the command line", function () {
   it("show the commit of a clone, and in the changelog the date of the version", async () => {
     if (existsSync(".git")) expect(commit).to.match(/^[\da-f]{12}(-dirty)?$/);
     const headings = [...readFileSync("CHANGELOG.md", "utf8").matchAll(/^## (.*)$/gm)].map(([, text]) => text!);
-    const released = headings.filter((text) => text !== "Unreleased");
-    expect(released[0]).to.match(new RegExp(`^${version.replaceAll(".", "\\.")} \\(\\d{4}-\\d{2}-\\d{2}\\)$`));
+    const released = headings.find((text) => text !== "Unreleased");
+    expect(released).to.match(new RegExp(`^${version.replaceAll(".", "\\.")} \\(\\d{4}-\\d{2}-\\d{2}\\)$`));
   });
 
   const mistakes: Array<[words: string, says: RegExp]> = [

@@ -14,7 +14,10 @@ function filesOf(folder: string): Record<string, string> {
   const paths = (readdirSync(folder, { recursive: true }) as string[])
     .filter((path) => !/^(commit|compile-cache)/.test(path) && statSync(join(folder, path)).isFile())
     .toSorted();
-  const hash = (path: string) => createHash("sha256").update(readFileSync(join(folder, path))).digest("hex");
+  const hash = (path: string) =>
+    createHash("sha256")
+      .update(readFileSync(join(folder, path)))
+      .digest("hex");
   return Object.fromEntries(paths.map((path) => [path, hash(path)]));
 }
 
