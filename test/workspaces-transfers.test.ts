@@ -242,6 +242,23 @@ describe("transfers of workspaces", () => {
     expect(await ownerOf(id)).to.equal(ada!.id);
   });
 
+  it("end what was shared also for requests that wait for them", async () => {
+    const [ada, friend, eve] = await w().users("ada", "friend", "eve");
+    const id = await insertStopped(w(), ada!.id, await insertVersion(w()));
+    const input = { workspace: id, userPerms: [{ id: friend!.id, role: "admin" }] };
+    await w().as(ada!).graphql(share, { input });
+    const rename = `mutation { updateWorkspace(input: { workspace: "${id}", name: "mine-now" }) { __typename } }`;
+    const outcome = await lockRows(w(), "workspaces", { id }, async ({ awaited, set, remove, commit }) => {
+      const waiting = together([{ by: friend!, query: rename, variables: {} }]);
+      await awaited();
+      await set({ owner_id: eve!.id });
+      await remove("workspace_acl_entries", { workspace_id: id });
+      await commit();
+      return waiting;
+    });
+    expect(outcome).to.deep.equal(["FORBIDDEN"]);
+  });
+
   it("lock in one order, whichever way they cross: none is unavailable", async () => {
     const [ada, bob, eve] = await w().users("ada", "bob", "eve");
     const callers = [await organizationAdmin("one"), await organizationAdmin("two"), w().owner];

@@ -230,8 +230,7 @@ describe("a change that races the deletion of its object", () => {
       return { change: act(client, "declineWorkspaceTransfer", `id: "${offer}"`, "workspaceId"), end: deletion(id) };
     },
     "acceptWorkspaceTransfer, deleteUser of its former owner": async () => {
-      const [{ id }, { client }] = [await newAccount(), await person()];
-      const receiver = (await client.graphql("{ me { id } }")).me.id as string;
+      const [{ id }, { id: receiver, client }] = [await newAccount(), await person()];
       const offer = await insertOffer(the(), await stopped(id), receiver, the().owner.id);
       return {
         change: act(client, "acceptWorkspaceTransfer", `id: "${offer}"`, "workspaceId"),

@@ -145,6 +145,8 @@ async function store(ctx: Context, task: TaskRow, input: string, { isWaiting, ne
     .select(sql<boolean>`coalesce(${tasks.deliveringUntil} > now(), false)`.as("isDelivering"))
     .where("id", "=", task.id)
     .where("deletedAt", "is", null)
+    // A transfer ends what others may do with the task.
+    .where("ownerId", "=", task.ownerId)
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!locked) throw notFound();

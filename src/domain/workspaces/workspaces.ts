@@ -120,14 +120,15 @@ export function authorizeOn(actor: Actor, action: Action<"workspace">, workspace
  * it or adds builds. Throws NOT_FOUND if it is not readable, otherwise FORBIDDEN.
  */
 export async function lockWorkspace(ctx: Context, ref: string, action: Action<"workspace">): Promise<FoundWorkspace> {
-  const { id, acl } = await requireWorkspace(ctx, ref, action);
+  const { id, acl, ownerId } = await requireWorkspace(ctx, ref, action);
   // Not `for update`, which would block inserts of rows that refer to the workspace.
   const locked = workspaces(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null).forNoKeyUpdate();
   const workspace = await locked.executeTakeFirst();
   if (!workspace) throw notFound();
-  // A claim changes the owner.
-  authorizeOn(ctx.actor, action, { ...workspace, acl });
-  return { ...workspace, acl };
+  // A claim changes the owner, and so does a transfer, which ends what was shared.
+  const found = { ...workspace, acl: workspace.ownerId === ownerId ? acl : null };
+  authorizeOn(ctx.actor, action, found);
+  return found;
 }
 
 /** Finds a workspace on which the caller may do the action. Throws NOT_FOUND, or FORBIDDEN if it is readable. */
