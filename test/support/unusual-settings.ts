@@ -29,12 +29,12 @@ const unusual: ReadonlyArray<readonly [name: string, value: string, usual: strin
   ["exit_on_error", "on", "off"],
   ["synchronous_commit", "off", "on"],
   ["session_replication_role", "replica", "origin", "role"],
-  // A connection has them until its first statement has ended: on a machine that is busy, for some hundred milliseconds.
-  ["statement_timeout", "400", "0"],
+  // A connection has them until its first statement has ended: on a machine that is busy, for a second and more.
+  ["statement_timeout", "2500", "0"],
   ["lock_timeout", "5", "0", "role"],
-  ["idle_in_transaction_session_timeout", "400", "0"],
-  ["idle_session_timeout", "1500", "0"],
-  ["transaction_timeout", "1500", "0"],
+  ["idle_in_transaction_session_timeout", "2500", "0"],
+  ["idle_session_timeout", "4000", "0"],
+  ["transaction_timeout", "4000", "0"],
   ["client_connection_check_interval", "10", "0"],
   ["tcp_user_timeout", "1", "0"],
   ["restrict_nonsystem_relation_kind", "view", ""],
