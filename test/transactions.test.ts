@@ -322,7 +322,8 @@ describe("the unread count", () => {
     ];
     const walk = async () => {
       const statuses = new Set<unknown>();
-      for (let step = 0; step < repeats(15, 60); step++) statuses.add(await moves[Math.floor(Math.random() * 10) % 4]!());
+      for (let step = 0; step < repeats(15, 60); step++)
+        statuses.add(await moves[Math.floor(Math.random() * 10) % 4]!());
       return [...statuses].filter((status) => Number(status) >= 400);
     };
     expect((await Promise.all(Array.from({ length: 12 }, walk))).flat()).to.deep.equal([]);

@@ -22,7 +22,14 @@ describe("a decision about a permission of a task", () => {
           key: "1",
           role: "AGENT",
           parts: [
-            { kind: "TOOL_CALL", toolCallId: "1", title: "Delete", toolKind: "execute", status: "PENDING", input: "{}" },
+            {
+              kind: "TOOL_CALL",
+              toolCallId: "1",
+              title: "Delete",
+              toolKind: "execute",
+              status: "PENDING",
+              input: "{}",
+            },
             { kind: "PERMISSION", requestId: "q1", toolCallId: "1", title: "Delete", options },
           ],
           writtenAt: new Date().toISOString(),

@@ -33,7 +33,8 @@ interface Sent {
 
 /** Declares the tests. `share` is that of the requests that are sent. */
 export const testRandomRequests = (share: number) =>
-  describe(`${Math.round(10_000 * share)} random requests (STEWARD_TEST_SEED=${seed})`, () => sendRandomRequests(share));
+  describe(`${Math.round(10_000 * share)} random requests (STEWARD_TEST_SEED=${seed})`, () =>
+    sendRandomRequests(share));
 
 function sendRandomRequests(share: number): void {
   const counts = {
