@@ -133,7 +133,7 @@ describe("template documents", () => {
         ["display_name", "script"].map((name) => `document.resources[0].agents[0].scripts[0].${name}`),
       ],
       ...["each day", "99 * * * *", "0 0 31 13 *", "0 0 * * FOO", "*/0 * * * *", "0 5-1 * * *"].map(
-        (cron): [unknown, string[]] => [
+        (cron): [object, string[]] => [
           withAgent({ scripts: [{ display_name: "x", script: "x", cron }] }),
           ["document.resources[0].agents[0].scripts[0].cron"],
         ],

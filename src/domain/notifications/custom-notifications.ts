@@ -3,7 +3,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { Problems, rateLimited } from "../kernel/errors.js";
-import { labelProblem, proseProblem } from "../kernel/text.js";
+import { faultOf, label, prose } from "../kernel/values.js";
 import { isRepeat } from "./idempotency-keys.js";
 import { notify, notifyNow } from "./notify.js";
 import { customTemplate, testTemplate } from "./templates/custom-templates.js";
@@ -65,10 +65,10 @@ function checked(content: CustomContent, key: string | null | undefined): Texts 
     problems.add("content.title", rule);
     problems.add("content.message", rule);
   } else {
-    problems.add("content.title", labelProblem(title.trim(), 120));
-    problems.add("content.message", proseProblem(message, 2000));
+    problems.add("content.title", faultOf(label(120), title.trim()));
+    problems.add("content.message", faultOf(prose(2000), message));
   }
-  problems.add("idempotencyKey", proseProblem(key ?? "", 255));
+  problems.add("idempotencyKey", faultOf(prose(255), key ?? ""));
   problems.throwIfAny();
   return { title, message };
 }

@@ -2,7 +2,7 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
-import { proseProblem } from "../kernel/text.js";
+import { faultOf, prose } from "../kernel/values.js";
 import { type Notification, notify, oncePerHour } from "./notify.js";
 import { workspaceNotifications } from "./templates/workspace-notifications.js";
 
@@ -58,7 +58,7 @@ function requireValid({ resource, threshold, volumes }: ResourceAlert): void {
   else if (volumes.length > mostVolumes) problems.add("volumes", `Must be at most ${mostVolumes} volumes.`);
   else
     for (const [nr, { path, threshold: own }] of volumes.entries()) {
-      problems.add(`volumes[${nr}].path`, path === "" ? "Is required." : proseProblem(path, longestPath));
+      problems.add(`volumes[${nr}].path`, path === "" ? "Is required." : faultOf(prose(longestPath), path));
       problems.add(`volumes[${nr}].threshold`, percentProblem(own));
     }
   problems.throwIfAny();

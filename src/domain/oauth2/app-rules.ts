@@ -1,7 +1,7 @@
 import type { Config } from "../../runtime/config.js";
 import { isScope, scopeCatalog } from "../authorization/authorization.js";
 import { type Problems, quote } from "../kernel/errors.js";
-import { iconProblem, labelProblem } from "../kernel/text.js";
+import { faultOf, further, icon, label } from "../kernel/values.js";
 import { canonicalResource, mostResources, ownResources } from "./audiences.js";
 import { type ClientRow, GrantType } from "./clients.js";
 import { type RedirectRules, redirectUriProblem, redirectUrisProblems } from "./redirect-uris.js";
@@ -56,11 +56,8 @@ export function changed(before: AppSettings, fields: AppFields): AppSettings {
   };
 }
 
-/** The violated rule of a name without white space around it. */
-export function appNameProblem(name: string): string | undefined {
-  if (name === "") return "Must be 1 to 64 characters long.";
-  return labelProblem(name, 64);
-}
+/** Names of applications, without white space around them. */
+export const appName = further(label(64), (text) => (text === "" ? "Must be 1 to 64 characters long." : undefined));
 
 /** Adds the faults of given fields of an application, and of what they result in. */
 export function addProblems(
@@ -70,8 +67,8 @@ export function addProblems(
   after: AppSettings,
   { oauth2RedirectSchemes: schemes }: Pick<Config, "oauth2RedirectSchemes">,
 ): void {
-  if (fields.name != null) problems.add("name", appNameProblem(after.name));
-  if (fields.icon != null) problems.add("icon", iconProblem(fields.icon));
+  if (fields.name != null) problems.add("name", faultOf(appName, after.name));
+  if (fields.icon != null) problems.add("icon", faultOf(icon, fields.icon));
   const registrant = kind === "admin" ? "administrator" : "anybody";
   addRedirectProblems(problems, { registrant, schemes }, fields, after);
   const isPkceOptional = kind === "admin" && type === "confidential";

@@ -2,8 +2,9 @@ import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { isDeeper } from "../kernel/objects.js";
-import { cleaned, holdsStorableText, proseProblem, urlProblem } from "../kernel/text.js";
-import { appNameProblem } from "./app-rules.js";
+import { cleaned, holdsStorableText } from "../kernel/text.js";
+import { faultOf, isValid, prose, httpUrl } from "../kernel/values.js";
+import { appName } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./oauth-errors.js";
 import { type RedirectSchemes, redirectUrisProblems } from "./redirect-uris.js";
@@ -79,7 +80,7 @@ export function profileOf(
   const authMethod = given.tokenEndpointAuthMethod || otherwise;
   addFlowProblems(problems, { authMethod, grants, responses: given.responseTypes ?? [] });
   const name = nameOf(given);
-  problems.add("clientName", appNameProblem(name));
+  problems.add("clientName", faultOf(appName, name));
   addDescriptionProblems(problems, given);
   if (!problems.isEmpty) throw metadataFailure(problems, hasWrongRedirects);
 
@@ -134,13 +135,13 @@ function addFlowProblems(problems: Problems, { authMethod, grants, responses }: 
 const oneOf = (values: readonly string[]) => `Must be one of: ${values.join(", ")}.`;
 
 function addDescriptionProblems(problems: Problems, given: ClientMetadata): void {
-  for (const field of uris) if (given[field]) problems.add(field, urlProblem(given[field]));
+  for (const field of uris) if (given[field]) problems.add(field, faultOf(httpUrl, given[field]));
   problems.add("scope", scopeProblem(given.scope ?? ""));
   const contacts = given.contacts ?? [];
   if (contacts.length > mostContacts) problems.add("contacts", `Must be at most ${mostContacts} contacts.`);
   for (const [index, contact] of contacts.slice(0, mostContacts).entries())
-    problems.add(`contacts[${index}]`, proseProblem(contact, 254));
-  for (const field of labels) problems.add(field, proseProblem(given[field] ?? "", longestLabel));
+    problems.add(`contacts[${index}]`, faultOf(prose(254), contact));
+  for (const field of labels) problems.add(field, faultOf(prose(longestLabel), given[field] ?? ""));
   // RFC 7591 §2.
   if (given.jwks && given.jwksUri) problems.add("jwks", "Must not be given together with a URI of the keys.");
   if (given.jwks) problems.add("jwks", keySetProblem(given.jwks));
@@ -159,7 +160,7 @@ function descriptionOf(given: ClientMetadata): Record<string, unknown> {
     fields.flatMap((field) => (given[field] ? [[field, shownOf(given[field])]] : [])),
   );
   const { applicationType } = given;
-  const isRecorded = applicationType && proseProblem(applicationType, longestLabel) === undefined;
+  const isRecorded = applicationType && isValid(prose(longestLabel), applicationType);
   return isRecorded ? { ...described, applicationType } : described;
 }
 

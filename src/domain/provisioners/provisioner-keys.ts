@@ -9,7 +9,7 @@ import type { Context } from "../kernel/context.js";
 import { badInput, conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, anyOf, now, rowById } from "../kernel/queries.js";
-import { wholeNumber } from "../kernel/text.js";
+import { duration, faultOf } from "../kernel/values.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { machineHint } from "../tokens/machines.js";
 import { endJobsOf } from "./ended-jobs.js";
@@ -141,7 +141,7 @@ const noFormerSecret = { formerSecretHash: null, formerSecretEndsAt: null, forme
 
 /** Seconds: 30 days. */
 const longestOverlap = 30 * 86_400;
-export const overlapRule = wholeNumber(0, longestOverlap);
+export const overlapValue = duration(0, longestOverlap);
 const usualOverlap = 86_400;
 
 /**
@@ -158,7 +158,7 @@ export async function rotateProvisionerKey(
   const problems = new Problems();
   problems.add("name", isReservedKey(ref.name) ? "Reserved keys have no secret." : undefined);
   const overlap = overlapSeconds ?? usualOverlap;
-  problems.add("overlapSeconds", overlap < 0 || overlap > longestOverlap ? overlapRule : undefined);
+  problems.add("overlapSeconds", faultOf(overlapValue, overlap));
   problems.throwIfAny();
   const key = await lockKey(ctx, organizationId, ref.name);
   if (key.formerSecretEndsAt !== null)

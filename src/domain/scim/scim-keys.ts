@@ -12,7 +12,7 @@ import type { Page, PageArguments } from "../kernel/paging.js";
 import { given } from "../kernel/objects.js";
 import { defineList, time } from "../kernel/lists.js";
 import { organizationsById } from "../organizations/organizations.js";
-import { displayNameProblem } from "../kernel/text.js";
+import { faultOf, further, label } from "../kernel/values.js";
 import { machineHint } from "../tokens/machines.js";
 import { newScimKey } from "./scim-key-tokens.js";
 
@@ -93,7 +93,7 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
   const source = input.source ?? defaultSource;
   const organizationIds = input.organizationIds && [...new Set(input.organizationIds)];
   const problems = new Problems();
-  problems.add("name", nameProblem(name));
+  problems.add("name", faultOf(keyName, name));
   problems.add("source", /^[\w.-]{1,64}$/.test(source) ? undefined : sourceRule);
   const isFew = !organizationIds || (organizationIds.length > 0 && organizationIds.length <= mostOrganizations);
   problems.add("organizationIds", isFew ? undefined : `Must name 1 to ${mostOrganizations} organizations.`);
@@ -133,7 +133,7 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
 
 const sourceRule = "Must be 1 to 64 letters, digits, dots, hyphens and underscores.";
 
-const nameProblem = (name: string): string | undefined => (name ? displayNameProblem(name) : "Is required.");
+const keyName = further(label(64), (text) => (text === "" ? "Is required." : undefined));
 
 const endProblem = (expiresAt: string | null): string | undefined =>
   expiresAt !== null && instantOf(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;
@@ -149,7 +149,7 @@ export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }
   authorize(ctx.actor, "scim_key:create");
   await lockKey(ctx, id);
   const problems = new Problems();
-  if (name != null) problems.add("name", nameProblem(name));
+  if (name != null) problems.add("name", faultOf(keyName, name));
   problems.add("expiresAt", endProblem(expiresAt));
   problems.throwIfAny();
 

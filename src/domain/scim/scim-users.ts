@@ -8,12 +8,13 @@ import { leaveGroups } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
+import { faultOf } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { joinOrganization, leaveOrganizations } from "../organizations/organization-members.js";
 import { type AccountChange, changeAccount } from "../users/accounts.js";
 import { addUser } from "../users/create-user.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
-import { newEmailProblem } from "../users/names.js";
+import { newEmail } from "../users/names.js";
 import { setStatus } from "../users/suspension.js";
 import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
 import { changed } from "./apply-operations.js";
@@ -97,7 +98,7 @@ export async function createScimUser(
   if (existing) return adoptUser(ctx, provisioner, existing, { resource, wanted, upsert: upsert ?? false });
 
   const { email, name, avatarUrl } = wanted.account;
-  const problem = newEmailProblem(email);
+  const problem = faultOf(newEmail, email);
   if (problem) throw fault("invalidValue", problem, "emails");
   const { scimLoginType: loginType } = ctx.config;
   const username = isFree ? baseOf(wanted) : await freeUsername(ctx, wanted, null);

@@ -11,23 +11,27 @@ import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import { after, minute, now } from "../kernel/queries.js";
 import { folded, foldedColumn } from "../kernel/text.js";
-import { emailProblem } from "../users/names.js";
-import { passwordProblem } from "./passwords.js";
+import { emailAddress, faultOf, type Input, inputOf, meant, required, secret } from "../kernel/values.js";
+import { chosenPassword, passwordProblem } from "./passwords.js";
 import { userHint } from "../tokens/credentials.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
 
-export interface RequestOneTimePasscode {
-  email: string;
-}
+/** The address of an account, which the API has as any text. */
+const accountEmail = meant(emailAddress, { scalar: undefined });
 
-export interface ChangePasswordWithPasscode {
-  email: string;
-  oneTimePasscode: string;
-  /** The new password. */
-  password: string;
-}
+export const RequestOneTimePasscode = inputOf({
+  email: required(accountEmail, "The email of the account, in any letter case."),
+});
+export type RequestOneTimePasscode = Input<typeof RequestOneTimePasscode>;
+
+export const ChangePasswordWithPasscode = inputOf({
+  email: required(accountEmail, "The email of the account, in any letter case."),
+  oneTimePasscode: required(secret, "The passcode from the latest email."),
+  password: required(chosenPassword, "The new password: hard to guess, {limits}."),
+});
+export type ChangePasswordWithPasscode = Input<typeof ChangePasswordWithPasscode>;
 
 /** Unambiguous capital letters and digits. A code of ten has 49 bits. */
 const alphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -50,7 +54,7 @@ const mayReset = sql<SqlBool>`(u.status = 'active' and u.login_type = 'password'
 export async function requestOneTimePasscode(ctx: Context, { email }: RequestOneTimePasscode): Promise<true> {
   requirePasswords(ctx);
   const problems = new Problems();
-  problems.add("email", emailProblem(email));
+  problems.add("email", faultOf(emailAddress, email));
   problems.throwIfAny();
   const asSystem = new Context(ctx.services, systemActor, ctx.request, () => new AbortController());
   ctx.services.backgroundTasks.run("one-time passcode", () =>
@@ -109,7 +113,7 @@ export async function changePasswordWithPasscode(ctx: Context, input: ChangePass
   requirePasswords(ctx);
   const { email, oneTimePasscode: code, password } = input;
   const problems = new Problems();
-  problems.add("email", emailProblem(email));
+  problems.add("email", faultOf(emailAddress, email));
   problems.add("oneTimePasscode", code === "" ? "Is required." : undefined);
   problems.add("password", password === "" ? "Is required." : await passwordProblem(password, { email }, "stranger"));
   problems.throwIfAny();

@@ -1,4 +1,6 @@
+import * as z from "zod/mini";
 import type { Context } from "../kernel/context.js";
+import { faultOf, type Input, inputOf, meant, required, secret } from "../kernel/values.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
 import { strengthOf } from "../../infrastructure/passwords/estimator.js";
 import { findUser } from "../users/users.js";
@@ -25,13 +27,23 @@ const requiredScore = 3;
 /** Whether the password exceeds the limit. To be checked before hashing. */
 export const isTooLong = (password: string) => Buffer.byteLength(password) > longestPassword;
 
+/** A password that a user chooses; how strong it has to be is checked by `checkPassword`. */
+export const chosenPassword = meant(
+  z.string().check(
+    z.refine((given) => !isTooLong(given), `Must be at most ${longestPassword} bytes long.`),
+    z.meta({ maxLength: longestPassword }),
+  ),
+  { kind: "secret", limits: `at most ${longestPassword} bytes` },
+);
+
 /** Checks the length of a new password, and its strength against attackers who know the user. */
 export async function checkPassword(
   password: string,
   owner: PasswordOwner = {},
   queue: PasswordQueue = "signedIn",
 ): Promise<PasswordCheck> {
-  if (isTooLong(password)) return { valid: false, details: `Must be at most ${longestPassword} bytes long.` };
+  const problem = faultOf(chosenPassword, password);
+  if (problem) return { valid: false, details: problem };
   const known = [owner.email, owner.email?.split("@")[0], owner.username, owner.name].filter((text) => !!text);
   const { score, advice } = await strengthOf({ password, known: known as string[] }, queue);
   const valid = score >= requiredScore;
@@ -47,6 +59,11 @@ export async function passwordProblem(
   const { valid, details } = await checkPassword(password, owner, queue);
   return valid ? undefined : details;
 }
+
+export const ValidatePassword = inputOf({
+  password: required(secret, "The password."),
+});
+export type ValidatePassword = Input<typeof ValidatePassword>;
 
 /** Checks a new password for the caller without storing it. */
 export async function validatePassword(ctx: Context, password: string): Promise<PasswordCheck> {

@@ -9,7 +9,7 @@ import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { changesOf, given } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
-import { displayNameProblem, iconProblem, nameProblem, proseProblem, wholeNumber } from "../kernel/text.js";
+import { check, duration, further, icon, inputOf, label, urlName, prose } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
@@ -36,26 +36,26 @@ export type TemplateFields = { [Name in keyof Settings]?: Settings[Name] | null 
 
 /** Seconds: ten years. */
 const longest = 315_360_000;
-export const durationRule = wholeNumber(0, longest);
-
-const durations = ["defaultTtlSeconds", "activityBumpSeconds", "dormantAfterSeconds", "deleteAfterSeconds"] as const;
+export const templateDuration = duration(0, longest);
 
 /** Adds the faults of the given fields. */
 function addFieldProblems(problems: Problems, fields: TemplateFields): void {
-  const { name, displayName, description, icon, deprecationMessage } = fields;
-  if (name != null) problems.add("name", nameProblem(name));
-  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
-  if (description != null) problems.add("description", proseProblem(description, 1000));
-  if (deprecationMessage != null) problems.add("deprecationMessage", reasonProblem(deprecationMessage));
-  if (icon != null) problems.add("icon", iconProblem(icon));
-  for (const each of durations) {
-    const value = fields[each] ?? 0;
-    problems.add(each, value < 0 || value > longest ? durationRule : undefined);
-  }
+  check(templateValues, fields, problems);
 }
 
-const reasonProblem = (text: string): string | undefined =>
-  text !== "" && text.trim() === "" ? "Must not be blank." : proseProblem(text, 1000);
+const reason = further(prose(1000), (text) => (text !== "" && text.trim() === "" ? "Must not be blank." : undefined));
+
+const templateValues = inputOf({
+  name: urlName(32),
+  displayName: label(64),
+  description: prose(1000),
+  deprecationMessage: reason,
+  icon,
+  defaultTtlSeconds: templateDuration,
+  activityBumpSeconds: templateDuration,
+  dormantAfterSeconds: templateDuration,
+  deleteAfterSeconds: templateDuration,
+});
 
 /** The given properties of a template. Days are ordered, and each counts once. */
 const propertiesOf = ({

@@ -10,7 +10,7 @@ import { notFound, Problems } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { proseProblem } from "../kernel/text.js";
+import { faultOf, prose } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 
 const templates = (db: Db) =>
@@ -168,7 +168,7 @@ export async function listTemplates(ctx: Context, query: TemplatesQuery): Promis
   const { filter, orderBy, ...page } = query;
   const problems = new Problems();
   const { organization, search } = filter ?? {};
-  problems.add("filter.search", search == null ? undefined : proseProblem(search, 254));
+  problems.add("filter.search", search == null ? undefined : faultOf(prose(254), search));
   const organizationId = organization ? (await findOrganization(ctx, organization)).id : undefined;
   return templateList.page(ctx, { filter: { search, organization: organizationId }, orderBy, page }, problems);
 }

@@ -10,6 +10,9 @@ import { isUuid } from "../kernel/text.js";
 import type { ProxyReport, ProxyStatus } from "./health.js";
 import type { Site } from "./sites.js";
 
+/** Description of inputs that name a proxy. */
+export const proxyReference = "The workspace proxy: ID, name (case-insensitive), or `primary`.";
+
 export interface WorkspaceProxyStatus {
   status: ProxyStatus | null;
   checkedAt: string | null;

@@ -6,7 +6,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { nameProblem } from "../kernel/text.js";
+import { faultOf, urlName } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { findTemplate, holdTemplate } from "../templates/templates.js";
@@ -58,7 +58,7 @@ export async function createWorkspace(
   const owner = await findUser(ctx, input.owner ?? "me");
   const version = await versionOf(ctx, input, problems);
   if (version) await requireCreation(ctx, owner.id, version, problems);
-  problems.add("name", nameProblem(input.name));
+  problems.add("name", faultOf(urlName(32), input.name));
   const preset = version ? await readPreset(ctx, input.presetId, version, problems) : null;
   const parameters = version && resolveParameters(version.document, { given: input.parameters, preset }, problems);
   problems.add("ttlSeconds", ttlProblem(input.ttlSeconds));

@@ -7,7 +7,7 @@ import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, inOrganizations, time } from "../kernel/lists.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { proseProblem } from "../kernel/text.js";
+import { faultOf, prose } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserStatus } from "../users/users.js";
 import type { WorkspaceStatus } from "./build-status.js";
@@ -91,7 +91,7 @@ export async function listWorkspaces(
   { filter, orderBy, ...page }: WorkspacesQuery,
 ): Promise<Page<WorkspaceRow>> {
   const problems = new Problems();
-  problems.add("filter.search", filter?.search ? proseProblem(filter.search, 64) : undefined);
+  problems.add("filter.search", filter?.search ? faultOf(prose(64), filter.search) : undefined);
   const [owner, organization] = await Promise.all([
     filter?.owner ? idNamed(ctx, filter.owner, findUser) : undefined,
     filter?.organization ? idNamed(ctx, filter.organization, findOrganization) : undefined,

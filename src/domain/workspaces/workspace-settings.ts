@@ -4,7 +4,7 @@ import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
 import { changesOf, given, isEmpty } from "../kernel/objects.js";
-import { nameProblem, wholeNumber } from "../kernel/text.js";
+import { duration, faultOf, urlName } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { weeklyScheduleOf, weeklyScheduleProblem, weeklyScheduleText } from "../quiet-hours/daily-schedule.js";
 import { templatesById } from "../templates/templates.js";
@@ -14,11 +14,14 @@ import { findWorkspace, lockWorkspace, nameViolated, ofWorkspace, workspaceHint 
 /** Seconds: ten years. */
 const longest = 315_360_000;
 
-export const ttlRule = wholeNumber(0, longest);
+/** Names of workspaces. */
+export const workspaceName = urlName(32);
+
+export const ttl = duration(0, longest);
 
 /** The rule that a duration violates. Absent values violate none. */
 export const ttlProblem = (seconds: number | null | undefined): string | undefined =>
-  seconds != null && (seconds < 0 || seconds > longest) ? ttlRule : undefined;
+  seconds == null ? undefined : faultOf(ttl, seconds);
 
 export interface UpdateWorkspace {
   /** Id, or `<owner>/<name>`. */
@@ -62,7 +65,7 @@ export async function updateWorkspace(ctx: Context, { workspace: ref, ...input }
   const { name, ttlSeconds, autostartSchedule, automaticUpdates } = input;
   const changes = changesOf(workspace, { name, ttlSeconds, automaticUpdates });
   const problems = new Problems();
-  if (changes.name !== undefined) problems.add("name", nameProblem(changes.name));
+  if (changes.name !== undefined) problems.add("name", faultOf(workspaceName, changes.name));
   problems.add("ttlSeconds", ttlProblem(ttlSeconds));
   problems.add("autostartSchedule", autostartProblem(autostartSchedule));
   problems.throwIfAny();

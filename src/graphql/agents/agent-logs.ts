@@ -8,7 +8,7 @@ import {
 } from "../../domain/agents/agent-logs.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/log-lines.js";
-import { pageSizeRule } from "../../domain/kernel/paging.js";
+import { pageSize } from "../../domain/kernel/paging.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf } from "../engine/lists.js";
@@ -40,7 +40,7 @@ export const WorkspaceAgentLogConnection = connectionOf("WorkspaceAgentLog", () 
 /** Selects lines of a log. */
 @ArgsType()
 export class LogArgs implements LogArguments {
-  @Access({ rule: pageSizeRule })
+  @Access({ value: pageSize })
   @Field(() => Int, { nullable: true, description: "The page size, at most 1000. The default is 100." })
   first?: number | null;
   @Field(() => String, { nullable: true, description: "Returns lines after this cursor or line id." }) after?:

@@ -20,7 +20,7 @@ import {
   type KeyReference,
   listKeysOfDaemons,
   listProvisionerKeys,
-  overlapRule,
+  overlapValue,
   type ProvisionerKeyRow,
   provisionerKeysByIds,
   rotateProvisionerKey,
@@ -155,7 +155,7 @@ class DeleteProvisionerKeyInput implements KeyReference {
 class RotateProvisionerKeyInput implements RotateProvisionerKey {
   @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
   @Field({ description: "Name of the key, in any letter case." }) name!: string;
-  @Access({ rule: overlapRule })
+  @Access({ value: overlapValue })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds for which the present secret stays valid beside the new one. Default: 86400, a day.",

@@ -5,7 +5,7 @@ import {
   createTemplate,
   type CreateTemplate,
   deleteTemplate,
-  durationRule,
+  templateDuration,
   updateTemplate,
   type UpdateTemplate,
   Weekday,
@@ -27,13 +27,13 @@ abstract class TemplateFieldsInput {
   description?: string | null;
   @Field(() => Url, { nullable: true, description: "URL or path of an icon, or empty. Default: empty." })
   icon?: string | null;
-  @Access({ rule: durationRule })
+  @Access({ value: templateDuration })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that workspaces run after a start; 0 sets no limit. Default: 0.",
   })
   defaultTtlSeconds?: number | null;
-  @Access({ rule: durationRule })
+  @Access({ value: templateDuration })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that activity adds to the deadline of a workspace. Default: 3600.",
@@ -60,13 +60,13 @@ abstract class TemplateFieldsInput {
     description: "When starts of workspaces take the active version by themselves. Default: `OWNERS_CHOICE`.",
   })
   automaticUpdates?: AutomaticUpdates | null;
-  @Access({ rule: durationRule })
+  @Access({ value: templateDuration })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds without use after which workspaces become dormant; 0 for never. Default: 0.",
   })
   dormantAfterSeconds?: number | null;
-  @Access({ rule: durationRule })
+  @Access({ value: templateDuration })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds of dormancy after which workspaces are deleted; 0 for never. Default: 0.",

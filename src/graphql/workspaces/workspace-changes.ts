@@ -6,7 +6,7 @@ import { extendWorkspaceDeadline } from "../../domain/workspaces/workspace-sched
 import {
   activateWorkspace,
   setWorkspaceSecretInjection,
-  ttlRule,
+  ttl,
   updateWorkspace,
 } from "../../domain/workspaces/workspace-settings.js";
 import {
@@ -56,7 +56,7 @@ class CreateWorkspaceInput {
     description: "Values of parameters. Others come from the preset, or are the default.",
   })
   parameters?: WorkspaceParameterInput[] | null;
-  @Access({ rule: ttlRule })
+  @Access({ value: ttl })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that it runs after a start; 0 sets no limit. Default: as the template says.",
@@ -114,7 +114,7 @@ class DeleteWorkspaceInput {
 class UpdateWorkspaceInput {
   @Field({ description: workspaceReference }) workspace!: string;
   @Field(() => String, { nullable: true, description: "New name." }) name?: string | null;
-  @Access({ rule: ttlRule })
+  @Access({ value: ttl })
   @Field(() => Int, {
     nullable: true,
     description: "Seconds that it runs after the following starts; 0 sets no limit.",

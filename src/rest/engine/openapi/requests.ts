@@ -11,6 +11,7 @@ import {
 } from "graphql";
 import { entryKeyOf } from "../../../graphql/engine/access.js";
 import { fieldsOf } from "../../../graphql/engine/variables.js";
+import { keywordsOf } from "../../../domain/kernel/values.js";
 import { fieldOnTheWire, type Given, type Parameter } from "../bind.js";
 import type { Endpoint } from "../endpoint.js";
 import { constant, contentOf, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
@@ -111,16 +112,16 @@ const inputObject = (
   schemas: NamedSchemas,
 ): Json => schemas.named(name, { ...propertiesOf(fields.map(fieldOnTheWire), schemas), description });
 
-type Limited = Pick<Given, "type" | "rule" | "description">;
+type Limited = Pick<Given, "type" | "value" | "description">;
 
 /**
- * The limits that descriptions and rules of inputs state in fixed phrases: `at most 64 characters`, `1 to 255 bytes`,
- * `at most 16 KiB`, `at least 1`, `from 0 to 1000`; for lists and objects, `at most 200`. JSON Schema counts characters: a limit in
+ * The limits of a value; of those that are not declared as values yet, the limits that descriptions state in fixed phrases:
+ * `at most 64 characters`, `1 to 255 bytes`, `at most 16 KiB`; for lists and objects, `at most 200`. JSON Schema counts characters: a limit in
  * bytes is passed on as it is, because no text has more characters than bytes.
  */
-function limitsOf({ type, rule, description = "" }: Limited): Json {
+function limitsOf({ type, value, description = "" }: Limited): Json {
+  if (value) return keywordsOf(value);
   if (isListType(getNullableType(type))) return listLimits(type, description);
-  if (rule !== undefined) return range(rule);
   if (getNamedType(type).name === "JSONObject") return mostOf("maxProperties", description);
   return getNamedType(type).name === "String" ? lengths(description) : {};
 }
@@ -131,11 +132,6 @@ const listLimits = (type: GraphQLInputType, description: string): Json =>
 function mostOf(keyword: "maxItems" | "maxProperties", description: string): Json {
   const most = /\bat most (\d+)/i.exec(description)?.[1];
   return most === undefined ? {} : { [keyword]: Number(most) };
-}
-
-function range(rule: string): Json {
-  const [, least, most] = /\bfrom (-?\d+) to (-?\d+)\b/.exec(rule) ?? [];
-  return least === undefined ? {} : { minimum: Number(least), maximum: Number(most) };
 }
 
 const units: Record<string, number> = { KiB: 1024 };
