@@ -33,6 +33,7 @@ export async function startSteward(
       STEWARD_DATA_DIR: join(folder, "data"),
       STEWARD_PORT: "0",
       STEWARD_RATE_LIMIT_API: plenty,
+      STEWARD_SOCKETS_PER_USER: "0",
       STEWARD_RATE_LIMIT_CREDENTIAL: plenty,
       STEWARD_RATE_LIMIT_CREDENTIAL_IP: plenty,
       STEWARD_LOGIN_FAILURES_PER_HOUR: plenty,

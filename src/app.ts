@@ -68,7 +68,6 @@ import { actorOf } from "./http/credentials.js";
 import { browserPages, routePages } from "./pages/index.js";
 import { routeDaemons } from "./rest/provisioner-daemons.js";
 import { errorsByPath, routeRows } from "./rest/index.js";
-import { noteFailedRequests } from "./rest/scim/failed-requests.js";
 import { routeDocumentSchemas } from "./rest/document-schemas.js";
 import { routeInitScripts } from "./rest/init-scripts.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
@@ -280,20 +279,25 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   const graphqlRouter = routes.of(graphqlPath);
   graphqlRouter.get(graphqlPath, graphiqlPage(services, schema));
   graphqlRouter.get(graphqlPath, graphql.handle).post(graphqlPath, graphql.handle);
-  const applicationHosts = new ApplicationHostPages(services, new ApplicationHosts(config));
+  const applicationHosts = config.wildcardAccessUrl
+    ? new ApplicationHostPages(services, new ApplicationHosts(config))
+    : undefined;
+  const requireServing = () => stage === "serving" || notServing();
 
   const koa = new Koa<State, Routed>();
   const timeLimit = new TimeLimit(services);
   lifetimes.rejectUnreceived = timeLimit.rejectUnreceived;
   koa.use(baseline(services, lifetimes, unread, observers));
-  koa.use(noteFailedRequests(services));
   koa.use(errorsByPath(services, browsers.errors));
   koa.use(timeLimit.middleware);
   koa.use(checkPath);
-  const probes = health(services, ready, metrics);
-  koa.use((http, next) => (applicationHosts.serves(http.req) ? next() : probes(http, next)));
-  koa.use((_, next) => (stage === "serving" ? next() : notServing()));
-  koa.use(applicationHosts.respond);
+  // Before the probes: no other route of the server is reachable at an application host.
+  if (applicationHosts) koa.use(applicationHosts.respondWhile(requireServing));
+  koa.use(health(services, ready, metrics));
+  koa.use((_, next) => {
+    requireServing();
+    return next();
+  });
   koa.use(cors(config.corsOrigins));
   koa.use(countVisitors(services));
   koa.use(routes.middleware());
@@ -305,7 +309,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   new Connections(connectionLimit(config), config, () => lifetimes.busySockets()).bound(server);
   server.on("request", respond);
   server.on("upgrade", (request, socket, head) => {
-    const isForGraphql = request.url?.split("?", 1)[0] === graphqlPath && !applicationHosts.serves(request);
+    const isForGraphql = request.url?.split("?", 1)[0] === graphqlPath && !applicationHosts?.serves(request);
     if (stage === "serving" && isForGraphql) {
       lifetimes.begin(socket);
       sockets.upgrade(request, socket, head);

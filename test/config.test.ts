@@ -54,6 +54,25 @@ describe("configuration", () => {
       expect(faultsOf({ STEWARD_OAUTH2_REDIRECT_SCHEMES: wrong }), wrong).to.have.length(1);
   });
 
+  it("is read without white space around it, but for passwords and the secrets of others", () => {
+    const pasted = {
+      STEWARD_ADMIN_EMAIL: " Ada@example.com\n",
+      STEWARD_METRICS_TOKEN_FILE: file("metrics-token", "\ufeff0123456789abcdef\r\n\r\n"),
+      STEWARD_SESSION_DURATION: "\u00a01h ",
+      STEWARD_ADMIN_PASSWORD: " a password of some length ",
+      STEWARD_PORT: " ",
+    };
+    expect(readConfig(pasted)).to.include({
+      adminEmail: "Ada@example.com",
+      metricsToken: "0123456789abcdef",
+      sessionDuration: 3_600_000,
+      adminPassword: " a password of some length ",
+      port: 3000,
+    });
+    const secret = { STEWARD_GITHUB_CLIENT_ID: "id ", STEWARD_GITHUB_CLIENT_SECRET: " secret " };
+    expect(readConfig(secret)).to.include({ githubClientId: "id", githubClientSecret: " secret " });
+  });
+
   it("has defaults for all settings that need one", () => {
     expect(readConfig({})).to.deep.include({
       host: "127.0.0.1",

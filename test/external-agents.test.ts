@@ -1,15 +1,9 @@
-// Agents that run outside of provisioner daemons: their credentials, and the script that starts them.
+// Agents that run outside of provisioner daemons: their credentials.
 // Looks inside: a ciphertext was copied from another agent.
-import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { newId } from "./support/ids.js";
-import { endTokens, renew, change, start, type Started } from "./support/agents.js";
-import { eventually } from "./support/watchers.js";
+import { change, renew, start, type Started } from "./support/agents.js";
 import { setColumns, storedSecrets } from "./support/tables.js";
 import { Client, type Person, world } from "./support/world.js";
 
@@ -101,89 +95,5 @@ describe("external agents", () => {
     const { status, body } = await read(owner, "win");
     expect(status).to.equal(409);
     expect(JSON.stringify(body)).not.to.include("stwa_");
-  });
-
-  describe("on their machine", () => {
-    let folder: string;
-
-    beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), "agent-"));
-    });
-    afterEach(() => rm(folder, { recursive: true, force: true }));
-
-    /** Runs a command with the Node of the tests. Resolves with its exit code. */
-    function run(command: string) {
-      const env = { PATH: [dirname(process.execPath), process.env.PATH].join(":"), HOME: folder };
-      const child = spawn("sh", ["-c", command], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
-      const printed: string[] = [];
-      for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
-      const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-      const kill = () => {
-        if (child.exitCode === null) process.kill(-child.pid!, "SIGKILL");
-      };
-      return { ended, kill, printed };
-    }
-
-    it("are started by a public script, for each system and processor", async () => {
-      const program = await the().nobody.get("/api/v2/init-script/agent.mjs");
-      expect(program.status).to.equal(200);
-      expect(program.headers.get("content-type")).to.equal("text/javascript; charset=utf-8");
-      const sha256 = createHash("sha256").update(program.body).digest("hex");
-      for (const system of ["linux", "darwin", "windows"])
-        for (const processor of ["amd64", "arm64", "armv7"]) {
-          const { status, headers, body } = await the().nobody.get(`/api/v2/init-script/${system}/${processor}`);
-          expect([status, headers.get("content-type")]).to.deep.equal([200, "text/plain; charset=utf-8"]);
-          expect(body).to.include(sha256).and.to.include(the().app.services.config.accessUrl);
-        }
-      for (const other of ["linux/386", "plan9/amd64", "constructor/amd64", "linux"])
-        expect((await the().nobody.get(`/api/v2/init-script/${other}`)).status, other).to.equal(404);
-      const post = await the().nobody.post("/api/v2/init-script/linux/amd64");
-      expect([post.status, post.headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
-    });
-
-    it("connect, run their scripts, and end when the workspace is stopped", async () => {
-      const { body } = await read(owner);
-      const running = run(body.command);
-      try {
-        const seen = async () =>
-          (
-            await the()
-              .as(owner)
-              .graphql(
-                `query($id: UUID!) { workspaceAgent(id: $id) { status lifecycleState version
-                  scripts { exitCode status } logs { nodes { output } } } }`,
-                { id: workspace.agents[0]!.agentId },
-              )
-          ).workspaceAgent;
-        await eventually(async () => (await seen()).lifecycleState === "READY", running.printed.join(""), 20_000);
-        // The heartbeat is another request than the reports.
-        await eventually(async () => (await seen()).status === "CONNECTED", "it is connected");
-        const state = await seen();
-        expect(state.scripts).to.deep.equal([{ exitCode: 0, status: "OK" }]);
-        await eventually(
-          async () => (await seen()).logs.nodes.some(({ output }: { output: string }) => output === "hello"),
-          "the output of the script",
-        );
-        await change(the(), workspace, { latest_transition: "stop", latest_status: "stopping" });
-        expect(await running.ended).to.equal(0);
-        await endTokens(the(), workspace);
-        const agent = new Client(the().url, body.agent_token);
-        expect((await agent.failure("{ agentManifest { agentName } }")).code).to.equal("UNAUTHENTICATED");
-      } finally {
-        running.kill();
-      }
-    });
-
-    it("are not run without a token, nor if their program was changed", async () => {
-      const script = (await the().nobody.get("/api/v2/init-script/linux/amd64")).body as string;
-      const withoutToken = run(script);
-      expect(await withoutToken.ended).to.equal(1);
-      expect(withoutToken.printed.join("")).to.include("STEWARD_AGENT_TOKEN is not set");
-      const other = script.replaceAll(/[0-9a-f]{64}/g, "0".repeat(64));
-      const changed = run(`export STEWARD_AGENT_TOKEN=x\n${other}`);
-      expect(await changed.ended).to.equal(1);
-      expect(changed.printed.join("")).to.include("was changed on its way");
-    });
   });
 });

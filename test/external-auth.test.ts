@@ -523,7 +523,7 @@ describe("external authentication", () => {
       const { agent } = await w.workspace(ada);
       await setColumns(w, "users", { id: ada.id }, { status: "suspended" });
       expect((await w.as(agent).failure(byId)).code).to.equal("FORBIDDEN");
-      await setColumns(w, "users", { id: ada.id }, { status: "active" });
+      await setColumns(w, "users", { id: ada.id }, { status: "active", credential_epoch: 0 });
       await setTimes(w, "workspace_agents", { id: agent.id }, { token_ended_at: "0 s" });
       expect((await w.as(agent).failure(byId)).code).to.be.oneOf(["UNAUTHENTICATED", "FORBIDDEN"]);
     });

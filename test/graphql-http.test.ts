@@ -441,10 +441,9 @@ describe("GraphQL over HTTP", () => {
         `{ me { ...F0 } } ${bombs.join(" ")} fragment F30 on User { id }`,
         /selects more than 10000 fields/,
       );
-      const begun = performance.now();
-      await ask({ query: `{ ${"me{id}".repeat(2400)} }` });
-      await ask({ query: `{ me { ${"id ".repeat(9000)} } }` });
-      expect(performance.now() - begun, "milliseconds").to.be.lessThan(10_000);
+      // A request that took seconds would be ended by the time limit.
+      for (const text of [`{ ${"me{id}".repeat(2400)} }`, `{ me { ${"id ".repeat(9000)} } }`])
+        expect(JSON.stringify((await ask({ query: text })).body)).to.not.contain("UNAVAILABLE");
     });
 
     it("allow introspection, and keep it from growing", async () => {

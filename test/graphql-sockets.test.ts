@@ -4,7 +4,7 @@ import { type Client as SocketClient, createClient, type ExecutionResult } from 
 import { WebSocket } from "ws";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
-import { eventually, slowness } from "./support/watchers.js";
+import { eventually } from "./support/watchers.js";
 import { Client as HttpClient, type Person, world } from "./support/world.js";
 
 type Result = ExecutionResult<Record<string, any>, any>; // oxlint-disable-line typescript/no-explicit-any -- results of every shape
@@ -98,14 +98,13 @@ describe("GraphQL over WebSocket", () => {
     });
   });
 
-  it("closes with 4403 within 5 s of the end of the session on another replica", async () => {
+  it("closes with 4403 when the session ends on another replica", async () => {
     const replica = await startServer(w().database.url);
     try {
       const [ada] = await w().users("ada");
       const { messages, closed, say } = await bare();
       say(init(ada!.token));
       await eventually(() => messages.length === 1, "acknowledged");
-      const begun = Date.now();
       const { body } = await fetch(`${replica.url}/graphql`, {
         method: "POST",
         headers: { "Content-Type": "application/json", "Service-Session-Token": ada!.token },
@@ -113,7 +112,6 @@ describe("GraphQL over WebSocket", () => {
       }).then(async (response) => ({ body: (await response.json()) as Result }));
       expect(body).to.not.have.property("errors");
       expect(await closed).to.deep.equal([4403, "Session ended"]);
-      expect(Date.now() - begun).to.be.lessThan(5_000 * slowness());
     } finally {
       await replica.close();
     }

@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
 import { controls } from "./support/hostile-steward.js";
+import { newKey, serve } from "./support/provisioners.js";
 import { setColumns } from "./support/tables.js";
 import { type Anything, startWorld, type World } from "./support/world.js";
 
@@ -109,5 +110,124 @@ describe("labels", () => {
       "unnamed",
       "unnamed-2",
     ]);
+  });
+
+  it("in documents of an earlier release are cleaned when they are read, so that their versions still build", async () => {
+    const agents = [
+      {
+        name: "main",
+        os: "linux",
+        arch: "amd64",
+        command: ["true"],
+        apps: [{ slug: "web", url: "http://localhost:1", display_name: "Web", group: "Sites" }],
+        scripts: [{ display_name: "Prepare", script: "true", run_on_start: true }],
+      },
+    ];
+    const document = {
+      schema: "steward.template/1",
+      provisioner: "old",
+      parameters: [
+        { name: "size", display_name: "Size", default: "a", options: [{ name: "One", value: "a" }] },
+        { name: "place", default: "" },
+      ],
+      resources: [
+        { name: "box", type: "machine", metadata: [{ key: "Region", value: "north" }], agents },
+        { name: "box-3" },
+        { name: "other" },
+      ],
+    };
+    const daemon = (await serve(w.app, { key: await newKey(w), query: "provisioner=old" })).work();
+    try {
+      const { createTemplate } = await w.as(w.owner).graphql(
+        `mutation($input: CreateTemplateInput!) {
+           createTemplate(input: $input) { template { id } templateVersion { id } } }`,
+        { input: { organization: "default", name: "old", document } },
+      );
+      const imported = await daemon.job(0);
+      await daemon.call("acceptProvisionerJob", imported);
+      await daemon.call("reportProvisionerResources", imported, { resources: imported.assignment.document.resources });
+      await daemon.call("completeProvisionerJob", imported);
+
+      // As the document is in the database of an earlier release, whose labels could have all of these.
+      const stored = imported.assignment.document;
+      const spoil = (text: string) => `\u001b[31m${text}\u202e\u009b`;
+      const [box, numbered, other] = stored.resources as Anything[];
+      const [agent] = box.agents as Anything[];
+      const old = {
+        ...stored,
+        parameters: [
+          {
+            ...stored.parameters[0],
+            display_name: spoil("Size"),
+            options: [{ ...stored.parameters[0].options[0], name: spoil("One") }],
+          },
+          stored.parameters[1],
+        ],
+        resources: [
+          {
+            ...box,
+            name: "b\u0007ox",
+            type: spoil("machine"),
+            metadata: [{ ...box.metadata[0], key: "\u009b" }],
+            agents: [
+              {
+                ...agent,
+                apps: [{ ...agent.apps[0], display_name: spoil("Web"), group: "\u2066" }],
+                scripts: [{ ...agent.scripts[0], display_name: spoil("Prepare") }],
+              },
+            ],
+          },
+          { ...numbered, name: "b ox" },
+          { ...other, name: "b\u2028ox" },
+        ],
+      };
+      const version = createTemplate.templateVersion.id as string;
+      const { templateVersion } = await w.as(w.owner).graphql(`{ templateVersion(id: "${version}") { document } }`);
+      expect(templateVersion.document.resources.map(({ name }: Anything) => name)).to.deep.equal([
+        "box",
+        "box-3",
+        "other",
+      ]);
+      await setColumns(w, "template_documents", {}, { content: JSON.stringify(old) });
+
+      const read = await w
+        .as(w.owner)
+        .graphql(`{ templateVersion(id: "${version}") { document parameters { displayName options { name } } } }`);
+      expect(read.templateVersion.parameters).to.deep.include({
+        displayName: "[31mSize",
+        options: [{ name: "[31mOne" }],
+      });
+      const names = ["b ox-2", "b ox", "b ox-3"];
+      expect(read.templateVersion.document.resources.map(({ name }: Anything) => name)).to.deep.equal(names);
+
+      const create = `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }`;
+      for (const [nr, name] of ["of-the-document", "as-before-the-upgrade"].entries()) {
+        const { createWorkspace } = await w
+          .as(w.owner)
+          .graphql(create, { input: { templateId: createTemplate.template.id, name } });
+        const job = await daemon.job(nr + 1);
+        await daemon.call("acceptProvisionerJob", job);
+        const assigned = job.assignment.document;
+        expect(JSON.stringify(assigned)).to.not.match(/\\u00[019]|[\u0080-\u009f\u2028-\u202e\u2066-\u2069]/);
+        expect(assigned.resources[0]).to.deep.include({
+          name: "b ox-2",
+          type: "[31mmachine",
+          metadata: [{ ...box.metadata[0], key: "unnamed" }],
+        });
+        expect(assigned.resources[0].agents[0].apps[0]).to.include({ display_name: "[31mWeb", group: "" });
+        // The second daemon got the document before the upgrade.
+        await daemon.call("reportProvisionerResources", job, { resources: (nr === 0 ? assigned : old).resources });
+        await daemon.call("completeProvisionerJob", job);
+        const { workspace } = await w
+          .as(w.owner)
+          .graphql(
+            `{ workspace(id: "${createWorkspace.workspace.id}") { status latestBuild { resources { name type } } } }`,
+          );
+        expect(workspace.status).to.equal("RUNNING");
+        expect(workspace.latestBuild.resources.map((each: Anything) => each.name)).to.deep.equal(names);
+      }
+    } finally {
+      await daemon.leave();
+    }
   });
 });

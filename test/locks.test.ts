@@ -2,8 +2,9 @@
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { makeProxy } from "./support/proxies.js";
-import { enter } from "./support/stage.js";
+import { enter, startWorkspaces } from "./support/stage.js";
 import { locksOf } from "./support/statements.js";
+import { insertOffer } from "./support/workspaces.js";
 import { type Client, world } from "./support/world.js";
 
 describe("row locks", () => {
@@ -28,6 +29,8 @@ describe("row locks", () => {
     it(`are not taken by forbidden changes of ${who}`, async () => {
       const { client, stage } = await enter(the(), part);
       const { organization, victim, bot, team, key } = stage;
+      await startWorkspaces(the(), stage);
+      const offer = await insertOffer(the(), stage.workspace, victim, the().owner.id);
       const proxy = await makeProxy(the(), `locked-${newId().slice(-12)}`);
       const member = `organization: "${organization}", user: "${victim}"`;
       const { codes, locks } = await changes(client, [
@@ -48,6 +51,9 @@ describe("row locks", () => {
         change("addOrganizationMember", `organization: "${organization}", user: "${stage.newcomer}"`),
         change("removeOrganizationMember", member),
         change("setOrganizationMemberRoles", `${member}, roles: []`),
+        change("transferWorkspaces", `workspaces: ["${stage.workspace}"]`),
+        change("acceptWorkspaceTransfer", `id: "${offer}"`),
+        change("declineWorkspaceTransfer", `id: "${offer}"`),
         change("createGroup", `organization: "${organization}", name: "x"`),
         change("updateGroup", `group: "${team}", displayName: "x"`),
         change("deleteGroup", `group: "${team}"`),

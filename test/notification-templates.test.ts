@@ -2,7 +2,7 @@
 // Looks inside: workspaces are unused for hours, and prebuilt ones are found.
 import { expect } from "chai";
 import { AgentProgram } from "./support/agent-api.js";
-import { prebuild, reportWeek, runSchedule } from "./support/background.js";
+import { prebuild, reportWeek, runJob, runSchedule } from "./support/background.js";
 import {
   boxOf,
   create,
@@ -96,6 +96,7 @@ describe("every notification", () => {
 
   /** Checks the newest notification of a template in the inbox of its recipient, and follows its links. */
   async function check(templateName: string, { to, title, content, link, about }: Expected): Promise<void> {
+    await runJob(w.app, "noticeJob");
     const { body } = await w.as(to).get(`${inbox}?templates=${idOf(templateName)}${about ? `&targets=${about}` : ""}`);
     const [newest] = body.notifications as Array<{ title: string; content: string; actions: Anything[] }>;
     expect(newest, "it is in the inbox").to.not.equal(undefined);

@@ -1,5 +1,6 @@
 // Looks inside: a commit fails, and the test waits for an empty queue.
 import { expect } from "chai";
+import { runJob } from "./support/background.js";
 import { type App, startServer } from "./support/app.js";
 import { deliver, messages } from "./support/inbox.js";
 import { Receiver } from "./support/webhooks.js";
@@ -26,6 +27,7 @@ describe("the delivery of notifications", () => {
     receiver = await Receiver.open();
     w = await startWorld({ ...receiver.settings, ...quick });
     ada = await w.user("ada");
+    await runJob(w.app, "noticeJob");
     await w.as(w.owner).graphql(`mutation { markAllInboxNotificationsRead { unreadCount } }`);
     await drained();
   });

@@ -229,6 +229,55 @@ describe("the live inbox", () => {
     caller.destroy();
   });
 
+  it("sends blank lines between JSON lines to keep idle streams, but not with heartbeat=off", async () => {
+    const ada = await the().user("ada");
+    // A heartbeat each 100 ms instead of each 15 s.
+    const server = await startServer(the().database.url, {}, { timeout: 200 });
+    const aborted = new AbortController();
+    /** The text that a stream sends until a notification, which comes when the others have had several heartbeats. */
+    async function listen(query: string, accept: string): Promise<{ text: string; ended: Promise<void> }> {
+      const response = await fetch(`${server.url}/api/v2/notifications/inbox/watch${query}`, {
+        headers: { "Service-Session-Token": ada.token, Accept: accept },
+        signal: aborted.signal,
+      });
+      expect(response.status).to.equal(200);
+      const stream = { text: "", ended: Promise.resolve() };
+      stream.ended = (async () => {
+        for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+          stream.text += chunk;
+          if (stream.text.includes("about the end")) return;
+        }
+      })();
+      return stream;
+    }
+    try {
+      const usual = await listen("", "application/x-ndjson");
+      const silent = [
+        await listen("?heartbeat=off", "application/x-ndjson"),
+        await listen("?heartbeat=off&read_status=unread", "*/*"),
+      ];
+      const others = [
+        await listen("?heartbeat=on", "application/x-ndjson"),
+        await listen("?heartbeat=off", "text/event-stream"),
+      ];
+      await eventually(() => usual.text.split("\n").length > 4, "some heartbeats");
+      await eventually(() => others.every(({ text }) => text.split("\n").length > 4), "those of others");
+      await deliver(server, ada.id, ["about the end"]);
+      await Promise.all([usual, ...silent, ...others].map(({ ended }) => ended));
+      expect(usual.text).to.match(/^\n+\{/);
+      // What readers that take each line for JSON need: `for line in response: json.loads(line)`.
+      for (const { text } of silent) {
+        const lines = text.replace(/\n$/, "").split("\n");
+        expect(
+          lines.map((line) => (JSON.parse(line) as { notification: { title: string } }).notification.title),
+        ).to.deep.equal(["about the end"]);
+      }
+    } finally {
+      aborted.abort();
+      await server.close();
+    }
+  });
+
   it("responds to pings, but drops pongs that the client does not read", async () => {
     const w = the();
     const [ada] = await w.users("ada");

@@ -19,7 +19,9 @@ describe("notifications", () => {
     it("go to the caller's inbox only", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
-      const sent = await w.as(ada!).post(custom, { content: { title: "Build\n done", message: "**All** green" } });
+      const twoLines = await w.as(ada!).post(custom, { content: { title: "Build\n done", message: "**All** green" } });
+      expect(twoLines.status).to.equal(400);
+      const sent = await w.as(ada!).post(custom, { content: { title: "Build done", message: "**All** green" } });
       expect(sent).to.deep.include({ status: 204, body: "" });
 
       const { status, body } = await w.as(ada!).get(inbox);
@@ -40,6 +42,7 @@ describe("notifications", () => {
       });
       expect((await w.as(bob!).get(inbox)).body).to.deep.equal({ notifications: [], unread_count: 0 });
       // Owners are told of new accounts, and of nothing else.
+      await runJob(w.app, "noticeJob");
       const { notifications } = (await w.as(w.owner).get(inbox)).body as { notifications: Array<{ title: string }> };
       expect(notifications.map(({ title }) => title)).to.have.members(
         [ada, bob].map((person) => `Account ${person!.username} was created`),

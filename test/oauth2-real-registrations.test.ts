@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
+import { registeringClients } from "./contract/real-clients.js";
 import { appsPath, authorizePath, challenge, oauthApp, selfRegistered, sendForm, verifier } from "./support/oauth2.js";
-import { realRegistrations } from "./support/real-registrations.js";
 import { Client, type Person, world } from "./support/world.js";
 
 const pkce = { code_challenge: challenge, code_challenge_method: "S256" };
@@ -51,7 +51,7 @@ describe("real registrations of OAuth2 clients", () => {
     });
   }
 
-  for (const { client, version, registers, returnsTo } of realRegistrations) {
+  for (const { client, version, registers, returnsTo } of registeringClients) {
     it(`work: ${client} ${version}`, async () => {
       const { status, body } = await the().nobody.post("/oauth2/register", registers);
       expect(status, JSON.stringify(body)).to.equal(201);
@@ -98,7 +98,7 @@ describe("real registrations of OAuth2 clients", () => {
   }
 
   it("lead to pages that warn of private schemes, and after a denial nowhere until the user trusts the program", async () => {
-    const cursor = realRegistrations[0]!;
+    const cursor = registeringClients.find(({ client }) => client === "Cursor")!;
     const { body } = await the().nobody.post("/oauth2/register", cursor.registers);
     const app = { id: body.client_id as string };
     const path = authorizePath(app, { ...pkce, scope: "user:read", redirect_uri: cursor.returnsTo });

@@ -61,6 +61,11 @@ describe("registration of OAuth2 clients", () => {
     expect(JSON.stringify(event)).to.not.include(token.slice(-43));
   });
 
+  it("leaves out of names what changes the direction of text", async () => {
+    const { body } = await registered(the(), { ...publicClient, client_name: "good\u202eevil" });
+    expect(body.client_name).to.equal("goodevil");
+  });
+
   it("registers a confidential client with a secret, as clients do by default", async () => {
     const { body } = await registered(the(), { redirect_uris: [redirectUri], scope: "all bogus" });
     expect(body.client_secret).to.match(/^stws_\w{10}_\w{43}$/);
@@ -185,7 +190,6 @@ describe("registration of OAuth2 clients", () => {
     ["the implicit flow", { ...publicClient, response_types: ["token"] }, "invalid_client_metadata"],
     ["another method", { ...publicClient, token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
     ["a name of another type", { ...publicClient, client_name: 5 }, "invalid_client_metadata"],
-    ["a reversed name", { ...publicClient, client_name: "good\u202eevil" }, "invalid_client_metadata"],
     ["a URL of another scheme", { ...publicClient, logo_uri: "data:image/png;base64,x" }, "invalid_client_metadata"],
     ["a long scope", { ...publicClient, scope: "x ".repeat(3000) }, "invalid_client_metadata"],
     ["keys twice", { ...publicClient, jwks: { keys: [] }, jwks_uri: redirectUri }, "invalid_client_metadata"],

@@ -18,6 +18,7 @@ import {
   startDevice,
   statusOf,
 } from "./support/oauth2.js";
+import { insertKey } from "./support/keys.js";
 import { failingCommits } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, type World, world } from "./support/world.js";
@@ -232,5 +233,105 @@ describe("a refresh whose commit takes longer than the grace period", () => {
   it("is no reuse for a request that waits for it on another replica", async () => {
     expect(await stalled(() => refreshOn(other))).to.include({ status: 200 });
     expect(await refreshOn(the())).to.include({ status: 200 });
+  });
+});
+
+describe("races for tokens of service accounts", () => {
+  const the = world({ STEWARD_DATABASE_POOL: "24" });
+  const raced = Number(process.env.RACE_SUSPENSIONS ?? 200);
+  let owner: Client;
+  let machines = 0;
+  before(() => {
+    owner = the().as(the().owner);
+  });
+
+  const change = (mutation: string, user: string) =>
+    owner.graphql(`mutation { ${mutation}(input: { user: "${user}" }) { __typename } }`);
+  const ask = (client: OAuthClient) =>
+    sendForm(the(), "tokens", { grant_type: "client_credentials", ...credentials(client) });
+
+  /** An application with a service account of its own. */
+  async function machine(): Promise<{ client: OAuthClient; account: string }> {
+    const w = the();
+    const username = `machine-${++machines}`;
+    const { createUser } = await owner.graphql(
+      `mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`,
+      { input: { username, email: `${username}@example.com`, isServiceAccount: true } },
+    );
+    const account = createUser.user.id as string;
+    return { client: await makeClient(w, { service_user_id: account }), account };
+  }
+
+  for (const [ending, after] of [
+    ["suspendUser", "activateUser"],
+    ["deleteUser", undefined],
+  ] as const)
+    it(`leave no token that lives after ${raced} times of ${ending} at the same moment`, async function () {
+      this.timeout(300_000);
+      let issued = 0;
+      const round = async () => {
+        const { client, account } = await machine();
+        const times = after ? raced / 20 : 1;
+        for (let time = 0; time < times; time++) {
+          const answers = await Promise.all([ask(client), ask(client), change(ending, account), ask(client)]);
+          if (after) await change(after, account);
+          for (const { status, body } of [answers[0], answers[1], answers[3]]) {
+            expect(status).to.be.oneOf([200, 400, 401]);
+            if (status !== 200) continue;
+            issued++;
+            expect(await statusOf(the(), body.access_token)).to.equal(401);
+          }
+        }
+        if (after) expect(await statusOf(the(), (await ask(client)).body.access_token)).to.equal(200);
+      };
+      if (after) await Promise.all(Array.from({ length: 20 }, round));
+      else for (let done = 0; done < raced; done += 10) await Promise.all(Array.from({ length: 10 }, round));
+      expect(issued, "some were issued in time").to.be.above(0);
+    });
+
+  it("leave a token dead that is committed after the suspension and the activation, which do not wait for it", async () => {
+    const { client, account } = await machine();
+    const { pool } = the().app.services.database;
+    await pool.query(`
+      create function hold_key() returns trigger language plpgsql as $$ begin
+        perform pg_advisory_xact_lock_shared(7);
+        return null;
+      end $$;
+      create constraint trigger hold_key after insert on api_keys deferrable initially deferred
+        for each row when (new.kind = 'oauth') execute function hold_key()`);
+    const holder = await pool.connect();
+    await holder.query("select pg_advisory_lock(7)");
+    const asked = ask(client);
+    try {
+      await eventually(async () => (await countWaiting(holder)) === 1, "the commit waits");
+      await change("suspendUser", account);
+      await change("activateUser", account);
+    } finally {
+      await holder.query("select pg_advisory_unlock(7)");
+      holder.release();
+    }
+    const { status, body } = await asked;
+    expect(status).to.equal(200);
+    expect(await statusOf(the(), body.access_token)).to.equal(401);
+    const { body: seen } = await sendForm(the(), "introspect", { ...credentials(client), token: body.access_token });
+    expect(seen).to.deep.equal({ active: false });
+    expect(await statusOf(the(), (await ask(client)).body.access_token)).to.equal(200);
+    await pool.query("drop trigger hold_key on api_keys");
+  });
+
+  it("give keys that a server of the previous release stores the epoch of their user, and none while it is suspended", async () => {
+    const { pool } = the().app.services.database;
+    const eve = await the().user("eve");
+    /** As that release does: without an epoch. */
+    const key = async () => {
+      const { id } = await insertKey(the(), eve, "application");
+      return (await pool.query("select epoch from api_keys where id = $1", [id])).rows[0].epoch as number;
+    };
+    expect(await key()).to.equal(0);
+    await pool.query("update users set status = 'suspended' where id = $1", [eve.id]);
+    expect(await key()).to.equal(-1);
+    await pool.query("update users set status = 'active' where id = $1", [eve.id]);
+    expect(await key()).to.equal(1);
+    expect(await statusOf(the(), eve.token), "of the first epoch").to.equal(401);
   });
 });

@@ -11,6 +11,7 @@ import { externalAuth, ExternalService } from "./support/external-services.js";
 import { newKey, queueImport, serve, type Serving } from "./support/provisioners.js";
 import { TaskStage } from "./support/tasks.js";
 import { eventually, transports } from "./support/watchers.js";
+import { insertStopped, insertVersion } from "./support/workspaces.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
 
 /** Something that is open, how it ends, and what takes its ground away. */
@@ -260,6 +261,17 @@ describe("what stays open", () => {
       when: "its user leaves the group that it is shared with",
       end: "complete",
       open: asBuilds.byGroup,
+    },
+    {
+      of: "workspaceBuildUpdated",
+      when: "the workspace is that of another user",
+      end: "complete",
+      async open() {
+        const bob = await w.user("bob");
+        const box = await insertStopped(w, bob.id, await insertVersion(w));
+        const [end] = await follow(bob.token, `workspaceBuildUpdated(workspaceId: "${box}") { status }`);
+        return { end, lose: () => mutate(w.owner, "transferWorkspaces", { workspaces: [box] }) };
+      },
     },
     {
       of: "workspaceAgentLogAppended",

@@ -466,10 +466,10 @@ describe("identities as providers send them", function () {
       provider.subjects.set("former", {});
       await administrator.graphql(link, { user: ada.id, subject: "former" });
       // As an administrator does it: the user is locked first.
-      const outcome = await lockRows(w, "users", { id: ada.id }, async ({ connection, awaited, commit }) => {
+      const outcome = await lockRows(w, "users", { id: ada.id }, async ({ remove, awaited, commit }) => {
         const signingIn = new Visitor(home).signIn("former");
         await awaited();
-        await connection.query("delete from user_links where user_id = $1", [ada.id]);
+        await remove("user_links", { user_id: ada.id });
         await commit();
         return { signingIn };
       }).then(({ signingIn }) => signingIn);

@@ -2,10 +2,14 @@
 // Looks inside: puts rows into the state from before an upgrade, and counts what is left of a person.
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
-import { boxOf, doBuild, readBox, runningBox, templateOf } from "./support/builds.js";
+import { runJob } from "./support/background.js";
+import { boxOf, doBuild, readBox, runningBox, stop, templateOf } from "./support/builds.js";
+import { customTemplateId, deliver, messages } from "./support/inbox.js";
+import { Mailbox } from "./support/mailbox.js";
 import { GithubServer } from "./support/providers.js";
 import { newScimUser, type ScimClient, scimClient } from "./support/scim.js";
 import { countRows, setColumns } from "./support/tables.js";
+import { eventually } from "./support/watchers.js";
 import { type Answer, Client, startWorld, userPassword, type World, world } from "./support/world.js";
 
 const accountOf = async (w: World, id: string) =>
@@ -137,6 +141,13 @@ for (const header of ["Authorization", "Authorizaiton"])
         .graphql(`mutation { createUserSecret(input: { name: "a", value: "v", envName: "A" }) { __typename } }`);
       const template = await templateOf(w(), boxOf());
       const box = await runningBox(w(), { token }, template.id);
+      const friend = await w().user("friend");
+      const entry = `{ id: "${friend.id}", role: "use" }`;
+      await w()
+        .as({ token })
+        .graphql(
+          `mutation { updateWorkspaceAcl(input: { workspace: "${box.workspace.id}", userPerms: [${entry}] }) { __typename } }`,
+        );
       await scim.delete(`/Users/${id}`);
       expect(await countRows(w(), "user_secrets", { user_id: id })).to.equal(1);
       expect(await create(user)).to.equal(id);
@@ -149,12 +160,35 @@ for (const header of ["Authorization", "Authorizaiton"])
       );
       const { latestBuild } = await readBox(w(), w().owner, box.workspace.id);
       expect(latestBuild).to.include({ transition: "STOP", reason: "OWNER_SUSPENDED" });
+      expect(await countRows(w(), "workspace_acl_entries", { workspace_id: box.workspace.id })).to.equal(0);
+      expect(await countRows(w(), "workspaces", { owner_id: id, inject_user_secrets: true })).to.equal(0);
       await doBuild(w(), latestBuild.id);
+      await runJob(w().app, "noticeJob");
       const { inboxNotifications } = await owner.graphql("{ inboxNotifications { nodes { title content } } }");
       const told = inboxNotifications.nodes.find(({ title }: { title: string }) =>
         title.includes("another person now"),
       );
       expect(told.content).to.include(`These workspaces of before are stopped: ${box.workspace.name}.`);
+    });
+
+    it("empties an account for whom the email alone identifies, if an administrator activated it meanwhile", async () => {
+      const user = unidentified();
+      const id = await leaver(user);
+      const owner = w().as(w().owner);
+      await setColumns(w(), "users", { id }, { login_type: "password" });
+      for (const change of [
+        `activateUser(input: { user: "${id}" })`,
+        `resetUserPassword(input: { user: "${id}", password: "${userPassword}" })`,
+        `setOrganizationMemberRoles(
+          input: { organization: "${w().defaultOrganization}", user: "${id}", roles: [ORGANIZATION_ADMIN] })`,
+      ])
+        await owner.graphql(`mutation { ${change} { __typename } }`);
+      const token = await w().login(user.userName, userPassword);
+      expect((await accountOf(w(), id)).roles).to.have.length(1);
+      expect(await create(user)).to.equal(id);
+      expect((await new Client(w().app.url, token).failure("{ me { id } }")).code).to.equal("UNAUTHENTICATED");
+      expect(await accountOf(w(), id)).to.deep.include({ status: "ACTIVE", roles: [] });
+      expect(await countRows(w(), "api_keys", { user_id: id })).to.equal(0);
     });
 
     it("brings back whom the source suspended, and no user whom an administrator did", async () => {
@@ -203,6 +237,18 @@ for (const header of ["Authorization", "Authorizaiton"])
       const email = { op: "replace", path: "emails", value: user.emails };
       expect(await scim.change(`/Users/${id}`, email)).to.include({ status: 200 });
       expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value });
+    });
+
+    it("gives a leaver who returns the email that another user had meanwhile", async () => {
+      const [user, other] = [newScimUser(), newScimUser()];
+      const [id, otherId] = [await leaver(user), await create(other)];
+      for (const value of [user.emails, other.emails])
+        expect(await scim.change(`/Users/${otherId}`, { op: "replace", path: "emails", value })).to.include({
+          status: 200,
+        });
+      expect(await accountOf(w(), id)).to.include({ formerEmail: user.emails[0]!.value });
+      expect(await create(user)).to.equal(id);
+      expect(await accountOf(w(), id)).to.include({ email: user.emails[0]!.value, formerEmail: null });
     });
   });
 
@@ -277,6 +323,70 @@ describe("the address of a person who left", () => {
     expect(users.nodes[0].id).to.not.equal(gone.id);
   });
 
+  it("comes with a username of its own, by which identity providers know no other user", async () => {
+    const user = newScimUser({ userName: "tessa" });
+    const { body } = await scim.post("/Users", user);
+    await w()
+      .as(w().owner)
+      .graphql(`mutation { updateUser(input: { user: "${body.id}", username: "renamed" }) { __typename } }`);
+    github.user = { id: 77, login: "tessa", name: "Tessa" };
+    github.emails = [{ email: "tessa.other@corp.example", primary: true, verified: true }];
+    const visitor = new Client(w().app.url);
+    const begun = await visitor.get("/login/github");
+    const cookie = begun.headers.getSetCookie()[0]!.split(";")[0]!;
+    const back = await fetch(begun.headers.get("location")!, { redirect: "manual" });
+    const { pathname, search } = new URL(back.headers.get("location")!);
+    expect(await visitor.get(pathname + search, { cookie })).to.include({ status: 303 });
+    const found = await scim.get(`/Users?filter=${encodeURIComponent('userName eq "tessa"')}`);
+    expect(found.body.Resources.map(({ id }: { id: string }) => id)).to.deep.equal([body.id]);
+  });
+
+  it("goes to one of those who take it at the same moment, by sign-ins, administrators, and providers", async () => {
+    const owner = w().as(w().owner);
+    const begin = async () => {
+      const visitor = new Client(w().app.url);
+      const begun = await visitor.get("/login/github");
+      const cookie = begun.headers.getSetCookie()[0]!.split(";")[0]!;
+      const back = await fetch(begun.headers.get("location")!, { redirect: "manual" });
+      const { pathname, search } = new URL(back.headers.get("location")!);
+      return () => visitor.get(pathname + search, { cookie });
+    };
+    const change = (query: string, variables: object) => owner.post("/graphql", { query, variables });
+    for (let round = 0; round < 8; round++) {
+      const gone = await leaver();
+      github.user = { id: 9000 + round, login: `racer-${round}`, name: "" };
+      github.emails = [{ email: gone.email, primary: true, verified: true }];
+      const [one, two] = [await begin(), await begin()];
+      const input = { email: gone.email.toUpperCase(), username: `racer-admin-${round}`, password: userPassword };
+      const taking: Array<() => Promise<Answer>> = [
+        one,
+        two,
+        () => change("mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }", { input }),
+        () => scim.post("/Users", { ...newScimUser(), emails: [{ value: gone.email }] }),
+      ];
+      // The leaver comes back.
+      const back = () => change(`mutation { activateUser(input: { user: "${gone.id}" }) { user { id } } }`, {});
+      if (round % 2 === 0) taking.push(back);
+      // Each of them is the first once.
+      const first = round % taking.length;
+      const order = [...taking.slice(first), ...taking.slice(0, first)];
+      const answers = await Promise.all(order.map((take) => take()));
+      for (const { status, body } of answers) {
+        expect(status, JSON.stringify(body)).to.be.below(500);
+        for (const { extensions } of body?.errors ?? []) expect(extensions.code).to.equal("CONFLICT");
+      }
+      const { users } = await owner.graphql(`{ users(filter: { search: "${gone.email}" }) { nodes { id email } } }`);
+      const bearers = users.nodes.filter(
+        ({ email }: { email: string }) => email.toLowerCase() === gone.email.toLowerCase(),
+      );
+      expect(bearers, JSON.stringify(answers.map(({ status, body }) => [status, body]))).to.have.length(1);
+      const isBack = bearers[0].id === gone.id;
+      if (round % 2 === 1) expect(isBack).to.equal(false);
+      const leaverNow = await accountOf(w(), gone.id);
+      if (!isBack) expect(leaverNow).to.include({ email: `${gone.id}@former.invalid`, formerEmail: gone.email });
+    }
+  });
+
   it("is seen by no identity provider, whose lookups by a name find the newcomer only", async () => {
     const gone = await leaver();
     const other = await scimClient(w(), { source: "elsewhere" });
@@ -303,5 +413,77 @@ describe("the address of a person who left", () => {
     expect((await scim.post("/Users", user)).body).to.include({ id: body.id, active: true });
     const taken = { ...newScimUser(), emails: [{ value: member.email }] };
     expect(await scim.post("/Users", taken), "who is a member elsewhere").to.include({ status: 409 });
+  });
+});
+
+describe("what waits for a person who left", () => {
+  let mailbox: Mailbox;
+  let w: World;
+  before(async () => {
+    mailbox = await Mailbox.open();
+    w = await startWorld({
+      ...mailbox.settings,
+      STEWARD_NOTIFICATIONS_RETRY_BASE: "200ms",
+      STEWARD_NOTIFICATIONS_RETRY_MAX: "400ms",
+      STEWARD_NOTIFICATIONS_FETCH_INTERVAL: "200ms",
+    });
+  });
+  after(async () => {
+    await w.close();
+    await mailbox.close();
+  });
+
+  it("does not reach the next one by the email: mails, also those that administrators send again, and offers", async () => {
+    const owner = w.as(w.owner);
+    const scim = await scimClient(w, { source: "hr" });
+    const user = unidentified();
+    const { body } = await scim.post("/Users", user);
+    const id = body.id as string;
+    const template = await templateOf(w, boxOf());
+    const { workspace } = await runningBox(w, w.owner, template.id);
+    const { stopWorkspace } = await owner.graphql(stop, { workspace: workspace.id });
+    await doBuild(w, stopWorkspace.workspaceBuild.id);
+    await owner.graphql(
+      `mutation($workspace: String!, $receiver: String!) {
+         transferWorkspaces(input: { workspaces: [$workspace], receiver: $receiver }) { isOffered } }`,
+      { workspace: workspace.id, receiver: id },
+    );
+    expect(await countRows(w, "workspace_transfers", { receiver_id: id })).to.equal(1);
+    await eventually(() => mailbox.to(user.userName).length > 0, "the mail about the offer");
+    mailbox.letters.splice(0);
+
+    const send = (...titles: string[]) => deliver(w.app, id, titles, { templateId: customTemplateId });
+    const states = async () => (await messages(w, { user: id, method: "SMTP" })).map(({ state }) => state);
+    mailbox.refusal = { responseCode: 550, message: "No such mailbox" };
+    await send("Rejected for good");
+    await eventually(async () => (await states()).includes("PERMANENT_FAILURE"), "a mail is rejected");
+    mailbox.refusal = { responseCode: 451, message: "Try again later" };
+    await send("Severance", "Appraisal");
+    await eventually(
+      async () => (await states()).filter((state) => state === "TEMPORARY_FAILURE").length === 2,
+      "two mails wait",
+    );
+
+    // The address is another person's before the mail server is well again.
+    await owner.put("/api/v2/notifications/settings", { notifier_paused: true });
+    await scim.delete(`/Users/${id}`);
+    expect((await scim.post("/Users", user)).body.id).to.equal(id);
+    mailbox.refusal = undefined;
+    await owner.put("/api/v2/notifications/settings", { notifier_paused: false });
+    await owner.graphql(
+      `mutation($user: String!) { retryNotificationMessages(input: { filter: { user: $user } }) { retried } }`,
+      { user: id },
+    );
+    await send("Welcome");
+    await eventually(() => mailbox.to(user.userName).some(({ text }) => text.includes("Welcome")), "a mail of today");
+    for (const { text } of mailbox.to(user.userName)) expect(text).to.not.match(/Rejected|Severance|Appraisal/);
+    const all = await messages(w, { user: id, method: "SMTP" });
+    const discarded = all.filter(({ state }) => state === "DISCARDED");
+    // The three, and the mail about the suspension.
+    expect(discarded).to.have.length.within(3, 4);
+    for (const { reason } of discarded) expect(reason).to.equal("The account went to another person.");
+    expect(await countRows(w, "workspace_transfers", { receiver_id: id })).to.equal(0);
+    for (const table of ["login_addresses", "notification_preferences"])
+      expect(await countRows(w, table, { user_id: id }), table).to.equal(0);
   });
 });

@@ -1,11 +1,13 @@
 // The log of the requests of identity providers that failed.
 // Looks inside: a thousand requests and thirty days are stored, a key is deleted, and the table is locked.
 import { expect } from "chai";
+import { startServer } from "./support/app.js";
 import { runJob } from "./support/background.js";
 import { newId } from "./support/ids.js";
 import { makeScimKey, newScimUser, ScimClient } from "./support/scim.js";
 import { insert } from "./support/stage.js";
-import { countRows, lockTable, storedText } from "./support/tables.js";
+import { raw, rawRequest } from "./support/raw.js";
+import { countRows, lockRows, lockTable, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Client, world } from "./support/world.js";
 
@@ -126,7 +128,7 @@ describe("failed requests of SCIM keys", () => {
       "/scim/v2/Users?count=x&access_token=…",
       "/scim/v2/Users",
     ]);
-    expect(log[4]!.path).to.have.length.within(500, 512);
+    expect(Array.from(log[4]!.path)).to.have.length.within(500, 512);
     expect(log[1]!.detail).to.equal(null);
     const stored = await storedText(w(), "scim_requests");
     for (const each of secrets) expect(stored).to.not.include(each);
@@ -206,5 +208,49 @@ describe("failed requests of SCIM keys", () => {
     const paths = (await read(failing.id)).nodes.map(({ path }: Logged) => path.split("/").at(-1));
     expect(paths).to.have.length(100);
     expect((await read(failing.id)).totalCount).to.equal(101);
+  });
+});
+
+describe("failed requests of SCIM keys that the server gives up", () => {
+  const w = world({ STEWARD_REQUEST_TIMEOUT: "3s", STEWARD_DATABASE_POOL: "2" });
+
+  /** The status and detail of each request in the log of a key, once there are so many. */
+  async function logged(key: string, count: number): Promise<string[]> {
+    const read = async () => (await w().as(w().owner).graphql(document, { key })).scimRequests.nodes as Logged[];
+    await eventually(async () => (await read()).length >= count, `${count} requests in the log`);
+    return (await read()).map(({ method, path, status, detail }) => `${method} ${path}: ${status} ${detail}`);
+  }
+
+  it("are noted once, with what the provider was told, whatever becomes of their work", async () => {
+    const { id, secret } = await makeScimKey(w());
+    const scim = new ScimClient(w().nobody, secret);
+    const { body: user } = await scim.post("/Users", newScimUser());
+    const change = { Operations: [{ op: "replace", path: "displayName", value: "Late" }] };
+    // Two changes run at a time, and each waits for the lock: the last ones exceed three seconds.
+    const answers = await lockRows(w().database.url, "users", { id: user.id }, () =>
+      Promise.all(Array.from({ length: 24 }, () => scim.patch(`/Users/${user.id}`, change))),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 503));
+    expect(answers.filter(({ body }) => /took too long/.test(body.detail as string))).to.not.have.length(0);
+    // Requests are written in their order: those that were given up have ended before the next one.
+    await scim.get("/Users/none");
+    const log = await logged(id, answers.length + 1);
+    expect(log.slice(1)).to.have.members(
+      answers.map(({ body }) => `PATCH /scim/v2/Users/${user.id}: 503 ${body.detail}`),
+    );
+  });
+
+  it("are noted when the server stops before it has received them", async () => {
+    const { id, secret } = await makeScimKey(w());
+    const server = await startServer(w().database.url);
+    const headers = [`Authorization: Bearer ${secret}`, "Content-Type: application/scim+json", "Content-Length: 1000"];
+    const sent = raw(server.url, rawRequest("POST /scim/v2/Users", headers, "{"));
+    // Before its key is known, the request would be that of a stranger: nothing tells when it is, but a server at rest is fast.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await server.close();
+    expect((await sent).statuses).to.deep.equal([503]);
+    expect(await logged(id, 1)).to.deep.equal([
+      "POST /scim/v2/Users: 503 The service is temporarily unavailable. The server stops.",
+    ]);
   });
 });

@@ -6,7 +6,8 @@ import { LabeledCounter } from "../src/runtime/labeled-counter.js";
 import type { Events } from "../src/domain/kernel/events.js";
 import { Credentials } from "../src/domain/tokens/credentials.js";
 import { Recent } from "../src/domain/tokens/recent.js";
-import { at } from "./support/clock.js";
+import { at, standing } from "./support/clock.js";
+import { eventually } from "./support/watchers.js";
 import { type Person, world } from "./support/world.js";
 
 /** An event bus that loses every hint without noticing. */
@@ -43,13 +44,14 @@ describe("auth snapshots on a replica that loses all hints", () => {
     the().as(the().owner).graphql(mutation, variables);
 
   /** Caches a snapshot, applies a change, and returns the actor after one second, when the snapshot expires. */
-  const change = async (token: string, apply: () => Promise<unknown>) => {
-    const before = await actorAt(0, token);
-    expect(before).to.be.an("object");
-    await apply();
-    expect(await actorAt(999, token), "still cached").to.equal(before);
-    return actorAt(1_000, token);
-  };
+  const change = (token: string, apply: () => Promise<unknown>) =>
+    standing(async () => {
+      const before = await actorAt(0, token);
+      expect(before).to.be.an("object");
+      await apply();
+      expect(await actorAt(999, token), "still cached").to.equal(before);
+      return actorAt(1_000, token);
+    });
 
   const endings: Array<[name: string, end: (person: Person) => Promise<unknown>, detail: string]> = [
     [
@@ -91,10 +93,12 @@ describe("auth snapshots on a replica that loses all hints", () => {
 });
 
 describe("recently read values", () => {
+  const tagsOf = (value: { tag?: string }) => (value.tag === undefined ? [] : [value.tag]);
+
   /** Reads that resolve when the test says so. */
   const slowReads = () => {
     const finish: Array<(value: object) => void> = [];
-    return { finish, values: new Recent<object>(() => new Promise((resolve) => finish.push(resolve))) };
+    return { finish, values: new Recent<object>(() => new Promise((resolve) => finish.push(resolve)), tagsOf) };
   };
 
   it("expire one second after their read started, not after it ended", async () => {
@@ -107,7 +111,7 @@ describe("recently read values", () => {
   });
 
   for (const [what, drop] of [
-    ["a hint", (values: Recent<object>) => values.dropWhere(() => false)],
+    ["a hint", (values: Recent<object>) => values.drop("ada")],
     ["a gap in the hints", (values: Recent<object>) => values.clear()],
   ] as const) {
     it(`are read again when ${what} arrived during the read`, async () => {
@@ -115,12 +119,38 @@ describe("recently read values", () => {
       const older = values.read("key");
       drop(values);
       const newer = values.read("key");
-      const fresh = { is: "fresh" };
+      const fresh = { tag: "ada" };
       finish[1]!(fresh);
       await newer;
-      finish[0]!({ is: "stale" });
+      finish[0]!({ tag: "ada" });
       await older;
       expect(values.at("key")).to.equal(fresh);
     });
   }
+
+  it("are not kept if what they depend on changed during the read, but if something else did", async () => {
+    const { finish, values } = slowReads();
+    const reading = ["hers", "his"].map((key) => values.read(key));
+    for (const tag of ["carl", "ada", "dora"]) values.drop(tag);
+    const [hers, his] = [{ tag: "ada" }, { tag: "bob" }];
+    finish[0]!(hers);
+    finish[1]!(his);
+    await Promise.all(reading);
+    expect(["hers", "his"].map((key) => values.at(key))).to.deep.equal([undefined, his]);
+  });
+
+  it("leave when they end", async () => {
+    const values = new Recent<object>(async () => ({ tag: "ada" }), tagsOf);
+    const begun = performance.now();
+    await Promise.all(Array.from({ length: 100 }, (_, n) => values.read(`key ${n}`)));
+    expect(values.size).to.equal(100);
+    await eventually(() => values.size === 0, "all have left", 3_000);
+    expect(performance.now() - begun).to.be.above(1_000);
+  });
+
+  it("are at most as many as their limit, the oldest of which leave", async () => {
+    const values = new Recent<object>(async (key) => ({ tag: key }), tagsOf, 2);
+    for (const key of ["a", "b", "c"]) await values.read(key);
+    expect(["a", "b", "c"].map((key) => values.at(key))).to.deep.equal([undefined, { tag: "b" }, { tag: "c" }]);
+  });
 });

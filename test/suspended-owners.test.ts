@@ -2,7 +2,8 @@
 // Looks inside: the time after which they are stopped passes in no test, and a race needs a lock.
 import { expect } from "chai";
 import { activateUser, suspend } from "./support/accounts.js";
-import { runSchedule } from "./support/background.js";
+import { fillIn } from "./support/backfills.js";
+import { runJob, runSchedule } from "./support/background.js";
 import { boxOf, createBox, doBuild, readBox, runningBox, templateOf } from "./support/builds.js";
 import { lockRows, setColumns, setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
@@ -64,6 +65,25 @@ describe("workspaces of suspended users", () => {
     expect(await latestOf(workspace.id)).to.include({ transition: "START", buildNumber: 1 });
   });
 
+  it("are stopped after an upgrade, for users who were suspended before it", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const template = await templateOf(w(), boxOf());
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    const { workspace: recent } = await runningBox(w(), bob!, template.id);
+    for (const person of [ada!, bob!]) await suspend(w(), person);
+    // As an earlier release left them, which did not store when it was.
+    await setTimes(w(), "users", { id: ada!.id }, { updated_at: "-2 h" });
+    for (const { id } of [ada!, bob!]) await setColumns(w(), "users", { id }, { suspended_at: null });
+    await run();
+    expect(await latestOf(workspace.id)).to.include({ transition: "START" });
+    const [filled] = await fillIn(w(), "0077-suspended-owners");
+    expect(filled).to.be.at.least(2);
+    expect(await fillIn(w(), "0077-suspended-owners")).to.deep.equal([0]);
+    await run();
+    expect(await latestOf(workspace.id)).to.include({ transition: "STOP", reason: "OWNER_SUSPENDED" });
+    expect(await latestOf(recent.id), "ten minutes from the last change").to.include({ transition: "START" });
+  });
+
   it("are found by the status of their owner", async () => {
     const [ada] = await w().users("ada");
     const template = await templateOf(w(), boxOf());
@@ -113,10 +133,15 @@ describe("workspaces of many users who are suspended together", () => {
   const latestOf = async (id: string) => (await readBox(w(), w().owner, id)).latestBuild;
   const held = async () =>
     (await w().as(w().owner).graphql("{ heldWorkspaces { userCount workspaceCount } }")).heldWorkspaces;
-  const alarms = async () =>
-    (await w().as(w().owner).graphql("{ inboxNotifications(first: 100) { nodes { title } } }")).inboxNotifications.nodes
+  const alarms = async () => {
+    await runJob(w().app, "noticeJob");
+    const { inboxNotifications } = await w()
+      .as(w().owner)
+      .graphql("{ inboxNotifications(first: 100) { nodes { title } } }");
+    return inboxNotifications.nodes
       .map(({ title }: { title: string }) => title)
       .filter((title: string) => title.endsWith("suspended together"));
+  };
 
   it("keep running until an owner releases them, or their users are activated", async () => {
     const people = await w().users(...Array.from({ length: 22 }, (_, index) => `p${index}`));

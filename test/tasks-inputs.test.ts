@@ -7,7 +7,6 @@ import { expect } from "chai";
 import type { AgentProgram } from "./support/agent-api.js";
 import { watch } from "./support/agents.js";
 import { type App, startServer } from "./support/app.js";
-import { spawnServer } from "./support/process.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { passTime, type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
@@ -391,56 +390,6 @@ describe("inputs of tasks", () => {
       expect(await countRows(the(), "task_messages", { task_id: task.id, state: "canceled" })).to.equal(1);
       await stage.carryOut();
     });
-  });
-
-  it("reach 50 tasks over two replicas once and in order", async () => {
-    const [count, each] = [50, 4];
-    const ids: string[] = [];
-    for (let number = 0; number < count; number++) ids.push((await stage.active(ada)).task.id as string);
-    program.status = "running";
-    await Promise.all(
-      ids.map(async (id, place) => {
-        for (let number = 0; number < each; number++)
-          expect((await send(id, `${place}:${number}`, (place + number) % 2 ? as : there)).status).to.equal(204);
-      }),
-    );
-    program.status = "stable";
-    const all = count * each;
-    await eventually(() => program.inputs.length >= all, "all inputs arrive", 45_000);
-    await eventually(
-      async () => (await countRows(the(), "task_messages", { state: ["queued", "delivering"] })) === 0,
-      "all deliveries are stored",
-    );
-    expect(program.inputs).to.have.length(all);
-    expect(program.count("POST /message")).to.equal(all);
-    for (const place of ids.keys())
-      expect(program.inputs.filter((input) => input.startsWith(`${place}:`))).to.deep.equal(
-        Array.from({ length: each }, (_, number) => `${place}:${number}`),
-      );
-  });
-
-  it("are not sent again after the server that sent them was killed", async () => {
-    const server = await spawnServer({ STEWARD_DATABASE_URL: the().database.url });
-    for (const isListed of [true, false]) {
-      const { task } = await stage.active(ada);
-      program.reset();
-      const arrived = Promise.withResolvers<void>();
-      program.handlers["POST /message"] = (_, body) => {
-        if (isListed) program.say("user", JSON.parse(body).content as string);
-        arrived.resolve();
-        return true;
-      };
-      const killed = isListed ? server : await spawnServer({ STEWARD_DATABASE_URL: the().database.url });
-      const cut = send(task.id, "Hi", new Client(killed.url, ada.token)).catch(() => "cut");
-      await arrived.promise;
-      killed.child.kill("SIGKILL");
-      expect(await cut).to.equal("cut");
-      await killed.ended;
-      expect(await statesOf(task.id)).to.deep.equal(["Hi DELIVERING"]);
-      await passTime(the());
-      await becomes(task.id, [isListed ? "Hi DELIVERED" : "Hi UNCONFIRMED"], 30_000);
-      expect(program.count("POST /message")).to.equal(1);
-    }
   });
 
   it("do not reach addresses of the machine's own services, nor follow redirects", async () => {

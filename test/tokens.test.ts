@@ -439,8 +439,8 @@ describe("open streams", () => {
     const keys = await insertKeys(w, w.owner, "application", 10_000);
     const watches = new Watches((ids) => livingKeys(database.db, ids), log);
     const ended: number[] = [];
-    for (let n = 0; n < 10_000; n++) watches.add(keys[n]!, w.owner.id, () => ended.push(n));
-    watches.add(keys[7]!, w.owner.id, () => ended.push(-7));
+    for (let n = 0; n < 10_000; n++) watches.add(keys[n]!, [], () => ended.push(n));
+    watches.add(keys[7]!, [], () => ended.push(-7));
     await deleteRows(w, "api_keys", { id: [keys[7], keys[9_999]] });
     try {
       watches.checkAll();

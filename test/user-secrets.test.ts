@@ -294,6 +294,57 @@ describe("user secrets", () => {
       expect(await patch(ada!, "one", { env_name, file_path, value: "same place" })).to.include({ status: 200 });
     });
 
+    it("have no file that is a directory of another file of the same user", async () => {
+      const [ada, bob] = await w().users("ada", "bob");
+      await created(ada!, { name: "token", file_path: "~/.cfg/app/token" });
+      for (const file_path of ["~/.cfg", "~/.cfg/app", "~/.cfg/app/token/deep", "~/.cfg/app/token"]) {
+        const other = await create(ada!, { name: "other", file_path });
+        expect(other, file_path).to.include({ status: 409 });
+        expect(faulty(other), file_path).to.deep.equal(["file_path"]);
+      }
+      // Wildcards of patterns are plain characters, other letter case is another file, and so is `/` beside `~/`.
+      for (const file_path of [
+        "~/.cfg/app/token2",
+        "~/.cfg/app/tok%",
+        "~/.cfg/app/toke_/a",
+        "~/.CFG",
+        "/.cfg",
+        "~/.cf",
+      ])
+        await created(ada!, { name: `at ${file_path.replaceAll("/", " ")}`, file_path });
+      await created(bob!, { name: "other", file_path: "~/.cfg" });
+
+      await created(ada!, { name: "moving", file_path: "~/elsewhere" });
+      expect(faulty(await patch(ada!, "moving", { file_path: "~/.cfg" }))).to.deep.equal(["file_path"]);
+      const failure = await as(ada!).failure(
+        `mutation { updateUserSecret(input: { name: "moving", filePath: "~/.cfg/app/token/x" }) { userSecret { id } } }`,
+      );
+      expect(failure.code).to.equal("CONFLICT");
+      expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.filePath");
+      // A secret may move below or above its own path.
+      expect(await patch(ada!, "token", { file_path: "~/.cfg/app/token/deep" })).to.include({ status: 200 });
+      expect(await patch(ada!, "token", { file_path: "~/.cfg" })).to.include({ status: 409 });
+      expect(await patch(ada!, "token", { file_path: "" })).to.include({ status: 200 });
+      expect(await patch(ada!, "moving", { file_path: "~/.cfg/app" })).to.include({ status: 409 });
+    });
+
+    it("exclude each other's files when created or moved concurrently", async () => {
+      const ada = await w().user("ada");
+      for (const moved of ["a", "b"]) await created(ada, { name: `moved-${moved}` });
+      for (let round = 0; round < 10; round++) {
+        const [top, deep] = [`~/r${round}`, `~/r${round}/a/b`];
+        const answers = await Promise.all([
+          create(ada, { name: `top-${round}`, file_path: top }),
+          create(ada, { name: `deep-${round}`, file_path: deep }),
+          patch(ada, "moved-a", { file_path: `${top}/a` }),
+          patch(ada, "moved-b", { file_path: `${deep}/c` }),
+        ]);
+        expect(answers.filter(({ status }) => status < 300)).to.have.length(1);
+        for (const { status } of answers) expect(status).to.be.oneOf([200, 201, 409]);
+        for (const moved of ["a", "b"]) await patch(ada, `moved-${moved}`, { file_path: "" });
+      }
+    });
+
     it("are stored once when created concurrently under one name", async () => {
       const ada = await w().user("ada");
       const answers = await Promise.all(Array.from({ length: 8 }, () => create(ada, { name: "same" })));

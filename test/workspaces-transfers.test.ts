@@ -1,6 +1,6 @@
 // Workspaces that administrators take over from their owners, or offer to others.
 import { expect } from "chai";
-import { setUserRoles, suspend } from "./support/accounts.js";
+import { deleteUser, setUserRoles, suspend } from "./support/accounts.js";
 import { audited } from "./support/audit.js";
 import { boxOf, create, doBuild, readBox, runningBox, stop, templateOf } from "./support/builds.js";
 import { type Person, world } from "./support/world.js";
@@ -145,6 +145,18 @@ describe("transfers of workspaces", () => {
     await suspend(w(), admin);
     expect(await refusal(bob!, accept, { id: third.id })).to.equal("CONFLICT");
     expect(await ownerOf(third.workspaceId)).to.equal(ada!.id);
+  });
+
+  it("are accepted no more once the owner of the deployment who offered them is deleted", async () => {
+    const [ada, bob, admin] = await w().users("ada", "bob", "admin");
+    const { id } = await stoppedBox(ada!);
+    const owner = w().as(w().owner);
+    await owner.graphql(setUserRoles, { input: { user: admin!.id, roles: ["OWNER"] } });
+    await take(admin!, { workspaces: [id], receiver: bob!.username });
+    const [offered] = await offersTo(bob!);
+    await owner.graphql(deleteUser, { input: { user: admin!.id } });
+    expect(await refusal(bob!, accept, { id: offered.id })).to.equal("CONFLICT");
+    expect(await ownerOf(id)).to.equal(ada!.id);
   });
 
   it("of one workspace that run concurrently have one winner, also against an acceptance", async () => {

@@ -1,7 +1,8 @@
 // Prepares a clone to run: installs packages of package-lock.json and compiles the sources, unless both are up to date. Runs
 // before the npm scripts, on Node 20 and newer, without any package installed. A server that is compiled needs the packages
-// that are not bundled, and compiling it those that are. `--dev` installs all packages, `--tools` also the client tools that
-// the tests run, and `--bench` also the packages of the benchmarks.
+// that are not bundled, and compiling it those that are. `--dev` installs all packages, `--tests` does so and compiles
+// only if nothing is compiled, `--tools` installs also the browser and the client tools that `npm run test:rest` uses, and `--bench` also the
+// packages of the benchmarks.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -23,11 +24,9 @@ const project = fileURLToPath(new URL("..", import.meta.url));
 
 /** The development packages that compiling needs not: they check and test. So do all types. */
 const forChecks = new Set([
-  "@sparticuz/chromium",
   "@swc/core",
   "ajv",
   "ajv-formats",
-  "axe-core",
   "chai",
   "graphql-http",
   "mocha",
@@ -35,7 +34,6 @@ const forChecks = new Set([
   "oxfmt",
   "oxlint",
   "oxlint-tsgolint",
-  "playwright-core",
   "scimmy",
   "smtp-server",
   "standardwebhooks",
@@ -43,14 +41,16 @@ const forChecks = new Set([
 ]);
 
 const isFor = (flag) => process.argv.includes(flag);
-if (isFor("--dev") || isFor("--tools") || isFor("--bench")) {
+if (["--dev", "--tests", "--tools", "--bench"].some(isFor)) {
   await install(project, "all packages");
   dropHeaders();
 } else if (!isBuilt()) await installFew();
 else if (!isInstalled(project, closure(rootsOf(["dependencies", "optionalDependencies"])))) await installFew();
 if (isFor("--bench")) await install(join(project, "bench"), "the packages of the benchmarks");
+if (isFor("--tools") || isFor("--bench")) await install(join(project, "test"), "the browser");
 if (isFor("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
-if (!isBuilt()) await build();
+// Servers that run from the sources serve the console and the agent of dist, of whatever age.
+if (isFor("--tests") ? !existsSync(join(project, "dist/.sources")) : !isBuilt()) await build();
 
 /**
  * Installs what compiling and running need, as package-lock.json has it: a third of all packages. npm can only install all

@@ -1,7 +1,6 @@
-import type { Browser } from "playwright-core";
 import { csrfCookie, csrfTokenOf } from "../../src/http/csrf.js";
 import { sessionCookie } from "../../src/http/credentials.js";
-import { launchBrowser } from "../../test/support/browser.js";
+import { type Browser, launchBrowser } from "../../test/support/browser.js";
 import { ownerToken } from "../data.js";
 import { judge, type Row } from "../report.js";
 import type { Bench, Run } from "../run.js";

@@ -7,13 +7,14 @@ import { isRequest, type KindName, kindNames, mix, p99Limit, published } from ".
 import { inTime, type Kind, type Outcome, type Outcomes } from "../scale/open-loop.js";
 import { operations } from "../scale/operations.js";
 import { Promises } from "../scale/promises.js";
+import { measureReplicas } from "../scale/replicas.js";
 import { judge, type Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
 
 /** Milliseconds of each part of a full run and of a quick one. */
 const pace = {
-  full: { warmUp: 3_000, unit: 4_000, idle: 5_000, peak: 60_000, stage: 15_000, settling: 2_000 },
-  quick: { warmUp: 300, unit: 700, idle: 1_000, peak: 8_000, stage: 5_000, settling: 500 },
+  full: { warmUp: 3_000, unit: 4_000, idle: 5_000, peak: 60_000, stage: 15_000, settling: 2_000, replicas: 2_000 },
+  quick: { warmUp: 300, unit: 700, idle: 1_000, peak: 8_000, stage: 5_000, settling: 500, replicas: 1_000 },
 };
 
 /** Milliseconds after which the bench fails, and after which it tries no further rate, both since its start. */
@@ -258,6 +259,7 @@ async function measureOn(deployment: Deployment, run: Run, since: number): Promi
   const together = [...kinds.values()];
   const peak = await play(1, together, deployment, run, times.peak);
   const best = await highest(peak, together, deployment, run, { isQuick, since });
+  const replicas = await measureReplicas(deployment, run, isQuick ? 1 : 5, times.replicas);
   run.progress("scale: is everything there that was acknowledged?");
   await deployment.clients.settled();
   const found = await promises.check(deployment);
@@ -280,6 +282,7 @@ async function measureOn(deployment: Deployment, run: Run, since: number): Promi
     })),
     ...stageRows("peak", peak, units),
     ...(best ? stageRows("highest rate", best, units) : [none]),
+    ...replicas,
     ...memory.map(({ rss }, nr) => ({
       bench: "memory",
       what: `replica ${nr + 1}`,
@@ -305,7 +308,9 @@ log, a task its build and five reports of its agent, a notification its frame. W
 is the model, in which each kind is sent at its rate at random moments, whether or not earlier ones have ended (an open
 loop); times are from the moment at which a request was due. The highest rate is the largest tried multiple of all rates
 of the model at which no request fails and 99 of 100 of each kind take at most ${p99Limit} ms; kinds with fewer than ${enough} operations
-are judged together. In the end, everything that was acknowledged is looked up through both replicas in turn: the bench
+are judged together. Creations of users and revocations of sessions are then sent through one replica and through both in turn,
+five times: on a machine of two cores, which all of them share, two must do 0.9 of what one does, and more would do more on more
+cores. In the end, everything that was acknowledged is looked up through both replicas in turn: the bench
 fails if anything is missing. Published figures are those of their publishers: vCPUs that they recommend to provide,
 on machines of theirs, whereas Steward's are vCPUs that were busy.`,
   measure: measureAll,

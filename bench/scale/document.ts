@@ -54,6 +54,8 @@ function unitTable({ units }: Figures): string {
   return table([...titles, "WAL", "Rows"], rows);
 }
 
+const beyond = "beyond one deployment";
+
 const provided = (busy: number) => `${count(busy)} busy, ${count(busy / assumed.busy)} to provide`;
 
 function deploymentTable(figures: Figures): string {
@@ -64,10 +66,10 @@ function deploymentTable(figures: Figures): string {
     [
       row("Requests per second", ({ requests }) => count(requests)),
       row("Agent reports per second", ({ agentReports }) => count(agentReports)),
-      row("vCPU of the servers", ({ servers }) => provided(servers)),
+      row("vCPU of the servers that are busy, without hints", ({ servers }) => count(servers)),
+      row("Replicas of one core each", ({ replicas }) => (replicas < Infinity ? count(replicas) : beyond)),
+      row("Connections to Postgres", ({ connections }) => (connections < Infinity ? count(connections) : beyond)),
       row("vCPU of Postgres", ({ postgres }) => provided(postgres)),
-      row("Replicas of 4 vCPU", ({ replicas }) => count(replicas)),
-      row("Connections to Postgres", ({ connections }) => count(connections)),
       row("WAL per second", ({ wal }) => bytes(wal)),
       row(
         "Watchers, and their memory in all replicas",
@@ -75,6 +77,9 @@ function deploymentTable(figures: Figures): string {
       ),
       row("Sockets of watchers, agents, and daemons", ({ sockets }) => count(sockets)),
       row("Hints per second", ({ hints }) => count(hints)),
+      row("Share of its thread that each replica spends on them", ({ hintShare }) =>
+        hintShare < 1 ? `${(hintShare * 100).toFixed(1)} %` : beyond,
+      ),
     ],
   );
 }
@@ -92,64 +97,69 @@ function monthTable(figures: Figures): string {
   return table(["Rows per month", "Each, with indexes", ...titles], [...rows, ["all that stay, in bytes", "", ...all]]);
 }
 
-/** The users at work whose need is as large as the limit. */
-const reached = (limit: number, ofMillion: number) => (limit / ofMillion) * 1_000_000;
+/** The users at work whose need is as large as the limit, which need not grow in proportion. */
+function reached(limit: number, needOf: (size: number) => number): number {
+  let [least, most] = [1, 1e9];
+  while (most / least > 1.0001) {
+    const middle = Math.sqrt(least * most);
+    if (needOf(middle) < limit) least = middle;
+    else most = middle;
+  }
+  return least;
+}
 
 /** The parts by the number of users at work that outgrow them. */
 function limitTable(figures: Figures): string {
   const { largest, busy } = assumed;
-  const one = need(figures, 1_000_000);
-  const month = [...monthly(figures, 1_000_000).values()].reduce((sum, each) => sum + each.bytes, 0);
-  const postgres = figures.carriers.find(({ name }) => name === "Postgres")!;
-  const nats = figures.carriers.find(({ name }) => name === "NATS");
+  const when = (limit: number, of: (needed: ReturnType<typeof need>) => number) =>
+    reached(limit, (size) => of(need(figures, size)));
+  const year = (size: number) => 12 * [...monthly(figures, size).values()].reduce((sum, each) => sum + each.bytes, 0);
   const limits = [
     {
       part: "one machine",
       limit: `${largest.machine.cpus} vCPU for everything, ${busy * 100} % busy`,
-      at: reached(largest.machine.cpus * busy, one.servers + one.postgres),
+      at: when(largest.machine.cpus * busy, ({ servers, postgres }) => servers + postgres),
       next: "Postgres on a machine of its own, then replicas",
     },
     {
       part: "sockets of two replicas",
       limit: `${largest.sockets.toLocaleString("en-US")} of each`,
-      at: reached(2 * largest.sockets, one.sockets),
+      at: when(2 * largest.sockets, ({ sockets }) => sockets),
       next: "more replicas: they share nothing but the database and the hints",
     },
     {
       part: "connections of Postgres",
-      limit: `${largest.connections}, ${assumed.replica.connections} of each replica`,
-      at: reached(largest.connections, one.connections),
-      next: "PgBouncer, with `STEWARD_DATABASE_DIRECT_URL`; a smaller `STEWARD_DATABASE_POOL`",
+      limit: `${largest.connections}, ${assumed.replica.pool + 1} of each replica and ${assumed.otherConnections} others`,
+      at: when(largest.connections, ({ connections }) => connections),
+      next: "PgBouncer, with `STEWARD_DATABASE_DIRECT_URL`",
     },
     {
       part: "tables without retention",
       limit: `${bytes(largest.database)} after a year`,
-      at: reached(largest.database, month * 12),
+      at: reached(largest.database, year),
       next: "monthly partitions, dropped by `STEWARD_AUDIT_RETENTION`, `STEWARD_CONNECTION_LOG_RETENTION`, and those of inboxes",
     },
     {
-      part: "hints over Postgres",
-      limit: `${count(postgres.hints)} per second without lag`,
-      at: reached(postgres.hints, one.hints),
-      next: nats
-        ? `NATS, with \`STEWARD_EVENTS_URL\`: ${count(nats.hints)} per second`
-        : "NATS, with `STEWARD_EVENTS_URL`",
+      part: "hints, which all replicas receive",
+      limit: `${largest.hints * 100} % of the thread of each replica, ${assumed.hint} µs per hint`,
+      at: when(largest.hints, ({ hintShare }) => hintShare),
+      next: "a deployment for each part of the company; NATS relieves Postgres of them, not the replicas",
     },
     {
       part: "CPU of the primary",
       limit: `${largest.primary.cpus} vCPU, ${busy * 100} % busy`,
-      at: reached(largest.primary.cpus * busy, one.postgres),
+      at: when(largest.primary.cpus * busy, ({ postgres }) => postgres),
       next: "reads from standbys, with `STEWARD_DATABASE_READ_URL`; then a deployment for each part of the company",
     },
     {
       part: "WAL of the primary",
       limit: `${bytes(largest.wal)} per second`,
-      at: reached(largest.wal, one.wal),
+      at: when(largest.wal, ({ wal }) => wal),
       next: "a deployment for each part of the company",
     },
   ];
   const rows = limits
-    .toSorted((a, b) => a.at - b.at)
+    .toSorted((one, other) => one.at - other.at)
     .map(({ part, limit, at, next }) => [part, limit, count(at), next]);
   return table(["Part", "Taken to be outgrown at", "Users at work", "Then takes over"], rows);
 }
@@ -160,7 +170,7 @@ const carrierTable = ({ carriers }: Figures): string =>
       "Carrier of hints",
       "Commit to frame on another replica, at 200 notifications per second",
       "Hints per second without lag",
-      "CPU per hint and replica",
+      "CPU per hint and replica at that rate",
     ],
     carriers.map(({ name, frames, hints, receiver }) => [name, frames, count(hints), `${receiver.toFixed(1)} µs`]),
   );

@@ -120,8 +120,15 @@ function readCarriers(): Carrier[] {
 export const assumed = {
   /** The share of a machine that is busy in the busiest hour. */
   busy: 0.6,
-  /** The size of a replica, and the connections that it opens. */
-  replica: { cpus: 4, connections: 21 },
+  /**
+   * A replica is one thread: the share of a core that it is busy in the busiest hour. It opens connections for its pool, and
+   * one for hints.
+   */
+  replica: { busy: 0.7, pool: 10 },
+  /** Connections beside those of replicas: of an operator, backups, and superusers. */
+  otherConnections: 12,
+  /** Microseconds of CPU of each replica per hint, at rates at which they come one by one: 43 to 55 on eight replicas. */
+  hint: 50,
   workingDays: 21,
   /** Connections to a workspace, per user on a working day. */
   connectionsPerDay: 6,
@@ -133,6 +140,8 @@ export const assumed = {
   largest: {
     machine: { cpus: 2 },
     connections: 500,
+    /** The share of its thread that each replica spends on hints. */
+    hints: 0.1,
     /** Bytes. */
     database: 1e12,
     primary: { cpus: 64 },
@@ -154,7 +163,10 @@ export function need(figures: Figures, of: number) {
   const postgres = (total(({ postgres: cost }) => cost, figures) * figures.overhead * factor) / 1e6;
   const agentReports = mix["agent report"].perSecond * factor;
   const operations = total(() => 1, figures) * factor;
-  const replicas = Math.max(2, Math.ceil(servers / assumed.busy / assumed.replica.cpus));
+  const hints = total((_, name) => assumed.hints[name] ?? 0, figures) * factor;
+  // Every replica receives every hint.
+  const hintShare = (hints * assumed.hint) / 1e6;
+  const replicas = Math.max(2, Math.ceil(servers / Math.max(0, assumed.replica.busy - hintShare)));
   const watchers = (dashboards / users) * of;
   return {
     requests: operations - agentReports,
@@ -162,13 +174,14 @@ export function need(figures: Figures, of: number) {
     servers,
     postgres,
     replicas,
-    connections: replicas * assumed.replica.connections,
+    connections: replicas * (assumed.replica.pool + 1) + assumed.otherConnections,
     wal: total(({ wal }) => wal * 1_000, figures) * figures.walOverhead * factor,
     watchers,
     watcherBytes: watchers * figures.watcher * 1_000,
     daemons: (daemons / users) * of,
     sockets: watchers + of + (daemons / users) * of,
-    hints: total((_, name) => assumed.hints[name] ?? 0, figures) * factor,
+    hints,
+    hintShare,
   };
 }
 

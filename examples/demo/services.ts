@@ -78,9 +78,13 @@ export class Services {
       response.writeHead(status, { "Content-Type": "application/json", ...headers });
       response.end(JSON.stringify(body));
     };
+    // No web page, that has a name of its own point here or sends a form, is one of the programs of the demonstration.
+    const { host = "", "content-type": type = "" } = request.headers;
+    if (!/^(127\.0\.0\.1|localhost):\d+$/.test(host)) return send(421);
     const body = await textOf(request).catch(() => undefined);
     if (body === undefined) return send(413);
     const [, first = "", second = "", third = ""] = request.url!.split("?")[0]!.split("/");
+    if (first === "chat" && request.method === "POST" && !/^application\/json\s*(;|$)/i.test(type)) return send(415);
     if (first === "chat" && third === "events") return this.#watch(second, response);
     if (first === "chat") return this.#chat(second, third, body, send);
     switch (`${first}/${second}`) {

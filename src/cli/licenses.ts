@@ -13,6 +13,7 @@ import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-key
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
 import { utcMoment } from "../domain/kernel/text.js";
+import { withoutEdges } from "../runtime/pasted.js";
 import { jsonOf } from "../runtime/terminal.js";
 import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "./command.js";
 import { instantOf } from "../runtime/clock.js";
@@ -135,7 +136,7 @@ function claimsOf(values: IssueOptions, now: number): LicenseClaims {
     feature_set: values["feature-set"],
     features: Object.fromEntries(feature.map(featureOf)),
     ...(ids && { deployment_ids: ids }),
-    ...(email !== undefined && { sub: email }),
+    ...(email !== undefined && { sub: withoutEdges(email) }),
     ...(trial && { trial }),
     ...(values["require-telemetry"] && { require_telemetry: true }),
   };
@@ -184,7 +185,7 @@ const inspect: Command = {
     const { values, positionals } = parsed({ args: words, options: { keys: string }, allowPositionals: true });
     if (positionals.length !== 1) throw new UsageError("Specify one license, or - to read it from standard input.");
     const given = positionals[0] === "-" ? await everything(process.stdin) : positionals[0]!;
-    const { claims, faults, verdict } = await judge(given.trim(), values.keys);
+    const { claims, faults, verdict } = await judge(withoutEdges(given), values.keys);
     const output = [...(claims ? [jsonOf(claims, 2)] : []), verdict, ...faults].join("\n");
     if (faults.length > 0) throw new CheckFailed(output);
     return output;

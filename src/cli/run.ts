@@ -15,6 +15,7 @@ import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";
 import { userHelp } from "./user/run.js";
+import { withoutEdges } from "../runtime/pasted.js";
 import { list, misused } from "../runtime/manual.js";
 import { print, printError } from "../runtime/terminal.js";
 import { versions } from "../runtime/versions.js";
@@ -103,9 +104,10 @@ function onDatabase(
     const declared = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
     const { values } = parsed({ args: words, options: declared });
     requireOptions(values, ...names);
+    const pasted = Object.entries(values as Record<string, string>).map(([name, text]) => [name, withoutEdges(text)]);
     return withServices(async (services) => {
       await migrate(services);
-      return work(services, values as Record<string, string>);
+      return work(services, Object.fromEntries(pasted) as Record<string, string>);
     });
   };
 }

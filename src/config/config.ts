@@ -12,6 +12,7 @@ import {
   type Environment,
   type UnreadLimits,
 } from "../runtime/config.js";
+import { withoutEdges } from "../runtime/pasted.js";
 import { useZoneFolder } from "../runtime/time-zones/zone-data.js";
 import { isLocal } from "../domain/workspace-proxies/sites.js";
 
@@ -101,12 +102,12 @@ const isGiven = ({ name, or, secret, file }: Setting<unknown>, env: Environment)
   Boolean(env[name] || (or && env[or]) || (secret && !file && env[`${name}_FILE`]));
 
 function readSetting(setting: Setting<unknown>, env: Environment, faults: string[]): unknown {
-  const { name, rule, defaultText, or, secret, file } = setting;
+  const { name, rule, defaultText, or, secret, file, verbatim } = setting;
   const source = env[name] || !or || !env[or] ? name : or;
   const isInFile = secret && !file && env[`${name}_FILE`];
   const given = isInFile ? readSecretFile(name, env, faults) : env[source] || undefined;
   if (file && env[name] && env[file]) faults.push(bothSet(name));
-  const value = given ?? defaultText;
+  const value = ((verbatim ? given : withoutEdges(given ?? "")) || undefined) ?? defaultText;
   if (value === undefined) return undefined;
   const violation = `must be ${descriptionOf(rule)}${secret ? "" : `, not ${quote(value)}`}`;
   const { data, error } = z.safeParse(rule, value, { error: () => violation });

@@ -49,11 +49,13 @@ export interface Setting<Value> {
   readonly secret?: boolean;
   /** The setting with the path of the secret's file, if the file has rules of its own. */
   readonly file?: string;
+  /** Whether white space around it belongs to it: passwords, and secrets of other systems. */
+  readonly verbatim?: true;
   /** Description of a default that depends on the machine or on other settings. */
   readonly defaultInWords?: string;
 }
 
-type Extras = Pick<Setting<unknown>, "or" | "secret" | "file" | "defaultInWords">;
+type Extras = Pick<Setting<unknown>, "or" | "secret" | "file" | "defaultInWords" | "verbatim">;
 
 const setting = <Value>(
   name: string,
@@ -127,7 +129,7 @@ export const settings = {
 
   adminEmail:               setting("STEWARD_ADMIN_EMAIL",                  anEmail,                   "admin@steward.local", "Email address of the administrator created on the first start."),
   adminUsername:            setting("STEWARD_ADMIN_USERNAME",               aName,                     "admin", "Username of the administrator created on the first start."),
-  adminPassword:            optional("STEWARD_ADMIN_PASSWORD",              text,                      "Password of the administrator created on the first start.", { secret: true, defaultInWords: "generated and printed once" }),
+  adminPassword:            optional("STEWARD_ADMIN_PASSWORD",              text,                      "Password of the administrator created on the first start.", { secret: true, verbatim: true, defaultInWords: "generated and printed once" }),
   defaultOrganization:      setting("STEWARD_DEFAULT_ORGANIZATION",         aName,                     "main", "Name of the default organization, created on the first start."),
 
   trustedProxies:           several("STEWARD_TRUSTED_PROXIES",              cidr,                      "Networks of reverse proxies whose forwarding headers and request IDs are trusted."),
@@ -138,6 +140,7 @@ export const settings = {
   rateLimitCredential:      setting("STEWARD_RATE_LIMIT_CREDENTIAL",        perTime,                   "60", "Attempts with a password or passcode per minute, per account and address. 0 means unlimited."),
   rateLimitCredentialIp:    setting("STEWARD_RATE_LIMIT_CREDENTIAL_IP",     perTime,                   "300", "Attempts with a password or passcode per minute, per address. 0 means unlimited."),
   rateLimitApi:             setting("STEWARD_RATE_LIMIT_API",               perTime,                   "6000", "Other requests per minute, per caller and server process. 0 means unlimited."),
+  socketsPerUser:           setting("STEWARD_SOCKETS_PER_USER",             wholeNumber(0, 1_000_000), "100", "Maximum number of open sockets and streams per user and server process. 0 means unlimited."),
   outboundAllow:            several("STEWARD_OUTBOUND_ALLOW",               cidr,                      "Private or loopback networks that outbound requests may reach."),
   outboundProxy:            optional("STEWARD_OUTBOUND_PROXY",               proxyUrl,                  "HTTP proxy for outbound requests: client metadata documents, identity and Git providers, webhooks, and health checks of workspace proxies. The proxy resolves names.", { secret: true }),
   graphqlIntrospection:     setting("STEWARD_GRAPHQL_INTROSPECTION",        yesOrNo,                   "true", "Whether GraphQL introspection is enabled."),
@@ -167,14 +170,14 @@ export const settings = {
 
   oidcIssuerUrl:            optional("STEWARD_OIDC_ISSUER_URL",             trustedUrl,                "Issuer URL of the OpenID Connect provider. If unset, sign-in with OpenID Connect is disabled."),
   oidcClientId:             optional("STEWARD_OIDC_CLIENT_ID",              text,                      "Client ID at the OpenID Connect provider."),
-  oidcClientSecret:         optional("STEWARD_OIDC_CLIENT_SECRET",          text,                      "Client secret at the OpenID Connect provider.", { secret: true }),
+  oidcClientSecret:         optional("STEWARD_OIDC_CLIENT_SECRET",          text,                      "Client secret at the OpenID Connect provider.", { secret: true, verbatim: true }),
   oidcEmailDomains:         several("STEWARD_OIDC_EMAIL_DOMAINS",           mailDomain,                "Email domains whose users get an account on their first sign-in with a provider, and are trusted to have the addresses that it sends. If empty, no accounts are created."),
   oidcSubjectClaim:         setting("STEWARD_OIDC_SUBJECT_CLAIM",           claimName,                 "sub", "Claim of ID tokens that identifies users permanently. Entra ID's `oid` stays the same in a new app registration."),
   oidcEmailVerified:        setting("STEWARD_OIDC_EMAIL_VERIFIED",          oneOf("trusted", "required"), "trusted", "Whether addresses in STEWARD_OIDC_EMAIL_DOMAINS count as verified if the OpenID Connect provider does not say (trusted), or never then (required)."),
   oidcFollowEmail:          setting("STEWARD_OIDC_FOLLOW_EMAIL",            yesOrNo,                   "true", "Whether accounts get another verified address in STEWARD_OIDC_EMAIL_DOMAINS that the provider of a linked identity sends. Never those of people with a SCIM link."),
   githubUrl:                setting("STEWARD_GITHUB_URL",                   trustedUrl,                "https://github.com", "URL of GitHub, or of a GitHub Enterprise Server."),
   githubClientId:           optional("STEWARD_GITHUB_CLIENT_ID",            text,                      "Client ID of the GitHub OAuth app. If unset, sign-in with GitHub is disabled."),
-  githubClientSecret:       optional("STEWARD_GITHUB_CLIENT_SECRET",        text,                      "Client secret of the GitHub OAuth app.", { secret: true }),
+  githubClientSecret:       optional("STEWARD_GITHUB_CLIENT_SECRET",        text,                      "Client secret of the GitHub OAuth app.", { secret: true, verbatim: true }),
 
   oauth2Enabled:            setting("STEWARD_OAUTH2_ENABLED",               yesOrNo,                   "true", "Whether applications can get access as OAuth2 clients. Administration of applications is always available."),
   oauth2DynamicRegistration: setting("STEWARD_OAUTH2_DYNAMIC_REGISTRATION", yesOrNo,                   "true", "Whether applications can register themselves, unless an owner has decided in the API."),
@@ -220,7 +223,7 @@ export const settings = {
   smtpFrom:                 optional("STEWARD_NOTIFICATIONS_SMTP_FROM",     anEmail,                   "Sender address of email."),
   smtpHello:                setting("STEWARD_NOTIFICATIONS_SMTP_HELLO",     host,                      "localhost", "Hostname that this server sends in EHLO."),
   smtpUsername:             optional("STEWARD_NOTIFICATIONS_SMTP_USERNAME", text,                      "Username at the SMTP server, sent only over TLS."),
-  smtpPassword:             optional("STEWARD_NOTIFICATIONS_SMTP_PASSWORD", text,                      "Password at the SMTP server, sent only over TLS.", { secret: true }),
+  smtpPassword:             optional("STEWARD_NOTIFICATIONS_SMTP_PASSWORD", text,                      "Password at the SMTP server, sent only over TLS.", { secret: true, verbatim: true }),
   smtpForceTls:             setting("STEWARD_NOTIFICATIONS_SMTP_FORCE_TLS", yesOrNo,                   "false", "Whether connections use TLS from the start, on any port."),
   smtpRequireTls:           setting("STEWARD_NOTIFICATIONS_SMTP_REQUIRE_TLS", yesOrNo,                 "false", "Whether email is sent only over TLS, using STARTTLS if necessary."),
   smtpCa:                   optional("STEWARD_NOTIFICATIONS_SMTP_CA_FILE",  file,                      "File with the CA certificates that verify the SMTP server."),

@@ -30,6 +30,8 @@ import { inputPurge } from "./tasks/task-messages.js";
 import { lostMachines } from "./tasks/lost-machines.js";
 import { keyPurge } from "./tokens/api-keys.js";
 import { endedKeyPurge } from "./tokens/key-makers.js";
+import { noticeJob, noticePurge } from "./users/account-notices.js";
+import { memberCountJob } from "./organizations/member-counts.js";
 import { userCountJob } from "./users/user-count.js";
 import { autostartJob } from "./workspaces/autostart.js";
 import { shareExpiry } from "./workspaces/acl.js";
@@ -67,9 +69,12 @@ const jobs: readonly Job[] = [
   keyPurge,
   loginAddressPurge,
   lostMachines,
+  memberCountJob,
   messagePurge,
   ...messagePurges,
   monthsJob,
+  noticeJob,
+  noticePurge,
   inboxPurge,
   inputPurge,
   actionPurge,
@@ -106,11 +111,15 @@ async function repeat(
   services: Services,
   signal: AbortSignal,
 ): Promise<void> {
+  // Failures of the next minute, as in an outage of the database, are not logged.
+  let quietUntil = 0;
   // Jitter spreads replicas that start together.
   for (let period = first; await pause(period * (0.5 + Math.random()), signal); period = every) {
     try {
       await run(services);
     } catch (error) {
+      if (performance.now() < quietUntil) continue;
+      quietUntil = performance.now() + minute;
       services.log.error({ err: error, job: name }, "A background job failed; it runs again later.");
     }
   }

@@ -38,7 +38,7 @@ export const GroupSchema = defineEntity({
     avatarUrl: p.string().length(2048).default(""),
     quotaAllowance: p.integer().default(0),
     source: p.enum(["user", "oidc"]).default("user"),
-    /** Kept by triggers on the memberships, of Everyone too. */
+    /** Kept by triggers on the memberships. That of Everyone lacks the rows of `MemberChange`. */
     memberCount: p.integer().default(0),
     /** Name of the group at the identity provider. */
     externalId: p.text().nullable(),
@@ -75,6 +75,21 @@ export const GroupMemberSchema = defineEntity({
 });
 export class GroupMember extends GroupMemberSchema.class {}
 GroupMemberSchema.setClass(GroupMember);
+
+/** Changes of the number of members of an organization. A trigger adds them, and a job adds their sum to Everyone. */
+export const MemberChangeSchema = defineEntity({
+  name: "MemberChange",
+  tableName: "member_changes",
+  indexes: [{ name: "member_changes_organization_index", properties: ["organizationId"] }],
+  properties: {
+    id: p.uuid().primary().defaultRaw("gen_random_uuid()"),
+    /** No reference: a foreign key would lock the organization. */
+    organizationId: p.uuid(),
+    change: p.integer(),
+  },
+});
+export class MemberChange extends MemberChangeSchema.class {}
+MemberChangeSchema.setClass(MemberChange);
 
 /** Amount that each member of the group may spend on AI per calendar month. */
 export const GroupAiBudgetSchema = defineEntity({

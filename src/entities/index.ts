@@ -5,7 +5,7 @@ import { ConnectionLog } from "./connection-logs.js";
 import { Deployment } from "./deployment.js";
 import { EncryptionKey } from "./encryption.js";
 import { ExternalAuthDevice, ExternalAuthLink, ExternalAuthState } from "./external-auth.js";
-import { AiUsage, Group, GroupAiBudget, GroupMember } from "./groups.js";
+import { AiUsage, Group, GroupAiBudget, GroupMember, MemberChange } from "./groups.js";
 import { License } from "./licenses.js";
 import {
   IdempotencyKey,
@@ -46,12 +46,13 @@ import {
 import { Template, TemplateAclEntry, TemplateDocument, TemplatePreset, TemplateVersion } from "./templates.js";
 import { ApiKey, EndedKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
-import { User, UserCount } from "./users.js";
+import { AccountNotice, User, UserCount } from "./users.js";
 import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
 import { Workspace, WorkspaceAclEntry, WorkspaceBuild, WorkspaceResource, WorkspaceTransfer } from "./workspaces.js";
 
 /** All entities. */
 export const entities = [
+  AccountNotice,
   AiUsage,
   ApiKey,
   EndedKey,
@@ -72,6 +73,7 @@ export const entities = [
   InboxNotification,
   License,
   LoginAddress,
+  MemberChange,
   LoginConversion,
   NotificationAttempt,
   NotificationMessage,

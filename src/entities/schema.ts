@@ -15,7 +15,13 @@ import type { ConnectionLogSchema } from "./connection-logs.js";
 import type { DeploymentSchema } from "./deployment.js";
 import type { EncryptionKeySchema } from "./encryption.js";
 import type { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
-import type { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema } from "./groups.js";
+import type {
+  AiUsageSchema,
+  GroupAiBudgetSchema,
+  GroupMemberSchema,
+  GroupSchema,
+  MemberChangeSchema,
+} from "./groups.js";
 import type { LicenseSchema } from "./licenses.js";
 import type {
   IdempotencyKeySchema,
@@ -67,7 +73,7 @@ import type {
 } from "./templates.js";
 import type { ApiKeySchema, EndedKeySchema } from "./tokens.js";
 import type { UserSecretSchema } from "./user-secrets.js";
-import type { UserCountSchema, UserSchema } from "./users.js";
+import type { AccountNoticeSchema, UserCountSchema, UserSchema } from "./users.js";
 import type { WorkspaceProxyReplicaSchema, WorkspaceProxySchema } from "./workspace-proxies.js";
 import type {
   WorkspaceAclEntrySchema,
@@ -78,6 +84,7 @@ import type {
 } from "./workspaces.js";
 
 type Entities =
+  | typeof AccountNoticeSchema
   | typeof AiUsageSchema
   | typeof ApiKeySchema
   | typeof EndedKeySchema
@@ -99,6 +106,7 @@ type Entities =
   | typeof LicenseSchema
   | typeof LoginAddressSchema
   | typeof LoginConversionSchema
+  | typeof MemberChangeSchema
   | typeof NotificationAttemptSchema
   | typeof NotificationMessageSchema
   | typeof NotificationPreferenceSchema

@@ -31,6 +31,8 @@ export const ApiKeySchema = defineEntity({
   properties: {
     id: p.string().length(10).primary(),
     secretHash: p.type("bytea").$type<Buffer>(),
+    /** That of the credentials of its user when it was issued, in which alone it is valid; -1 for none. */
+    epoch: p.integer(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index("api_keys_user_index"),
     kind: p.enum(["session", "token", "oauth", "application"]),
     name: p.string().length(64).default(""),

@@ -97,6 +97,8 @@ export const UserSchema = defineEntity({
     /** The email of a deprovisioned user that another user took. */
     formerEmail: p.string().length(254).nullable(),
     /** Kept by a trigger. Of those suspended before it was, at the latest this time. */
+    /** Raised by a trigger with each suspension. Keys are valid in the epoch in which they were issued. */
+    credentialEpoch: p.integer().default(0),
     suspendedAt: moment().nullable(),
     /** Whether the workspaces of a suspended user keep running: since too many were suspended together, until released. */
     stopHold: p.enum(["held", "released"]).nullable(),
@@ -117,3 +119,22 @@ export const UserCountSchema = defineEntity({
 });
 export class UserCount extends UserCountSchema.class {}
 UserCountSchema.setClass(UserCount);
+
+/** Notices about accounts that a job adds to the inboxes of administrators. No references: a foreign key would lock users. */
+export const AccountNoticeSchema = defineEntity({
+  name: "AccountNotice",
+  tableName: "account_notices",
+  indexes: [{ name: "account_notices_age_index", properties: ["createdAt"] }],
+  properties: {
+    id: p.uuid().primary(),
+    templateId: p.uuid(),
+    audience: p.enum(["administrators", "owners"]),
+    /** The account that the notice is about. */
+    userId: p.uuid(),
+    initiatorId: p.uuid().nullable(),
+    labels: p.json<Record<string, string>>(),
+    createdAt: moment().defaultRaw("now()"),
+  },
+});
+export class AccountNotice extends AccountNoticeSchema.class {}
+AccountNoticeSchema.setClass(AccountNotice);

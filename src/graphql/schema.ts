@@ -2,6 +2,7 @@ import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
 import { checkArguments, requireDeclaredScopes } from "./engine/needs.js";
 import { paceConnections } from "./engine/pacing.js";
+import { trimPasted } from "./engine/pasted.js";
 import { limitTries } from "./engine/rate-limits.js";
 import { resolvers } from "./engine/resolvers.js";
 
@@ -29,6 +30,7 @@ export function buildSchema(): GraphQLSchema {
   resolveTypesByName(schema);
   checkArguments(schema);
   limitTries(schema);
+  trimPasted(schema);
   paceConnections(schema);
   return schema;
 }

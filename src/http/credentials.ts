@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { type Actor, anonymous } from "../domain/kernel/actor.js";
 import type { Services } from "../domain/kernel/context.js";
 import { unauthenticated } from "../domain/kernel/errors.js";
+import { withoutEdges } from "../runtime/pasted.js";
 import { cookieOf } from "./cookies.js";
 import { checkCsrf, fromOurPages, isNavigation } from "./csrf.js";
 import { type Prefix, rightPlaceOf } from "./misplaced-credentials.js";
@@ -34,14 +35,29 @@ interface Reader {
   needsCsrfToken?: true;
 }
 
+/**
+ * The text of a header, without the white space that was pasted with it. Node.js reads bytes as Latin-1: a no-break space
+ * that was sent in UTF-8 begins with another character.
+ */
+export const headerText = (headers: IncomingMessage["headers"], name: string): string | undefined => {
+  const text = (headers[name] as string | undefined) ?? "";
+  const sent = /[^\0-\x7f]/.test(text) ? Buffer.from(text, "latin1").toString() : text;
+  return withoutEdges(sent.includes("\ufffd") ? text : sent) || undefined;
+};
+
 const header =
   (name: string): Reader["read"] =>
   ({ headers }) =>
-    (headers[name] as string | undefined) || undefined;
+    headerText(headers, name);
+
+/** The token of a header with the scheme Bearer. */
+function bearerIn(headers: IncomingMessage["headers"], name: string): string | undefined {
+  const token = /^bearer\s+(.*)$/is.exec(headerText(headers, name) ?? "")?.[1];
+  return token === undefined ? undefined : withoutEdges(token);
+}
 
 /** The token of `Authorization: Bearer` (RFC 6750 §2.1). */
-export const bearerOf = ({ authorization = "" }: { authorization?: string }): string | undefined =>
-  /^bearer +(.*)$/i.exec(authorization)?.[1];
+export const bearerOf = (headers: IncomingMessage["headers"]): string | undefined => bearerIn(headers, "authorization");
 
 const bearer: Reader["read"] = ({ headers }) => bearerOf(headers);
 
@@ -51,12 +67,14 @@ export const scimHeader = "authorizaiton";
 const scimKey =
   (name: string): Reader["read"] =>
   ({ headers }) => {
-    const text = (headers[name] as string | undefined)?.trim();
+    const text = headerText(headers, name);
     const basic = /^basic +(.*)$/i.exec(text ?? "")?.[1];
-    if (basic === undefined) return text?.replace(/^bearer +/i, "") || undefined;
-    return Buffer.from(basic, "base64")
-      .toString()
-      .replace(/^[^:]*:/, "");
+    if (basic === undefined) return bearerIn(headers, name) ?? text;
+    return withoutEdges(
+      Buffer.from(basic, "base64")
+        .toString()
+        .replace(/^[^:]*:/, ""),
+    );
   };
 
 const cookieFromOurPages: Reader["read"] = (request, accessUrl) =>

@@ -21,11 +21,18 @@ export class ApplicationHostPages {
   /** Whether a request is meant for an application host. */
   serves = ({ headers: { host } }: IncomingMessage): boolean => this.hosts.named(host) !== undefined;
 
-  /** Responds to requests to application hosts, so that no other route of the server is reachable there. */
-  respond: Middleware = (http, next) => {
-    const hostname = this.hosts.named(http.req.headers.host);
-    return hostname === undefined ? next() : this.#respond(http, hostname);
-  };
+  /**
+   * Middleware that responds to requests to application hosts, so that no other route of the server is reachable there.
+   * `requireServing` throws while the server does not serve.
+   */
+  respondWhile =
+    (requireServing: () => void): Middleware =>
+    (http, next) => {
+      const hostname = this.hosts.named(http.req.headers.host);
+      if (hostname === undefined) return next();
+      requireServing();
+      return this.#respond(http, hostname);
+    };
 
   async #respond(http: Http, hostname: string): Promise<void> {
     const { details, lifetime } = http.state;

@@ -1,5 +1,6 @@
 // The form of the settings of the programs: environment variables, described in one table for each program.
 import { readFileSync } from "node:fs";
+import { withoutEdges } from "../runtime/pasted.js";
 import { table as inColumns, UsageError } from "../runtime/manual.js";
 import { print } from "../runtime/terminal.js";
 
@@ -28,7 +29,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The program cannot start. The message says why, and what to do. */
 export class StartRefused extends Error {}
 
-/** Reads and validates the settings. Throws a `StartRefused` that lists all faults. */
+/** Reads and validates the settings, without white space around them. Throws a `StartRefused` that lists all faults. */
 export function readSettings<Settings extends Table>(table: Settings, env: Environment): ValuesOf<Settings> {
   const faults: string[] = [];
   const values = Object.entries(table).map(([key, setting]) => [key, readSetting(setting, env, faults)]);
@@ -40,7 +41,7 @@ export function readSettings<Settings extends Table>(table: Settings, env: Envir
 function readSetting(setting: Setting<unknown>, env: Environment, faults: string[]): unknown {
   const { name, rule, defaultText, isSecret } = setting;
   const given = isSecret ? env[name] || textOfFile(`${name}_FILE`, env, faults) : env[name];
-  const text = given || defaultText;
+  const text = withoutEdges(given ?? "") || defaultText;
   if (text === undefined) {
     const isReported = faults.some((fault) => fault.startsWith(`${name}_FILE `));
     if (!isReported) faults.push(`${name} is required: ${setting.meaning}.`);
@@ -55,7 +56,7 @@ function textOfFile(name: string, env: Environment, faults: string[]): string | 
   const path = env[name];
   if (!path) return undefined;
   try {
-    return readFileSync(path, "utf8").trim();
+    return readFileSync(path, "utf8");
   } catch (error) {
     faults.push(`${name} names a file that cannot be read (${(error as NodeJS.ErrnoException).code}).`);
     return undefined;

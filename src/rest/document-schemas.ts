@@ -4,10 +4,13 @@ import type { Routes } from "../http/routes.js";
 
 /** Registers the JSON Schema of template documents, which editors fetch without a credential. */
 export function routeDocumentSchemas(routes: Routes, { config }: Pick<Services, "config">): void {
-  const { $schema, ...schema } = documentJsonSchema();
-  const body = JSON.stringify({ $schema, $id: `${config.accessUrl}${documentSchemaPath}`, ...schema }, null, 2);
+  let body: string | undefined;
+  const write = () => {
+    const { $schema, ...schema } = documentJsonSchema();
+    return JSON.stringify({ $schema, $id: `${config.accessUrl}${documentSchemaPath}`, ...schema }, null, 2);
+  };
   routes.of(documentSchemaPath).get(documentSchemaPath, (http) => {
     http.type = "application/schema+json";
-    http.body = body;
+    http.body = body ??= write();
   });
 }

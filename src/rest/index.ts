@@ -5,7 +5,7 @@ import { type ContextOf, type Http, type Middleware, within } from "../http/exch
 import { type Area, redirects, routesOf } from "./engine/area.js";
 import { apiDialect, errorsIn } from "./engine/dialects.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
-import { type DescribedArea, openApiOf } from "./engine/openapi/openapi.js";
+import { type Contents, contentsOf, type DescribedArea, openApiOf } from "./engine/openapi/openapi.js";
 import { Endpoint } from "./engine/endpoint.js";
 import { type BrowserPages, pageWith, respondWith } from "./engine/respond.js";
 import type { Routes } from "../http/routes.js";
@@ -30,6 +30,7 @@ import oauth2Authorization from "./oauth2/authorization.js";
 import { oauthDialect } from "./oauth2/dialect.js";
 import scimContract from "./scim/contract.js";
 import { scimDialect } from "./scim/dialect.js";
+import { FailedRequests } from "./scim/failed-requests.js";
 import scimDiscovery from "./scim/discovery.js";
 import scim from "./scim/scim.js";
 import prebuilds from "./prebuilds.js";
@@ -79,22 +80,27 @@ export function routeRows(
   contextOf: ContextOf,
   browsers: BrowserPages,
 ): void {
+  const failed = new FailedRequests(services);
   const mount = (area: Area): DescribedArea => {
     const endpoints = endpointsOf(services, schema, contextOf, area);
-    if (isServed(area, services)) for (const endpoint of endpoints) register(routes, endpoint, browsers);
+    if (isServed(area, services)) for (const endpoint of endpoints) register(routes, endpoint, browsers, failed);
     return { name: area.name, description: area.description, endpoints };
   };
   const described = [...areas, ...describedProtocols].map(mount);
   protocols.forEach(mount);
   requireUnambiguous([...areas, ...describedProtocols, ...protocols]);
   if (services.config.scimEnabled) registerUnsupported(routes);
-  const description = openApiOf(described, services.config.accessUrl, plainRoutes);
-  const body = JSON.stringify(description);
+  const contents = descriptions.get(schema) ?? contentsOf(described, plainRoutes);
+  descriptions.set(schema, contents);
+  let body: string | undefined;
   routes.of("/openapi.json").get("/openapi.json", (http) => {
     http.type = "json";
-    http.body = body;
+    http.body = body ??= JSON.stringify(openApiOf(contents, services.config.accessUrl));
   });
 }
+
+/** The descriptions of the rows, which all servers of a process share. */
+const descriptions = new WeakMap<GraphQLSchema, Contents>();
 
 /** Whether the tree of an area exists. `/oauth2` has no routes where the deployment is no authorization server. */
 const isServed = ({ dialect }: Area, { config }: Services): boolean =>
@@ -116,11 +122,17 @@ function endpointsOf(services: Services, schema: GraphQLSchema, contextOf: Conte
 }
 
 /** Registers a row. Requests in another dialect are left to the row of another area. */
-function register(routes: Routes, endpoint: Endpoint, { errors, pages }: BrowserPages): void {
+function register(
+  routes: Routes,
+  endpoint: Endpoint,
+  { errors, pages }: BrowserPages,
+  { ofRow: noteFailures }: FailedRequests,
+): void {
   const { method, path, operation, dialect, isPage } = endpoint.route;
   const respond = isPage ? pageWith(endpoint, pages[operation]!) : handlerOf(endpoint);
   const isForBrowsers = isPage || redirects(endpoint.route);
-  const handle = within(endpoint.errors, isForBrowsers ? within(errors, respond) : respond);
+  const failing = within(endpoint.errors, isForBrowsers ? within(errors, respond) : respond);
+  const handle = dialect.surface === "scim" ? within(noteFailures, failing) : failing;
   const { serves = () => true } = dialect;
   for (const each of dialect.trailingSlash ? [path, `${path}/`] : [path])
     routes.of(path).register(each, [method], (http, next) => (serves(http.req) ? handle(http, next) : next()));
@@ -152,9 +164,14 @@ function registerUnsupported(routes: Routes): void {
 
 /** Error middleware for what no route responds to: in the dialect of the part of the server, or with a page. */
 export function errorsByPath(services: Services, browsers: Middleware): Middleware {
-  const inScim = errorsIn(scimDialect, services);
+  const failed = new FailedRequests(services);
+  const failingInScim = errorsIn(scimDialect, services);
   const inOAuth = errorsIn(oauthDialect, services);
   const inApi = errorsIn(apiDialect, services);
+  const inScim: Middleware = async (http, next) => {
+    await failingInScim(http, next);
+    failed.note(http);
+  };
 
   function errorsOf(http: Http): Middleware {
     // Koa has no path for a malformed target.

@@ -6,7 +6,7 @@ import { invalidQuery } from "../domain/kernel/paging.js";
 import { admitDaemon, type ServeRequest } from "../domain/provisioners/serving.js";
 import type { ProvisionerKeyHolder } from "../domain/provisioners/provisioner-key-tokens.js";
 import { DaemonSockets } from "../graphql/provisioners/daemon-sockets.js";
-import { bearerOf, sentCredential } from "../http/credentials.js";
+import { bearerOf, headerText, sentCredential } from "../http/credentials.js";
 import { TransportError } from "../http/errors.js";
 import { rightPlaceOf } from "../http/misplaced-credentials.js";
 import { type ContextOf, type Http, upgrades } from "../http/exchange.js";
@@ -30,6 +30,9 @@ export function routeDaemons(routes: Routes, services: Services, contextOf: Cont
     const daemon = await admitDaemon(ctx, key, requestOf(http));
     // A request that timed out has its response.
     if (http.headerSent) return;
+    const release = services.limits.sockets.hold(ctx.actor);
+    if (upgrade.socket.destroyed) release();
+    else upgrade.socket.once("close", release);
     http.respond = false;
     http.res.statusCode = 101;
     http.res.detachSocket(upgrade.socket as Socket);
@@ -47,7 +50,7 @@ async function callerOf(
 ): Promise<{ ctx: Context; key?: ProvisionerKeyHolder }> {
   const { headers } = http.req;
   const bearer = bearerOf(headers);
-  const inHeader = (headers[keyHeader] as string | undefined) || undefined;
+  const inHeader = headerText(headers, keyHeader);
   const inBearer = bearer?.startsWith("stwk_") ? bearer : undefined;
   const text = inHeader ?? inBearer;
   if (text === undefined) {

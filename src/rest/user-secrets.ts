@@ -1,6 +1,7 @@
 import { area, type RowOptions } from "./engine/area.js";
 
-const taken = "Another secret of the user has the name, the environment variable, or the file.";
+const taken =
+  "Another secret of the user has the name, the environment variable, or the file, or a file above or below it.";
 const created: RowOptions = {
   example: { name: "registry-token", value: "s3cr3t", env_name: "REGISTRY_TOKEN" },
   failures: { 409: taken },

@@ -1,7 +1,10 @@
 // What real clients and identity providers send, and what must come out of it. Data only; real-clients.test.ts runs every
 // row, and docs/clients.md shows them.
 
-/** How a row was taken: from the wire, with the released program; from its source; or from a public report. */
+/**
+ * How a row was taken: from the wire, with the released program; from its source; from a public report; or from what its
+ * maker documents, alone.
+ */
 type Taken = "wire" | "source" | "report" | "documentation";
 
 interface Origin {
@@ -14,7 +17,12 @@ interface Origin {
 
 /** A program that registers itself (RFC 7591), asks for access, and gets tokens. */
 export interface RegisteringClient extends Origin {
-  readonly registers: Readonly<Record<string, unknown>>;
+  readonly registers: {
+    readonly client_name: string;
+    readonly redirect_uris: readonly string[];
+    readonly application_type?: string;
+    readonly [name: string]: unknown;
+  };
   /** The redirect URI of its request: loopback ports may differ from that which was registered. */
   readonly returnsTo: string;
   /** The scopes that it asks for; undefined for none. */
@@ -111,6 +119,43 @@ export const registeringClients: readonly RegisteringClient[] = [
     gets: "user:read workspace:read",
   },
   {
+    client: "Claude Code, desktop",
+    version: "2026-09-17",
+    taken: "report",
+    source: "RevenueCat/ai-toolkit#58 (the URI)",
+    registers: {
+      client_name: "Claude Code",
+      redirect_uris: ["claude://claude.ai/mcp-auth-callback/sdk"],
+      token_endpoint_auth_method: "none",
+      ...codeAndRefresh,
+    },
+    returnsTo: "claude://claude.ai/mcp-auth-callback/sdk",
+    scope: "user:read",
+    namesResource: true,
+    authenticates: "none",
+    method: "none",
+    gets: "user:read",
+  },
+  {
+    client: "Claude Code",
+    version: "2.1",
+    taken: "report",
+    source: "elmohq/elmo#684, from the wire there",
+    registers: {
+      client_name: "Claude Code",
+      redirect_uris: ["http://localhost:3118/callback"],
+      application_type: "native",
+      token_endpoint_auth_method: "none",
+      ...codeAndRefresh,
+    },
+    returnsTo: "http://localhost:3118/callback",
+    scope: "user:read",
+    namesResource: true,
+    authenticates: "none",
+    method: "none",
+    gets: "user:read",
+  },
+  {
     client: "ChatGPT",
     version: "2026-08-17",
     taken: "report",
@@ -153,6 +198,24 @@ export const registeringClients: readonly RegisteringClient[] = [
     gets: "user:read workspace:read",
   },
   {
+    client: "Cursor, with the name of the server in the path",
+    version: "2025-11-06",
+    taken: "report",
+    source: "browserstack/mcp-server#176, its log",
+    registers: {
+      client_name: "Cursor",
+      redirect_uris: ["cursor://anysphere.cursor-mcp/oauth/user-browserstack/callback"],
+      token_endpoint_auth_method: "none",
+      ...codeAndRefresh,
+    },
+    returnsTo: "cursor://anysphere.cursor-mcp/oauth/user-browserstack/callback",
+    scope: "user:read",
+    namesResource: true,
+    authenticates: "none",
+    method: "none",
+    gets: "user:read",
+  },
+  {
     client: "VS Code",
     version: "1.106",
     taken: "report",
@@ -168,7 +231,8 @@ export const registeringClients: readonly RegisteringClient[] = [
       ],
       token_endpoint_auth_method: "none",
       application_type: "native",
-      ...codeAndRefresh,
+      grant_types: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code"],
+      response_types: ["code"],
     },
     // Any port, where another window has the usual one.
     returnsTo: "http://127.0.0.1:59656/",
@@ -190,6 +254,26 @@ export const registeringClients: readonly RegisteringClient[] = [
       ...codeAndRefresh,
     },
     returnsTo: "http://127.0.0.1:1456/mcp/oauth/callback",
+    scope: "user:read",
+    namesResource: true,
+    authenticates: "none",
+    method: "none",
+    gets: "user:read",
+  },
+  {
+    client: "Cline",
+    version: "3.42.0",
+    taken: "source",
+    source: "cline/cline 068316fe, src/services/mcp/McpOAuthManager.ts, and cline/cline#8103 (the URI, with a hash)",
+    registers: {
+      client_name: "Cline",
+      client_uri: "https://cline.bot",
+      software_id: "cline",
+      redirect_uris: ["vscode://saoudrizwan.claude-dev/mcp-auth/callback/9f86d081884c7d65"],
+      token_endpoint_auth_method: "none",
+      ...codeAndRefresh,
+    },
+    returnsTo: "vscode://saoudrizwan.claude-dev/mcp-auth/callback/9f86d081884c7d65",
     scope: "user:read",
     namesResource: true,
     authenticates: "none",
@@ -229,6 +313,25 @@ export const registeringClients: readonly RegisteringClient[] = [
       ...codeAndRefresh,
     },
     returnsTo: "http://127.0.0.1:33511/callback",
+    scope: "user:read",
+    namesResource: true,
+    authenticates: "none",
+    method: "none",
+    gets: "user:read",
+  },
+  {
+    client: "Codex",
+    version: "0.147",
+    taken: "report",
+    source: "elmohq/elmo#684, from the wire there, and openai/codex#30460 (the path)",
+    registers: {
+      client_name: "Codex",
+      redirect_uris: ["http://127.0.0.1:37819/callback/6MFBM1In3Ey-"],
+      application_type: "native",
+      token_endpoint_auth_method: "none",
+      ...codeAndRefresh,
+    },
+    returnsTo: "http://127.0.0.1:37819/callback/6MFBM1In3Ey-",
     scope: "user:read",
     namesResource: true,
     authenticates: "none",
@@ -324,12 +427,12 @@ export const registeringClients: readonly RegisteringClient[] = [
     version: "1.32.2",
     taken: "source",
     source:
-      "@modelcontextprotocol/sdk, client/auth.js: it sends the secret in the body where the response names no other way",
+      "@modelcontextprotocol/sdk, client/auth.js, selectClientAuthMethod: it authenticates as the response to its registration says",
     registers: { client_name: "Assistant", redirect_uris: ["http://127.0.0.1:8000/callback"] },
     returnsTo: "http://127.0.0.1:8000/callback",
     scope: "user:read all",
     namesResource: false,
-    authenticates: "body",
+    authenticates: "basic",
     method: "client_secret_basic",
     // The scope `all` is above what those get that register themselves: it is left out.
     gets: "user:read",

@@ -20,6 +20,8 @@ import { conversionPurge } from "../../src/domain/sign-in/conversions.js";
 import { loginAddressPurge } from "../../src/domain/sign-in/login-failures.js";
 import { signInPurge } from "../../src/domain/sign-in/provider-sign-in.js";
 import { keyPurge } from "../../src/domain/tokens/api-keys.js";
+import { noticeJob } from "../../src/domain/users/account-notices.js";
+import { memberCountJob } from "../../src/domain/organizations/member-counts.js";
 import { userCountJob } from "../../src/domain/users/user-count.js";
 import { replicaPurge } from "../../src/domain/workspace-proxies/proxy-registration.js";
 import { shareExpiry } from "../../src/domain/workspaces/acl.js";
@@ -42,8 +44,10 @@ const jobs = {
   jobReaper,
   keyPurge,
   loginAddressPurge,
+  memberCountJob,
   messagePurge,
   monthsJob,
+  noticeJob,
   rateCounterPurge,
   refreshTokenPurge,
   replicaPurge,
@@ -60,6 +64,8 @@ const jobs = {
 const claims: Partial<Record<keyof typeof jobs, string>> = {
   jobReaper: "provisioner_jobs",
   unacceptedJobs: "provisioner_jobs",
+  memberCountJob: "groups",
+  noticeJob: "account_notices",
   userCountJob: "user_counts",
 };
 

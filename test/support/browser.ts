@@ -8,6 +8,8 @@ import { brotliDecompressSync } from "node:zlib";
 import packed from "@sparticuz/chromium";
 import { type Browser, chromium, type Page } from "playwright-core";
 
+export { type Browser };
+
 const installed = "/usr/bin/chromium";
 const manifest = new URL("../package.json", import.meta.resolve("@sparticuz/chromium"));
 const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };

@@ -1,7 +1,8 @@
 // Times relative to now, and a monotonic clock of this process that a test sets.
 import { setTimeout as delay } from "node:timers/promises";
 
-const start = performance.now();
+// Whole, so that differences are exact.
+const start = Math.ceil(performance.now());
 
 /** The time some milliseconds from now. */
 export const inMs = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
@@ -15,11 +16,34 @@ export async function withTimeLeft(period: number, atLeast: number): Promise<voi
   if (left < atLeast) await delay(left + 100);
 }
 
-/** Calls `work` with the clock at `milliseconds` after a fixed start. Asynchronous work sees the real time. */
+/** Runs `work` while the monotonic clock of this process stands, except that `work` lets milliseconds pass. */
+export async function withClock(work: (pass: (milliseconds: number) => void) => Promise<void>): Promise<void> {
+  let now = performance.now();
+  performance.now = () => now;
+  try {
+    await work((milliseconds) => (now += milliseconds));
+  } finally {
+    Reflect.deleteProperty(performance, "now");
+  }
+}
+
+/** Calls `work` with the clock at `milliseconds` after a fixed start. Asynchronous work sees the time of before. */
 export function at<Result>(milliseconds: number, work: () => Result): Result {
+  const before = Object.getOwnPropertyDescriptor(performance, "now");
   performance.now = () => start + milliseconds;
   try {
     return work();
+  } finally {
+    Reflect.deleteProperty(performance, "now");
+    if (before) Object.defineProperty(performance, "now", before);
+  }
+}
+
+/** Runs asynchronous work while the clock stands at that fixed start, however long it takes. */
+export async function standing<Result>(work: () => Promise<Result>): Promise<Result> {
+  performance.now = () => start;
+  try {
+    return await work();
   } finally {
     Reflect.deleteProperty(performance, "now");
   }

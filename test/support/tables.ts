@@ -163,6 +163,8 @@ export interface Holder {
   readonly connection: ClientBase;
   /** Changes the locked rows in the transaction. */
   readonly set: (values: Columns) => Promise<void>;
+  /** Deletes rows in the transaction. */
+  readonly remove: (from: string, condition: Columns) => Promise<void>;
   /** Resolves when this many statements wait for locks. */
   readonly awaited: (count?: number) => Promise<void>;
   readonly commit: () => Promise<void>;
@@ -186,6 +188,10 @@ async function holding<Result>(
         const { matches, values } = condition(where, set.length + 1);
         const statement = `update ${table} set ${set.join()} where ${matches}`;
         await connection.query(statement, [...Object.values(changes), ...values]);
+      },
+      remove: async (from, which) => {
+        const { matches, values } = condition(which);
+        await connection.query(`delete from ${from} where ${matches}`, values);
       },
       awaited: (count = 1) =>
         eventually(async () => (await countWaiting(watching.connection)) === count, `${count} wait for the lock`),

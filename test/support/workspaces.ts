@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import { newId } from "./ids.js";
+import type { World } from "./world.js";
 
 /** A template of an organization with one imported version, as started workspaces need it. */
 const template = `
@@ -50,9 +51,34 @@ export async function insertTemplate(pool: Pool, organizationId: string, userId:
   return versionId;
 }
 
+/** Inserts a template of the default organization. Returns the id of its version. */
+export const insertVersion = (w: World): Promise<string> =>
+  insertTemplate(w.app.services.database.pool, w.defaultOrganization, w.owner.id);
+
 /** Inserts a started workspace of a version, without agents. */
 export async function insertWorkspace(pool: Pool, id: string, ownerId: string, name: string, versionId: string) {
   await pool.query(workspace, [id, ownerId, name, newId(), versionId, newId(), newId()]);
+}
+
+/** Inserts a workspace that was stopped, and can change its owner. Returns its id. */
+export async function insertStopped(w: World, ownerId: string, versionId: string): Promise<string> {
+  const { pool } = w.app.services.database;
+  const id = newId();
+  await insertWorkspace(pool, id, ownerId, `box-${id.slice(-12)}`, versionId);
+  await pool.query("update workspace_builds set transition = 'stop' where workspace_id = $1", [id]);
+  await pool.query("update workspaces set latest_transition = 'stop', latest_status = 'stopped' where id = $1", [id]);
+  return id;
+}
+
+/** Inserts an offer of a workspace to a user. Returns its id. */
+export async function insertOffer(w: World, workspaceId: string, receiverId: string, offeredById: string) {
+  const id = newId();
+  await w.app.services.database.pool.query(
+    `insert into workspace_transfers (id, workspace_id, former_owner_id, receiver_id, offered_by_id, created_at, expires_at)
+     select $1, w.id, w.owner_id, $3, $4, now(), now() + interval '7 days' from workspaces w where w.id = $2`,
+    [id, workspaceId, receiverId, offeredById],
+  );
+  return id;
 }
 
 /** Inserts an agent of a workspace. */

@@ -242,8 +242,10 @@ async function sessionOf({ services }: App, userId: string): Promise<string> {
   const { id, text, secretHash } = newToken("session");
   await services.database.pool.query(
     `with seen as (update users set last_seen_at = now() where id = $1)
-     insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, last_used_at, expires_at, ip, user_agent)
-     values ($2, $3, $1, 'session', '', '{all}', now(), now(), now() + $4 * interval '1 ms', '127.0.0.1', 'node')`,
+     insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, last_used_at, expires_at, ip, user_agent,
+       epoch)
+     values ($2, $3, $1, 'session', '', '{all}', now(), now(), now() + $4 * interval '1 ms', '127.0.0.1', 'node',
+       (select credential_epoch from users where id = $1))`,
     [userId, id, secretHash, Math.min(sessionDuration, sessionMaxAge)],
   );
   return text;

@@ -3,6 +3,7 @@ import { createClient } from "@hey-api/openapi-ts";
 import { expect } from "chai";
 import openapiTypescript, { astToString } from "openapi-typescript";
 import { ownerPassword } from "../support/app.js";
+import { runJob } from "../support/background.js";
 import { type Person, world } from "../support/world.js";
 import { Project } from "./project.js";
 
@@ -141,7 +142,8 @@ describe("clients generated from the OpenAPI description", () => {
   async function drive(program: string, name: string) {
     const { work } = (await project.load(program)) as { work: Work };
     const member: Person = await w().user("member");
-    // The owner is notified of new accounts.
+    // The owner is notified of new accounts, by a job.
+    await runJob(w().app, "noticeJob");
     await w().as(w().owner).put("/api/v2/notifications/inbox/mark-all-as-read");
     const { group, ...rest } = await work(w().url, w().owner.email, ownerPassword, member.id);
     expect(group.name).to.equal(name);

@@ -120,7 +120,7 @@ export type TaskQueryVariables = Exact<{
 }>;
 
 
-export type TaskQuery = { task: { workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string }>, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } | null };
+export type TaskQuery = { task: { workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, sender: { username: string } }>, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } | null };
 
 export type TaskConversationQueryVariables = Exact<{
   task: string;
@@ -187,7 +187,7 @@ export type TaskRequestsQueryVariables = Exact<{
 }>;
 
 
-export type TaskRequestsQuery = { task: { id: string, name: string, ownerName: string, conversation: { state: ConversationState | null, messages: { nodes: Array<{ id: string, parts: Array<
+export type TaskRequestsQuery = { task: { id: string, name: string, ownerName: string, conversation: { state: ConversationState | null, sessionMode: string, asksNobody: boolean, messages: { nodes: Array<{ id: string, parts: Array<
             | { __typename: 'InterruptPart' }
             | { __typename: 'PermissionPart', requestId: string, title: string, optionId: string | null, isCanceled: boolean, options: Array<{ id: string, name: string, kind: PermissionOptionKind }> }
             | { __typename: 'TextPart' }
@@ -210,7 +210,7 @@ export type InterruptTaskMutationVariables = Exact<{
 export type InterruptTaskMutation = { interruptTask: { task: { id: string, name: string, ownerName: string } } };
 
 export const Tasks = operation<TasksQuery, TasksQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Tasks($filter: TaskFilter, $first: Int) { tasks(filter: $filter, first: $first) { totalCount nodes { ...TaskRow } } }");
-export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Task($task: String!, $user: String!) { task(task: $task, user: $user) { ...TaskRow workspaceStatus inputs { id content state createdAt } } }");
+export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Task($task: String!, $user: String!) { task(task: $task, user: $user) { ...TaskRow workspaceStatus inputs { id content state createdAt sender { username } } } }");
 export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($task: String!, $user: String!) { task(task: $task, user: $user) { id status logs { snapshot snapshotAt entries { id time type content } } } }");
 export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } subscription TaskChanged($id: UUID!) { task: taskChanged(id: $id) { ...TaskRow } }");
 export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { entry: taskMessages(id: $id) { id time type content } }");
@@ -219,6 +219,6 @@ export const SendTaskInput = operation<SendTaskInputMutation, SendTaskInputMutat
 export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation PauseTask($input: PauseTaskInput!) { done: pauseTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
 export const ResumeTask = operation<ResumeTaskMutation, ResumeTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation ResumeTask($input: ResumeTaskInput!) { done: resumeTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
 export const DeleteTask = operation<DeleteTaskMutation, DeleteTaskMutationVariables>("mutation DeleteTask($input: DeleteTaskInput!) { deleteTask(input: $input) { task { id name } } }");
-export const TaskRequests = operation<TaskRequestsQuery, TaskRequestsQueryVariables>("query TaskRequests($task: String!, $user: String!) { task(task: $task, user: $user) { id name ownerName conversation { state messages(last: 20) { nodes { id parts { __typename ... on PermissionPart { requestId title optionId isCanceled options { id name kind } } } } } } } }");
+export const TaskRequests = operation<TaskRequestsQuery, TaskRequestsQueryVariables>("query TaskRequests($task: String!, $user: String!) { task(task: $task, user: $user) { id name ownerName conversation { state sessionMode asksNobody messages(last: 20) { nodes { id parts { __typename ... on PermissionPart { requestId title optionId isCanceled options { id name kind } } } } } } } }");
 export const DecideTaskPermission = operation<DecideTaskPermissionMutation, DecideTaskPermissionMutationVariables>("mutation DecideTaskPermission($input: DecideTaskPermissionInput!) { decideTaskPermission(input: $input) { task { id } } }");
 export const InterruptTask = operation<InterruptTaskMutation, InterruptTaskMutationVariables>("mutation InterruptTask($input: InterruptTaskInput!) { interruptTask(input: $input) { task { id name ownerName } } }");

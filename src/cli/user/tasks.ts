@@ -38,6 +38,19 @@ const nameOf = ({ ownerName, name }: Pick<TaskRowFragment, "ownerName" | "name">
 const stateText = ({ currentState }: Pick<TaskRowFragment, "currentState">) =>
   currentState ? [wordsOf(currentState.state), currentState.message].filter(Boolean).join(": ") : "";
 
+/** The mode in which the session of a program is, and whether the program then asks its users. */
+const modeOf = (conversation: NonNullable<TaskRequestsQuery["task"]>["conversation"]): string =>
+  conversation ? conversation.sessionMode + (conversation.asksNobody ? " (may ask no user for permissions)" : "") : "";
+
+/** The beginning of a text, for a row. */
+const firstLine = (content: string): string => {
+  const [line = ""] = content.split(/[\r\n]/, 1);
+  return line.length < content.length || line.length > longestLine ? `${line.slice(0, longestLine)}…` : line;
+};
+
+/** Characters of a text in a row. */
+const longestLine = 120;
+
 type Part = NonNullable<
   NonNullable<TaskRequestsQuery["task"]>["conversation"]
 >["messages"]["nodes"][number]["parts"][number];
@@ -52,7 +65,7 @@ async function withRequests(api: Api, reference: string) {
   const requests = parts.filter(
     (part): part is Request => part.__typename === "PermissionPart" && part.optionId === null && !part.isCanceled,
   );
-  return { ...found, requests };
+  return { ...found, mode: modeOf(conversation), requests };
 }
 
 const list = command({
@@ -90,8 +103,8 @@ const show = command({
   run: async ({ api: open, words: [reference = ""], output }) => {
     const api = await open();
     const { task } = await api.run(Task, named(reference));
-    const { requests } = await withRequests(api, task!.id);
-    output.object({ ...task!, requests }, [
+    const { requests, mode } = await withRequests(api, task!.id);
+    output.object({ ...task!, mode, requests }, [
       ["Name", nameOf(task!)],
       ["Title", task!.displayName],
       ["ID", task!.id],
@@ -106,7 +119,12 @@ const show = command({
       ["Workspace", `${task!.ownerName}/${task!.workspaceName}`],
       ["Prompt", task!.initialPrompt],
       ["Created", moment(task!.createdAt)],
+      ["Mode", mode],
       ["Waiting inputs", String(task!.inputs.filter(({ state }) => state === "QUEUED").length || "")],
+      ...task!.inputs.map(
+        ({ sender, createdAt, state, content }) =>
+          [`Input of ${sender.username}`, `${moment(createdAt)} ${wordsOf(state)}: ${firstLine(content)}`] as const,
+      ),
       ["Address", `${api.url}/tasks/${task!.id}`],
     ]);
   },

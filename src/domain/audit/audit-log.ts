@@ -9,7 +9,7 @@ import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
 import { AuditAction } from "../kernel/audit.js";
-import { choice, inputOf, type Input, dateTime, optional, reference, string } from "../kernel/values.js";
+import { choice, inputOf, type Input, dateTime, optional, pasted, reference, string } from "../kernel/values.js";
 
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {
@@ -42,7 +42,7 @@ export type AuditEventRow = InferResult<ReturnType<typeof readableEvents>>[numbe
 
 /** Filters of audit events. An absent filter does not narrow. */
 export const AuditEventFilter = inputOf({
-  actor: optional(reference, "User who acted: ID, username or email address then, or `me`."),
+  actor: optional(pasted(reference), "User who acted: ID, username or email address then, or `me`."),
   action: optional(choice(AuditAction), "The action."),
   resourceType: optional(string, "Type of the affected resource."),
   resourceId: optional(string, "ID of the affected resource."),
@@ -71,6 +71,7 @@ const eventList = defineList(readableEvents, {
     before: (eb, before: string) => eb("e.time", "<=", before),
   },
   mayUseStandby: true,
+  months: { table: "audit_log", first: 2, period: ({ after, before }) => ({ after, before }) },
   planned: ["actor", "action", "resourceType", "resourceId", "organization", "scimKey"],
 });
 

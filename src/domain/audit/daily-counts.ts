@@ -1,9 +1,11 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import { permitted, type Permission } from "../authorization/authorization.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { AuditAction } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
+import { lowestIdSince } from "../kernel/months.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { timeZoneNamed } from "../quiet-hours/time-zones.js";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
@@ -52,6 +54,8 @@ interface Counted {
   where: RawBuilder<SqlBool>;
   /** Whether the rows are of an organization; otherwise they are counted in the deployment only. */
   hasOrganization?: true;
+  /** Whether the table has a partition for each month. */
+  hasMonths?: true;
 }
 
 const events = (action: AuditAction): Counted => ({
@@ -59,6 +63,7 @@ const events = (action: AuditAction): Counted => ({
   from: sql`audit_log x`,
   time: sql`x.time`,
   where: sql`x.action = ${action}`,
+  hasMonths: true,
 });
 
 const jobs = (where: RawBuilder<SqlBool>): Counted => ({
@@ -113,9 +118,11 @@ export async function countDaily(ctx: Context, of: CountedDays, name: CountedSer
       : sql`x.organization_id = any(${readable}::uuid[])`;
   // Where days begin is computed here, since Postgres has time zone data of its own. The last day ends with the time.
   const begins = days.map((day) => new Date(firstAt(timeZone, instantOf(day))).toISOString());
+  const months = counted.hasMonths ? sql`x.id >= ${lowestIdSince(instantOf(begins[0]!))}::uuid` : sql`true`;
   const counting = sql<{ index: number; count: number }>`
     select width_bucket(${counted.time}, ${begins}::timestamptz[]) - 1 as index, count(*)::int as count
-    from ${counted.from} where ${counted.time} >= ${begins[0]}::timestamptz and ${counted.where} and ${place} group by 1`;
+    from ${counted.from} where ${counted.time} >= ${begins[0]}::timestamptz and ${months} and ${counted.where} and ${place} group by 1
+    ${sql.raw(counted.hasMonths ? plannedForValues : "")}`;
   const { rows } = await ctx.readOnStandby(({ db }) => counting.execute(db));
   const counts = new Map(rows.map(({ index, count }) => [index, count]));
   return days.map((_, index) => counts.get(index) ?? 0);

@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 import type { AgentActor, ProxyActor } from "../kernel/actor.js";
 import { Problems } from "../kernel/errors.js";
 import { anyInt, choice, inputOf, type Input, dateTime, optional, required, string, uuid } from "../kernel/values.js";
-import { ConnectionType, sessionTypes, webTypes } from "./connection-logs.js";
+import { ConnectionType, longestDelay, sessionTypes, webTypes } from "./connection-logs.js";
 import { instantOf } from "../../runtime/clock.js";
 
 /** Kinds of events: the start or end of a session, or a visit with a browser. */
@@ -65,8 +65,6 @@ const reports = {
 
 /** Events per report. */
 const maxEvents = 100;
-/** Milliseconds. */
-const maxAge = 30 * 24 * 3_600_000;
 
 /** Validates events without reading the database. Throws all faults together. */
 export function requireValid(reporter: AgentActor | ProxyActor, events: readonly ConnectionEvent[], now: number): void {
@@ -81,7 +79,7 @@ export function requireValid(reporter: AgentActor | ProxyActor, events: readonly
     const isReported = (kinds as ConnectionEventKind[]).includes(event.kind);
     add("kind", !isReported && `Is not reported by ${isAgent ? "agents" : "proxies"}.`);
     add("type", isReported && !types.includes(event.type) && `Must be one of ${types.join(", ")}.`);
-    add("time", instantOf(event.time) < now - maxAge && "Must not be more than 30 days ago.");
+    add("time", instantOf(event.time) < now - longestDelay && "Must not be more than 30 days ago.");
     add("workspaceId", isAgent ? otherWorkspace(reporter, event) : event.workspaceId == null && "Is required.");
     add("agentName", event.agentName == null ? !isAgent && "Is required." : agentNameProblem(event.agentName));
     add("ip", event.ip != null && !isAddress(event.ip) && "Must be an IP address.");

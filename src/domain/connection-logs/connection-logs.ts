@@ -3,7 +3,7 @@ import { permitted, requireAnyPermitted } from "../authorization/authorization.j
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import { purgeMonths } from "../../infrastructure/database/months.js";
-import { anyOf } from "../kernel/queries.js";
+import { anyOf, day, hour } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { folded, isUuid } from "../kernel/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
@@ -27,6 +27,9 @@ export const sessionTypes: readonly ConnectionType[] = ["ssh", "vscode", "jetbra
 
 /** Visits with a browser, which proxies report. */
 export const webTypes: readonly ConnectionType[] = ["workspace_app", "port_forwarding"];
+
+/** Milliseconds after which a connection is not recorded any more. */
+export const longestDelay = 30 * day;
 
 /** The connections that the caller may read: all, or those of organizations. */
 function readableConnections(ctx: Context) {
@@ -107,6 +110,13 @@ const connectionList = defineList(readableConnections, {
     before: (eb, before: string) => eb("l.connectTime", "<=", before),
   },
   mayUseStandby: true,
+  months: {
+    table: "connection_log",
+    // An hour is left for clocks that differ.
+    late: longestDelay + hour,
+    first: 2,
+    period: ({ after, before }) => ({ after, before }),
+  },
   planned: [
     "connections",
     "workspaces",

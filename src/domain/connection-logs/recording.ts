@@ -94,7 +94,8 @@ const updateSessions = ({ db }: Context, rows: Rows, changes: RawBuilder<unknown
 
 async function recordConnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
-  const changes = sql`connect_time = r.connect_time, type = r.type, ip = coalesce(r.ip, l.ip), is_connect_reported = true`;
+  // What ended first is listed at its end, and so near its id: the months of a list are found by that.
+  const changes = sql`connect_time = least(r.connect_time, l.disconnect_time), type = r.type, ip = coalesce(r.ip, l.ip), is_connect_reported = true`;
   const isChanged = sql<SqlBool>`not l.is_connect_reported or r.connect_time < l.connect_time`;
   return (await insertNew(ctx, rows, isSameSession)) + (await updateSessions(ctx, rows, changes, isChanged));
 }

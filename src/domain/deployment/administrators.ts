@@ -8,7 +8,7 @@ import { newId, randomText } from "../kernel/ids.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { now } from "../kernel/queries.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 
 /** The credentials of an administrator. */

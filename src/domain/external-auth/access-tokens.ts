@@ -3,7 +3,7 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, forbidden, notFound } from "../kernel/errors.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { checkLink } from "./checks.js";
 import { upstreamFailed } from "./external-auth.js";
 import { linkHint, type OpenedTokens, readLink, readTokens } from "./links.js";

@@ -20,6 +20,7 @@ import {
   reference,
   string,
 } from "../kernel/values.js";
+import { uncounted } from "../organizations/member-counts.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
@@ -52,8 +53,15 @@ export const groups = (db: Db) =>
       "g.avatarUrl",
       "g.quotaAllowance",
       "g.source",
-      "g.memberCount as totalMemberCount",
-    ]);
+    ])
+    .select((eb) =>
+      eb(
+        "g.memberCount",
+        "+",
+        sql<number>`
+        case when g.id = g.organization_id then ${uncounted(eb.ref("g.id"))} else 0 end`,
+      ).as("totalMemberCount"),
+    );
 
 /** A group with the fields that all of its readers may read. */
 export interface GroupRow extends Row {

@@ -30,9 +30,9 @@ export async function lockMembers(ctx: Context, organizationId: string, users: r
 }
 
 /**
- * Locks memberships before their deletion, by organization, user or both, then the groups that count them. All
- * transactions that change memberships lock in this order, and rows by id, which prevents deadlocks. No locked member
- * can be added to a group.
+ * Locks memberships before their deletion, by organization, user or both, then the groups that count them: not Everyone,
+ * for which changes are summed up. All transactions that change memberships lock in this order, and rows by id, which
+ * prevents deadlocks. No locked member can be added to a group.
  */
 export async function lockMemberships(
   ctx: Context,
@@ -51,7 +51,7 @@ export async function lockMemberships(
   await ctx.db
     .selectFrom("groups")
     .select("id")
-    .where("id", "in", ofGroups.select("groupId as id").unionAll(ofOrganizations.select("organizationId as id")))
+    .where("id", "in", ofGroups.select("groupId"))
     .orderBy("id")
     .forNoKeyUpdate()
     .execute();

@@ -137,11 +137,12 @@ interface Audited<Entity> {
   deletion?: { action?: AuditAction; fields: ReadonlyArray<FieldOf<Entity>> };
 }
 
-const audited = new Map<string, Audited<object>>();
+/** The declarations by class, not by its name: a bundler renames classes whose names collide. */
+const audited = new Map<object, Audited<object>>();
 
 /** Declares that the audit log records all changes of an entity that mutations flush. */
-export function auditChangesOf<Entity extends object>({ name }: new () => Entity, how: Audited<Entity>): void {
-  audited.set(name, how as unknown as Audited<object>);
+export function auditChangesOf<Entity extends object>(entity: new () => Entity, how: Audited<Entity>): void {
+  audited.set(entity, how as unknown as Audited<object>);
 }
 
 const additions = new WeakMap<object, Diff>();
@@ -166,7 +167,7 @@ export function recordFlushes(em: EntityManager, record: Recorder): void {
 const subscriber: EventSubscriber = {
   onFlush({ em, uow }: FlushEventArgs) {
     for (const change of uow.getChangeSets()) {
-      const how = audited.get(change.meta.className);
+      const how = audited.get(change.meta.class);
       if (!how) continue;
       const action = actionOf(change);
       const before = valuesBefore(change, em.getPlatform());

@@ -45,10 +45,16 @@ export interface Events {
    */
   publish(...hints: Hint[]): void;
 
-  /** Calls `onHint` for each hint of the topic and id, and when hints may have been lost. Scales to 10,000 ids. */
-  subscribe(topic: Topic, id: string, onHint: () => void): Subscription;
+  /**
+   * Calls `onHint` for each hint of the topic and id, and `onGap`, by default the same, when hints may have been lost. Hints
+   * of other ids cost nothing, however many subscriptions there are.
+   */
+  subscribe(topic: Topic, id: string, onHint: () => void, onGap?: () => void): Subscription;
 
-  /** Calls `onHint` for each hint of the topic, and `onGap` when hints may have been lost. */
+  /**
+   * Calls `onHint` for each hint of the topic, and `onGap` when hints may have been lost. For the few of a process, not for
+   * each connection, and with work that does not grow with what the process holds: every replica receives every hint.
+   */
   subscribeAll(topic: Topic, onHint: (id: string) => void, onGap: () => void): Subscription;
 
   /** Number of open subscriptions. */

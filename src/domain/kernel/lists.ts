@@ -9,8 +9,10 @@ import {
 } from "kysely";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import { anyOf } from "./queries.js";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Context } from "./context.js";
 import { Problems } from "./errors.js";
+import { endsOfMonths, type Months, type MonthWindow, windowsOf } from "./months.js";
 import {
   cursor,
   invalidQuery,
@@ -96,6 +98,8 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
   pageColumn?: AliasedExpression<unknown, string>;
   /** Whether its pages may be read from a standby: those of large lists by which nothing is decided. */
   mayUseStandby?: boolean;
+  /** Its table, if it has a partition for each month: its orders begin with the time. It is read some months at a time. */
+  months?: Months<Values>;
   /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
   mostCounted?: number;
 }
@@ -130,11 +134,77 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
     const read = this.#read(query, problems);
     const run = <Result>(work: (on: Context) => Promise<Result>) =>
       this.definition.mayUseStandby ? ctx.readOnStandby(work) : work(ctx);
-    const rows = await run((on) => this.#statement(on, read, sql`null`).execute());
-    return this.#pageOf(read, rows, async (isExact) => {
-      const counting = (on: Context) => this.#counting(on, read, sql`null`, isExact).executeTakeFirstOrThrow();
-      return (await run(counting)).count;
+    const rows = await run((on) => (this.definition.months ? this.#rowsByMonths(on, read) : this.#rowsOf(on, read)));
+    return this.#pageOf(read, rows, (isExact) =>
+      run((on) =>
+        this.definition.months ? this.#countByMonths(on, read, isExact) : this.#countOfAll(on, read, isExact),
+      ),
+    );
+  }
+
+  #rowsOf = (ctx: Context, read: Read<Row, Values>) => this.#statement(ctx, read, nobody).execute();
+
+  #countOfAll = async (ctx: Context, read: Read<Row, Values>, isExact = false) =>
+    (await this.#counting(ctx, read, nobody, isExact).executeTakeFirstOrThrow()).count;
+
+  /** Reads a page some months at a time, until it is full. */
+  async #rowsByMonths(ctx: Context, given: Read<Row, Values>): Promise<Row[]> {
+    const read = await this.#withKeys(ctx, given);
+    if (!read) return [];
+    const { limit } = read.range;
+    let { offset } = read.range;
+    const rows: Row[] = [];
+    for (const window of await this.#windows(ctx, read, read.isDescending)) {
+      const part = { ...read, window, range: { ...read.range, limit: limit - rows.length, offset } };
+      const found = await this.#rowsOf(ctx, part);
+      rows.push(...found);
+      if (rows.length > limit) break;
+      if (found.length > 0) offset = 0;
+      else if (offset > 0) offset -= (await this.#skipped(ctx, part).executeTakeFirstOrThrow()).count;
+    }
+    return rows;
+  }
+
+  /** Counts some months at a time, the last ones first, until there are as many as are counted. */
+  async #countByMonths(ctx: Context, read: Read<Row, Values>, isExact = false): Promise<number> {
+    const most = isExact ? Infinity : (this.definition.mostCounted ?? mostCounted);
+    let count = 0;
+    for (const window of await this.#windows(ctx, { ...read, range: { ...read.range, place: undefined } }, true)) {
+      count += await this.#countOfAll(ctx, { ...read, window }, isExact);
+      if (count >= most) return most;
+    }
+    return count;
+  }
+
+  /** The windows of the times that the filter and the place leave. */
+  async #windows(ctx: Context, { filter, range: { place } }: Read<Row, Values>, isDescending: boolean) {
+    const months = this.definition.months!;
+    const { after, before } = months.period?.(filter) ?? {};
+    const at = place?.keys?.[0];
+    return windowsOf(months, {
+      ends: await endsOfMonths(ctx.services.database, months.table),
+      now: databaseTime(),
+      isDescending,
+      from: Math.max(-Infinity, ...instants(after, isDescending ? null : at)),
+      until: Math.min(Infinity, ...instants(before, isDescending ? at : null)) + 1,
     });
+  }
+
+  /** Looks up the keys of a place that is given by its id. Undefined if the list has no such row. */
+  async #withKeys(ctx: Context, read: Read<Row, Values>): Promise<Read<Row, Values> | undefined> {
+    const { place } = read.range;
+    if (!place || place.keys) return read;
+    const isIt = sql<SqlBool>`${sql.ref(this.definition.id.column)} = ${place.id}`;
+    const [row] = await this.rows(ctx, nobody).where(isIt).execute();
+    const keys = row && Object.values(read.keys).map(({ of }) => of(row as Row));
+    return keys && { ...read, range: { ...read.range, place: { ...place, keys } } };
+  }
+
+  /** The number of rows that the offset of a part skips. */
+  #skipped(ctx: Context, read: Read<Row, Values>) {
+    const rows = this.#after(ctx, read, nobody).clearSelect().select(sql.lit(1).as("one")).limit(read.range.offset);
+    const count = ctx.db.selectFrom(rows.as("skipped")).select(({ fn }) => fn.countAll<number>().as("count"));
+    return count.modifyEnd(sql.raw(plannedForValues));
   }
 
   /** Reads the page of an owner, in one statement with those of all owners of the request. */
@@ -164,17 +234,12 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   }
 
   /** The rows of a range, plus one if more follow. */
-  #statement(ctx: Context, { keys, range, isDescending, filter }: Read<Row, Values>, owner: Expression<string>) {
-    const { limit, offset, place } = range;
+  #statement(ctx: Context, read: Read<Row, Values>, owner: Expression<string>) {
+    const { keys, range, isDescending } = read;
+    const { limit, offset } = range;
     const { pageColumn } = this.definition;
-    const columns = this.#columns(keys);
-    let rows = this.#matching(ctx, filter, owner);
-    if (place) {
-      const refs = sql.join(columns);
-      const start = place.keys ? sql.join([...place.keys, place.id]) : this.#placeOf(ctx, place.id, refs, owner);
-      rows = rows.where(sql<SqlBool>`(${refs}) ${sql.raw(isDescending ? "<" : ">")} (${start})`);
-    }
-    for (const column of columns) rows = rows.orderBy(column, isDescending ? "desc" : "asc");
+    let rows = this.#after(ctx, read, owner);
+    for (const column of this.#columns(keys)) rows = rows.orderBy(column, isDescending ? "desc" : "asc");
     const planned = plannedSizes.find((size) => size > limit) ?? limit + 1;
     const page = rows.limit(sql.lit(planned)).$if(offset > 0, (from) => from.offset(offset));
     const all = ctx.db
@@ -182,8 +247,19 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
       .selectAll()
       .$if(pageColumn !== undefined, (from) => from.select(pageColumn!))
       .limit(limit + 1);
-    const statement = this.#isPlannedForValues(filter) ? all.modifyEnd(sql.raw(plannedForValues)) : all;
+    const statement = this.#isPlannedForValues(read) ? all.modifyEnd(sql.raw(plannedForValues)) : all;
     return statement as unknown as Query<DB, TB, Row>;
+  }
+
+  /** The rows that match and follow the place. */
+  #after(ctx: Context, read: Read<Row, Values>, owner: Expression<string>): Query<DB, TB, Row> {
+    const { keys, isDescending, range } = read;
+    const { place } = range;
+    const rows = this.#matching(ctx, read, owner);
+    if (!place) return rows;
+    const refs = sql.join(this.#columns(keys));
+    const start = place.keys ? sql.join([...place.keys, place.id]) : this.#placeOf(ctx, place.id, refs, owner);
+    return rows.where(sql<SqlBool>`(${refs}) ${sql.raw(isDescending ? "<" : ">")} (${start})`);
   }
 
   /** Selects the order keys and the id of a row, which a cursor would have. */
@@ -199,16 +275,18 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   }
 
   /** The number of rows that match: all of them, or up to `mostCounted`. */
-  #counting(ctx: Context, { filter }: Read<Row, Values>, owner: Expression<string>, isExact = false) {
-    const rows = this.#matching(ctx, filter, owner).clearSelect().select(sql.lit(1).as("one"));
+  #counting(ctx: Context, read: Read<Row, Values>, owner: Expression<string>, isExact = false) {
+    const rows = this.#matching(ctx, read, owner).clearSelect().select(sql.lit(1).as("one"));
     const count = ctx.db
       .selectFrom((isExact ? rows : rows.limit(sql.lit(this.definition.mostCounted ?? mostCounted))).as("counted"))
       .select(({ fn }) => fn.countAll<number>().as("count"));
-    return this.#isPlannedForValues(filter) ? count.modifyEnd(sql.raw(plannedForValues)) : count;
+    return this.#isPlannedForValues(read) ? count.modifyEnd(sql.raw(plannedForValues)) : count;
   }
 
-  #matching(ctx: Context, filter: Partial<Values>, owner: Expression<string>): Query<DB, TB, Row> {
+  #matching(ctx: Context, read: Read<Row, Values>, owner: Expression<string>): Query<DB, TB, Row> {
+    const { filter, window, keys } = read;
     let rows = this.rows(ctx, owner);
+    if (window) for (const condition of this.#inWindow(window, keys, window.isUsual)) rows = rows.where(condition);
     for (const name of Object.keys(filter) as Array<keyof Values>)
       rows = rows.where((eb) =>
         this.definition.filters[name](eb, filter[name] as NonNullable<Values[keyof Values]>, ctx),
@@ -216,13 +294,32 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
     return rows;
   }
 
+  /**
+   * The conditions of a window. Postgres leaves out the other months when it plans: for the last months, with which most
+   * lists begin, they are a part of the statement, which is prepared, and otherwise it is planned for its values.
+   */
+  #inWindow({ from, until, firstId, endId }: MonthWindow, keys: Record<string, Key<Row>>, isPrepared: boolean) {
+    const id = sql.ref(this.definition.id.column);
+    const { column } = Object.values(keys)[0]!;
+    const value = (given: string) => (isPrepared ? sql.lit(given) : sql`${given}`);
+    const instant = (at: number) => sql`${value(new Date(at).toISOString())}::timestamptz`;
+    return [
+      ...(firstId === undefined ? [] : [sql<SqlBool>`${id} >= ${value(firstId)}::uuid`]),
+      ...(endId === undefined ? [] : [sql<SqlBool>`${id} < ${value(endId)}::uuid`]),
+      ...(from === undefined ? [] : [sql<SqlBool>`${column} >= ${instant(from)}`]),
+      ...(until === undefined ? [] : [sql<SqlBool>`${column} < ${instant(until)}`]),
+    ];
+  }
+
   #columns = (keys: Record<string, Key<Row>>) => [
     ...Object.values(keys).map(({ column }) => column),
     sql.ref(this.definition.id.column),
   ];
 
-  #isPlannedForValues = (filter: Partial<Values>) =>
-    Object.keys(filter).length > 1 || this.definition.planned?.some((name) => filter[name] !== undefined);
+  #isPlannedForValues = ({ filter, window }: Read<Row, Values>) =>
+    window?.isUsual === false ||
+    Object.keys(filter).length > 1 ||
+    this.definition.planned?.some((name) => filter[name] !== undefined);
 
   readonly #readAll = (ctx: Context, wanted: ReadonlyArray<Wanted<Row, Values>>): Promise<Row[][]> =>
     this.#together(wanted, async (read, owners) => {
@@ -268,7 +365,16 @@ interface Read<Row, Values> {
   range: Range;
   isDescending: boolean;
   filter: Partial<Values>;
+  /** The part of the list that is read. Default: all of it. */
+  window?: MonthWindow;
 }
+
+/** The instants of times that are given. */
+const instants = (...moments: Array<string | null | undefined>): number[] =>
+  moments.flatMap((moment) => (moment ? instantOf(moment) : []));
+
+/** The owner of lists that have none. */
+const nobody = sql<string>`null`;
 
 interface Wanted<Row, Values> {
   owner: string;

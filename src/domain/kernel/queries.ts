@@ -66,11 +66,19 @@ export type Lock =
   | "owners"
   | "proxy_health"
   | "scim_keys"
+  | "statistics"
   | "suspensions"
   | "workspace_proxies";
 
 /** SQL that computes the number of a lock. */
 export const numberOf = (lock: Lock): string => `hashtext('steward.${lock}')`;
+
+/** Takes a lock until the transaction ends, unless another one has it. Returns whether it was free. */
+export async function takeFree({ db }: { db: Db }, lock: Lock): Promise<boolean> {
+  const { rows } = await sql<{ isFree: boolean }>`
+    select pg_try_advisory_xact_lock(hashtext(${`steward.${lock}`})) as "isFree"`.execute(db);
+  return rows[0]!.isFree;
+}
 
 /** Waits for a lock, or for that of one object, and holds it until the transaction ends. */
 export const takeTurn = ({ db }: { db: Db }, lock: Lock, id?: string): Promise<unknown> => {
@@ -84,7 +92,8 @@ export const now = sql<string>`now()`;
 /** The time by the clock of the database in some milliseconds. */
 export const after = (milliseconds: number) => sql<string>`now() + make_interval(secs => ${milliseconds / 1000})`;
 
-export const minute = 60_000;
+export const second = 1_000;
+export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 

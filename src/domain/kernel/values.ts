@@ -21,6 +21,8 @@ export interface Meaning {
   rule?: string;
   /** The scalar of GraphQL, where it is not that of the type of JSON. */
   scalar?: "UUID" | "DateTime" | "EmailAddress" | "URL" | "BigInt" | "JSONObject" | undefined;
+  /** Whether people paste the text: white space around it is removed before anything reads it. */
+  pasted?: true;
 }
 
 const meanings = z.registry<Meaning>();
@@ -31,6 +33,9 @@ export const meant = <Schema extends z.ZodMiniType>(schema: Schema, meaning: Mea
   meanings.add(known, { ...meanings.get(schema), ...meaning });
   return known;
 };
+
+/** Says that people paste a value, such as a license, an email address, a token, or a code. */
+export const pasted = <Schema extends z.ZodMiniType>(schema: Schema): Schema => meant(schema, { pasted: true });
 
 /** Returns the value of a field that may be absent, null, or have a default. */
 export function contentOf(schema: z.core.$ZodType): z.core.$ZodType {

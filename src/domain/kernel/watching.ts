@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "./context.js";
 import { DomainError, notFound } from "./errors.js";
-import type { Events, Hint, Subscription, Topic } from "./events.js";
+import type { Events, Hint, Subscription } from "./events.js";
 
 /**
  * The condition under which something stays open. It is asked before it opens and again on each wake-up, with the
@@ -280,8 +280,55 @@ export interface Waiting {
   services: { events: Events };
 }
 
-/** A hint that wakes a watcher, or the hints of a topic whose ids it wants. */
-export type Wake = Hint | { topic: Topic; wants: (id: string) => boolean };
+/** A hint that wakes a watcher, or hints that change while it waits. */
+export type Wake = Hint | ChangingHints;
+
+/**
+ * Hints that wake a watcher, and that it replaces as it learns what it waits for. Each is a subscription of its own: other
+ * hints of their topics cost nothing.
+ */
+export class ChangingHints {
+  readonly #subscriptions = new Map<string, Subscription>();
+  #wanted: readonly Hint[] = [];
+  #subscribe: ((hint: Hint) => Subscription) | undefined;
+
+  /** `onHint` is called with each hint, before the watcher wakes. */
+  constructor(private readonly onHint: (hint: Hint) => void) {}
+
+  /** Replaces the hints, now and if it is not open yet, as soon as it is. */
+  replace(hints: readonly Hint[]): void {
+    this.#wanted = hints;
+    if (!this.#subscribe) return;
+    const wanted = new Map(hints.map((hint) => [`${hint.topic} ${hint.id}`, hint]));
+    for (const [key, subscription] of this.#subscriptions) {
+      if (wanted.has(key)) continue;
+      subscription.close();
+      this.#subscriptions.delete(key);
+    }
+    for (const [key, hint] of wanted)
+      if (!this.#subscriptions.has(key)) this.#subscriptions.set(key, this.#subscribe(hint));
+  }
+
+  /** Calls `wake` after each of the hints, and when some may have been lost. */
+  open(events: Events, wake: () => void): Subscription {
+    this.#subscribe = (hint) => {
+      const { topic, id } = hint;
+      const woken = () => {
+        this.onHint(hint);
+        wake();
+      };
+      return events.subscribe(topic, id, woken, wake);
+    };
+    this.replace(this.#wanted);
+    return {
+      close: () => {
+        this.#subscribe = undefined;
+        for (const subscription of this.#subscriptions.values()) subscription.close();
+        this.#subscriptions.clear();
+      },
+    };
+  }
+}
 
 /** Seconds after which a watcher wakes without a hint. 5 is for work that must not wait for a lost hint. */
 export type Period = 5 | 30;
@@ -323,9 +370,7 @@ export class Wakeups {
     this.#subscriptions = [
       ...rights.map(({ topic, id }) => events.subscribe(topic, id, recheck)),
       ...wakes.map((each) =>
-        "id" in each
-          ? events.subscribe(each.topic, each.id, wake)
-          : events.subscribeAll(each.topic, (id) => each.wants(id) && wake(), wake),
+        each instanceof ChangingHints ? each.open(events, wake) : events.subscribe(each.topic, each.id, wake),
       ),
     ];
     this.#leaveRounds = rounds[period].join(recheck);

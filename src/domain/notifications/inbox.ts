@@ -34,12 +34,12 @@ export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
 const readAt = sql<string | null>`coalesce(
   item.read_at, (select ended_at from inbox_epochs ended where ended.user_id = item.user_id and ended.epoch = item.epoch))`;
 
-/** A notification in the inbox of its user. Titles and contents are Markdown, unless `plain` has them as they were read. */
+/** A notification in the inbox of its user. Titles and contents are Markdown, whose text `plain` has if it was read already. */
 export type InboxNotification = InferResult<ReturnType<typeof notificationsOf>>[number] & {
   plain?: PlainTexts;
 };
 
-/** The texts of a notification without marks, as they are shown: nobody needs to read Markdown for that. */
+/** The texts of a notification without marks, as they are shown, so that clients need not read Markdown. */
 export interface PlainTexts {
   title: string;
   content: string;
@@ -127,6 +127,7 @@ const inbox = defineList(ownNotifications, {
       hasStatus(status, sql`(select epoch from inbox_cursors where user_id = ${inboxOwner(ctx)})`),
   },
   planned: ["targets"],
+  months: { table: "inbox", first: 4 },
 });
 
 /** Lists the inbox of the caller, newest first. Counts up to `mostCounted`. */

@@ -17,6 +17,8 @@ export interface Notification extends Subject {
   template: NotificationTemplate;
   /** The ids of its recipients, or the condition under which a user `u` is one. */
   recipients: readonly string[] | Expression<SqlBool>;
+  /** The id of a user who is none of them. */
+  except?: string;
   /** Ids of the objects that it is about. The first is `data.id` of the texts: the links lead to it. */
   targets: readonly string[];
   /** Of events of a template with the same key, a user receives the first. */
@@ -81,7 +83,8 @@ async function send(ctx: Context, notifications: readonly Notification[]) {
   const ids = new Set(added.map(({ id }) => id));
   const effective = planned.filter(({ row }) => ids.has(row.id) && (row.state === "pending" || row.state === "sent"));
   const arrivals = effective.flatMap(({ arrival }) => arrival ?? []);
-  ctx.publish(...arrivals.map(({ userId }) => ({ topic: "inbox", id: `n:${userId}` }) as const));
+  const reached = new Set(arrivals.map(({ userId }) => userId));
+  ctx.publish(...Array.from(reached, (userId) => ({ topic: "inbox", id: `n:${userId}` }) as const));
   if (effective.some(({ row }) => row.state === "pending")) ctx.publish(dispatchHint);
   return { messages: effective.map(({ row: { id, userId, method } }) => ({ id, userId, method })), arrivals };
 }
@@ -173,15 +176,25 @@ interface Planned {
   arrival?: Arrival;
 }
 
-/** Returns the messages to the recipients of events. Reads the recipients of all of them in one statement. */
+/**
+ * Returns the messages to the recipients of events. Reads the recipients of all of them in one statement, and only once
+ * those of events with the same template and the same condition.
+ */
 async function plan(ctx: Context, notifications: readonly Notification[]): Promise<Planned[]> {
-  const [first, ...others] = notifications.map((each, nr) => recipientsOf(ctx, each, nr));
+  const distinct: Notification[] = [];
+  const nrs = notifications.map((each) => {
+    const known = distinct.findIndex((one) => one.template === each.template && one.recipients === each.recipients);
+    return known === -1 ? distinct.push(each) - 1 : known;
+  });
+  const [first, ...others] = distinct.map((each, nr) => recipientsOf(ctx, each, nr));
   if (!first) return [];
   const found = await others.reduce((all, each) => all.unionAll(each), first).execute();
   const recipients = Map.groupBy(found, ({ nr }) => nr);
-  return notifications.flatMap((notification, nr) => {
+  return notifications.flatMap((notification, index) => {
     const eventId = newId();
-    return (recipients.get(nr) ?? []).flatMap((recipient) => messagesTo(ctx, recipient, notification, eventId));
+    return (recipients.get(nrs[index]!) ?? [])
+      .filter(({ id }) => id !== notification.except)
+      .flatMap((recipient) => messagesTo(ctx, recipient, notification, eventId));
   });
 }
 

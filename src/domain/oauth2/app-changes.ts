@@ -8,7 +8,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
-import { clientHint } from "../tokens/credentials.js";
+import { clientHint } from "../tokens/hints.js";
 import { findUser, userTarget } from "../users/users.js";
 import { defaultResourceProblem } from "./audiences.js";
 import { addProblems, type AppFields, type AppSettings, changed, readResources } from "./app-rules.js";

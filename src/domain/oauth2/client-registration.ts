@@ -12,7 +12,7 @@ import { removeClient } from "./app-changes.js";
 import { type AuthMethod, type ClientRow, clients, GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { newSecret } from "./secrets.js";
-import { clientHint } from "../tokens/credentials.js";
+import { clientHint } from "../tokens/hints.js";
 import { mayRegister, requireOAuth2 } from "./oauth2-settings.js";
 
 /** The registration of an application as it reads it (RFC 7591 §3.2.1, RFC 7592 §3): what is in effect. */

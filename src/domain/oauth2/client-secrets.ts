@@ -10,7 +10,7 @@ import { newId } from "../kernel/ids.js";
 import { lockApp } from "./apps.js";
 import { revokeGrantsOfSecret } from "./grants.js";
 import { newSecret, parseSecret } from "./secrets.js";
-import { clientHint } from "../tokens/credentials.js";
+import { clientHint } from "../tokens/hints.js";
 import { isSecretOf } from "../tokens/token-text.js";
 
 const fields = ["id", "clientId", "suffix", "createdAt", "lastUsedAt", "expiresAt"] as const;

@@ -4,6 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
 import { after, now } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
+import { epochOf } from "../tokens/api-keys.js";
 import { isSecretOf, newToken } from "../tokens/token-text.js";
 import { type AuthenticatedClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
 import type { GrantType } from "./clients.js";
@@ -231,13 +232,14 @@ export async function rotateRefreshToken(exchange: RefreshExchange): Promise<voi
 export async function useServiceAccount(exchange: ClientExchange): Promise<void> {
   const { ctx, client, scopes, audiences } = exchange;
   const { id, serviceUserId, secretId } = client;
-  // The lock on the service account serializes with its suspension, which revokes grants.
+  // Without a lock on the service account, for which all of its requests would queue: a suspension at the same moment begins
+  // another epoch of its credentials, and a deletion is noticed at each use.
   await issue(
     exchange,
     sql`
       holder as (
         select id from users
-        where id = ${serviceUserId} and is_service_account and status = 'active' and deleted_at is null for share
+        where id = ${serviceUserId} and is_service_account and status = 'active' and deleted_at is null
       ), redeemed as (
         insert into oauth2_grants
           (id, user_id, client_id, secret_id, scopes, audiences, ip, created_at, last_used_at, expires_at)
@@ -285,8 +287,9 @@ async function issue(
   const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn"> & { id: string; isRepeat: boolean }>`
     with ${redeeming}${refreshing}, access as (
       insert into api_keys
-        (id, secret_hash, user_id, kind, scopes, audiences, grant_id, created_at, expires_at, ip, user_agent)
-      select ${access.id}, ${access.secretHash}, user_id, 'oauth', ${scopes}, ${audiences}, id, now(),
+        (id, secret_hash, user_id, epoch, kind, scopes, audiences, grant_id, created_at, expires_at, ip, user_agent)
+      select ${access.id}, ${access.secretHash}, user_id, ${epochOf(sql.ref("redeemed.user_id"))}, 'oauth', ${scopes},
+        ${audiences}, id, now(),
         least(${after(oauth2AccessTtl)}, expires_at), ${ip}, ${userAgent}
       from redeemed
       returning expires_at, grant_id

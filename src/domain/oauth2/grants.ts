@@ -8,7 +8,7 @@ import { after, anyOf, day, now, purge, rowById } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
 import { defineList } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
 import { requireOAuth2 } from "./oauth2-settings.js";

@@ -11,7 +11,7 @@ const accessTokens = (db: Db, id: string) =>
     .selectFrom("apiKeys")
     .where("id", "=", id)
     .where("kind", "=", "oauth")
-    .select(["id", "secretHash", "grantId", "scopes", "audiences", "createdAt", "expiresAt"])
+    .select(["id", "secretHash", "grantId", "scopes", "audiences", "createdAt", "expiresAt", "epoch"])
     .select(sql<boolean>`true`.as("isUnspent"));
 
 const refreshTokens = (db: Db, id: string) =>
@@ -20,7 +20,8 @@ const refreshTokens = (db: Db, id: string) =>
     .innerJoin("oauth2Grants as g", "g.id", "r.grantId")
     .where("r.id", "=", id)
     .select(["r.id", "r.secretHash", sql<string | null>`r.grant_id`.as("grantId"), "g.scopes", "g.audiences"])
-    .select(["r.createdAt", "r.expiresAt", sql<boolean>`r.spent_at is null`.as("isUnspent")]);
+    .select(["r.createdAt", "r.expiresAt", sql<number | null>`null::int`.as("epoch")])
+    .select(sql<boolean>`r.spent_at is null`.as("isUnspent"));
 
 /** Selects the token with an id, and whether it is for a resource that the application `readerId`, if any, serves. */
 const issuedTokens = (db: Db, kind: Kind, id: string, readerId: string | null) =>
@@ -39,7 +40,8 @@ const issuedTokens = (db: Db, kind: Kind, id: string, readerId: string | null) =
       sql<number>`floor(extract(epoch from t.expires_at))`.as("expiresAt"),
       // Whether it can be used: it is not expired or spent, nor are its grant, user and application.
       sql<boolean>`(t.is_unspent and t.expires_at > now() and g.revoked_at is null and g.expires_at > now()
-        and not c.is_disabled and u.status = 'active' and u.deleted_at is null)`.as("isActive"),
+        and not c.is_disabled and u.status = 'active' and u.deleted_at is null
+        and (t.epoch is null or t.epoch = u.credential_epoch))`.as("isActive"),
       // Whether it is for a resource that the application `readerId` serves; false for tokens issued to `readerId`.
       sql<boolean>`(g.client_id is distinct from ${readerId}::uuid and exists (
         select from oauth2_resources r where r.client_id = ${readerId}::uuid and r.uri = any(t.audiences)))`.as(

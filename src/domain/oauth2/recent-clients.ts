@@ -44,13 +44,17 @@ export class RecentClients {
   readonly #hints: Subscription;
 
   constructor({ database, events }: { database: Pick<Database, "db">; events: Events }) {
-    this.#recent = new Recent(async (key) => {
-      const [clientId, secretKey] = key.split(" ") as [string, string];
-      return clientWithSecret(database.db, clientId, secretKey || null).executeTakeFirst();
-    }, limit);
+    this.#recent = new Recent(
+      async (key) => {
+        const [clientId, secretKey] = key.split(" ") as [string, string];
+        return clientWithSecret(database.db, clientId, secretKey || null).executeTakeFirst();
+      },
+      ({ id }) => [id],
+      limit,
+    );
     this.#hints = events.subscribeAll(
       "auth",
-      (hint) => hint.startsWith("c:") && this.#recent.dropWhere(({ id }) => id === hint.slice(2)),
+      (hint) => hint.startsWith("c:") && this.#recent.drop(hint.slice(2)),
       () => this.#recent.clear(),
     );
   }

@@ -17,7 +17,8 @@ import { check, choice, type Input, inputOf, listOf, optional, reference, requir
 import { anyOf } from "../kernel/queries.js";
 import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { userHint } from "../tokens/credentials.js";
+import { uncounted } from "./member-counts.js";
+import { userHint } from "../tokens/hints.js";
 import { isListed, searchText, userContains } from "../users/listing.js";
 import { requireNoWorkspaces } from "../users/owned-workspaces.js";
 import { type HeldRole, heldRoles, readRoles, RoleName } from "../users/user-roles.js";
@@ -145,10 +146,14 @@ export function memberCountOf(ctx: Context, { id }: OrganizationRow): Promise<nu
   return ctx.load(countMembers, id);
 }
 
-/** The group Everyone has the id of its organization and keeps a count. Deleted organizations have no groups. */
+/** The group Everyone has the id of its organization and keeps a count, without the latest changes. Deleted organizations have no groups. */
 async function countMembers({ db }: Context, ids: readonly string[]): Promise<number[]> {
-  const groups = await db.selectFrom("groups").select(["id", "memberCount"]).where("id", "=", anyOf(ids)).execute();
-  const counts = new Map(groups.map(({ id, memberCount }) => [id, memberCount]));
+  const groups = await db
+    .selectFrom("groups as g")
+    .select((eb) => ["g.id", eb("g.memberCount", "+", uncounted(eb.ref("g.id"))).as("count")])
+    .where("g.id", "=", anyOf(ids))
+    .execute();
+  const counts = new Map(groups.map(({ id, count }) => [id, count]));
   return ids.map((id) => counts.get(id) ?? 0);
 }
 

@@ -24,7 +24,7 @@ import {
   reference,
   required,
 } from "../kernel/values.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
 
 const allOrganizations = (db: QueryCreator<Schema>) =>

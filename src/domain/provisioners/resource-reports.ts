@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, Problems } from "../kernel/errors.js";
+import { withCleanLabels, withCleanResources } from "../templates/clean-labels.js";
 import { dailyCostOf } from "../templates/document-resources.js";
 import type { TemplateDocument } from "../templates/template-documents.js";
 import { parseReported } from "../templates/reported-versions.js";
@@ -30,7 +31,10 @@ export async function reportProvisionerResources(
   const build = job.workspaceBuildId === null ? null : await findReportedBuild(ctx, job.workspaceBuildId);
   const transition = build?.transition ?? "start";
   const problems = new Problems();
-  const resources = parseReported(job.content, transition, given, problems);
+  const document = withCleanLabels(job.content);
+  // A daemon may have got the document before the upgrade since which labels are cleaned.
+  const reported = document === job.content ? given : withCleanResources(given);
+  const resources = parseReported(document, transition, reported, problems);
   problems.throwIfAny();
   const resourcesHash = createHash("sha256").update(JSON.stringify(resources)).digest();
   if (job.resourcesHash && !job.resourcesHash.equals(resourcesHash))

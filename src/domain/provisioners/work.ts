@@ -6,6 +6,7 @@ import type { Context, Services } from "../kernel/context.js";
 import { badInput, conflict } from "../kernel/errors.js";
 import { after, anyOf, now } from "../kernel/queries.js";
 import { type Watch, watching } from "../kernel/watching.js";
+import { withCleanLabels } from "../templates/clean-labels.js";
 import type { TemplateDocument } from "../templates/template-documents.js";
 import { openVariables, type VariableValue } from "../templates/variables.js";
 import { randomText } from "../kernel/ids.js";
@@ -249,7 +250,7 @@ function offerOf(
 ): Pick<AssignedJob, "type" | "tags" | "assignment"> {
   const { type, tags, transition, buildNumber, claim, state } = row;
   const { workspaceId, workspaceName, ownerId, ownerUsername, taskId, prompt } = row;
-  const document = row.document as unknown as TemplateDocument;
+  const document = withCleanLabels(row.document as unknown as TemplateDocument);
   const parameters = row.parameters
     ? Object.entries(row.parameters).map(([name, value]) => ({ name, value }))
     : defaultsOf(document);

@@ -11,9 +11,14 @@ const limit = 20_000;
 
 /** Counts uses by key, in the memory of this replica. */
 export class LocalCounters {
-  readonly #running = new LRUCache<string, Running>({ max: limit });
+  /** Made for the first use: it reserves memory for all keys. */
+  #made: LRUCache<string, Running> | undefined;
 
   constructor(private readonly policy: Policy) {}
+
+  get #running(): LRUCache<string, Running> {
+    return (this.#made ??= new LRUCache({ max: limit }));
+  }
 
   /** Counts a use unless the limit is reached. */
   take(key: string): Quota {

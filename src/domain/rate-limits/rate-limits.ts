@@ -7,6 +7,7 @@ import { folded } from "../kernel/text.js";
 import { KeyedTurns } from "../../runtime/concurrency.js";
 import { LabeledCounter } from "../../runtime/labeled-counter.js";
 import { LocalCounters } from "./local.js";
+import { OpenSockets } from "./open-sockets.js";
 import { SharedCounters } from "./shared.js";
 import type { Policy, Quota } from "./window.js";
 
@@ -39,6 +40,7 @@ export interface RateLimitsOptions {
     scimRateLimit: number;
     loginFailuresPerHour: number;
     oauth2RegistrationsPerHour: number;
+    socketsPerUser: number;
   };
   database: Database;
 }
@@ -57,6 +59,8 @@ export class RateLimits {
   readonly #provisioners: LocalCounters;
   /** Rejected uses, by the name of the limit. */
   readonly rejections = new LabeledCounter("limit");
+  /** Open sockets and streams, by user. */
+  readonly sockets: OpenSockets;
   /** Failed authentication, by address. */
   readonly #rejected = new LocalCounters({ name: "rejections", limit: mostRejections, window: minute });
   readonly #addresses: Limit;
@@ -78,6 +82,7 @@ export class RateLimits {
   constructor({ config, database }: RateLimitsOptions) {
     this.#api = { name: "api", limit: config.rateLimitApi, window: minute };
     this.#callers = new LocalCounters(this.#api);
+    this.sockets = new OpenSockets(config.socketsPerUser, () => this.rejections.add("sockets"));
     this.#provisioning = { name: "scim", limit: config.scimRateLimit, window: minute };
     this.#provisioners = new LocalCounters(this.#provisioning);
     const shared = (name: string, limit: number, window: number) =>

@@ -46,13 +46,17 @@ const limit = 10_000;
  * further uses in the meantime run no statement.
  */
 export class SharedCounters {
-  /** By key, the end of the rejection, in milliseconds of the monotonic clock. */
-  readonly #rejected = new LRUCache<string, number>({ max: limit });
+  /** By key, the end of the rejection, in milliseconds of the monotonic clock. Made for the first use. */
+  #made: LRUCache<string, number> | undefined;
 
   constructor(
     private readonly database: Database,
     private readonly policy: Policy,
   ) {}
+
+  get #rejected(): LRUCache<string, number> {
+    return (this.#made ??= new LRUCache({ max: limit }));
+  }
 
   /** Counts a use unless the limit is reached. */
   async take(key: string): Promise<Quota> {

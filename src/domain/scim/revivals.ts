@@ -9,7 +9,7 @@ import { stopForOwner } from "../workspaces/owner-stops.js";
 /**
  * Makes a locked user, who was suspended and deleted by its source, a plain member without shares, as if it were new. If it
  * may be another person, nothing of the former person is left that is not work: how it signed in, its secrets, and its
- * linked accounts are gone, its workspaces are stopped, and administrators are told whose they were.
+ * linked accounts are gone, its workspaces are stopped and shared with no other user, and administrators are told whose they were.
  */
 export async function startAnew(
   ctx: Context,
@@ -24,5 +24,5 @@ export async function startAnew(
   await endShares(ctx, user.id);
   if (!isSomebodyElse) return;
   await forgetPerson(ctx, user);
-  await announceRevival(ctx, user, await stopForOwner(ctx, user.id));
+  announceRevival(ctx, user, await stopForOwner(ctx, user.id));
 }

@@ -224,7 +224,9 @@ async function adoptUser(
     const active = adoption === "returned" ? true : before.active;
     done = difference(before, replaced({ ...before, active }, { ...known, ...resource }));
   }
-  if (isRevived && account.status === "suspended" && !isBeyond(ctx, account)) {
+  // Who is known by the email alone may be another person, even if an administrator activated the account meanwhile.
+  const isNew = account.status === "suspended" || adoption === "revivedByEmail";
+  if (isRevived && isNew && !isBeyond(ctx, account)) {
     // First: a role in the deployment protects the account from other names and emails until the end of the revival.
     accountChange(ctx, account, wantedUser(before), done!.wanted);
     await startAnew(ctx, account, { isSomebodyElse: adoption === "revivedByEmail" });
@@ -347,9 +349,12 @@ async function write(
 
 /** The change of the account, except the username. Throws FORBIDDEN if the caller may not make it. */
 function accountChange(ctx: Context, account: FoundUser, former: WantedUser, wanted: WantedUser): AccountChange {
+  // Another user may have taken the email of a leaver, whose link can still have it.
+  const isLost = (field: string) => field === "email" && account.formerEmail !== null;
   const change: AccountChange = Object.fromEntries(
     Object.entries(wanted.account).filter(
-      ([field, value]) => value !== former.account[field as "email"] && value !== account[field as "email"],
+      ([field, value]) =>
+        value !== account[field as "email"] && (value !== former.account[field as "email"] || isLost(field)),
     ),
   );
   if (wanted.userName !== former.userName || Object.keys(change).length > 0) requirePersonal(ctx, account);

@@ -11,9 +11,9 @@ import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import { after, minute, now } from "../kernel/queries.js";
 import { folded, foldedColumn } from "../kernel/text.js";
-import { emailAddress, faultOf, type Input, inputOf, meant, required, secret } from "../kernel/values.js";
+import { emailAddress, faultOf, type Input, inputOf, meant, pasted, required, secret } from "../kernel/values.js";
 import { chosenPassword, passwordProblem } from "./passwords.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
@@ -22,13 +22,13 @@ import { hashSecret } from "../tokens/token-text.js";
 const accountEmail = meant(emailAddress, { scalar: undefined });
 
 export const RequestOneTimePasscode = inputOf({
-  email: required(accountEmail, "The email of the account, in any letter case."),
+  email: required(pasted(accountEmail), "The email of the account, in any letter case."),
 });
 export type RequestOneTimePasscode = Input<typeof RequestOneTimePasscode>;
 
 export const ChangePasswordWithPasscode = inputOf({
-  email: required(accountEmail, "The email of the account, in any letter case."),
-  oneTimePasscode: required(secret, "The passcode from the latest email."),
+  email: required(pasted(accountEmail), "The email of the account, in any letter case."),
+  oneTimePasscode: required(pasted(secret), "The passcode from the latest email."),
   password: required(chosenPassword, "The new password: hard to guess, {limits}."),
 });
 export type ChangePasswordWithPasscode = Input<typeof ChangePasswordWithPasscode>;
@@ -188,7 +188,7 @@ async function tryCode(ctx: Context, email: string, code: string): Promise<Passc
   const { id, username, codeHash } = await countTry(ctx.services.database.db, email).executeTakeFirstOrThrow();
   if (id === null || username === null || codeHash === null) throw wrongCode();
   const tried = { id, username, codeHash };
-  const given = hashSecret(code.trim().toUpperCase());
+  const given = hashSecret(code.toUpperCase());
   if (!timingSafeEqual(given, codeHash)) throw refused(ctx, tried, wrongCode());
   return tried;
 }

@@ -15,6 +15,7 @@ import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
 import { link, linkDiff, userLinkedTo } from "./user-identities.js";
 import { announce } from "../users/account-events.js";
+import { isKnownAs } from "../users/accounts.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 
 /** A completed sign-in at a provider. */
@@ -64,7 +65,10 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
 
 async function accountLinkedTo(ctx: Context, identity: Identity): Promise<Account | undefined> {
   const id = await userLinkedTo(ctx, identity);
-  return id === undefined ? undefined : accounts(ctx.db).where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
+  if (id === undefined) return undefined;
+  const account = await accounts(ctx.db).where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
+  // An administrator may have unlinked the identity, or linked it to another user, while the lock was awaited.
+  return (await userLinkedTo(ctx, identity)) === id ? account : accountLinkedTo(ctx, identity);
 }
 
 const accountWithEmailOf = async ({ db }: Context, { email }: Identity): Promise<Account | undefined> =>
@@ -113,6 +117,7 @@ async function followEmail(ctx: Context, { id, username, email: old }: Account, 
       { userId: id, requestId: ctx.request.id },
       `The email of a user was not changed as at the provider: ${reason}`,
     );
+  await releaseFormerEmail(ctx, email, id);
   const another = ctx.db.selectFrom("users").select("id").where("deletedAt", "is", null);
   if (await another.where(foldedColumn("email"), "=", folded(email)).executeTakeFirst())
     return stays("another account has it.");
@@ -179,6 +184,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
   const name = cleaned(identity.name ?? "", 128);
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
+    if (await isKnownAs(ctx, username, null)) continue;
     const account = await insertAccount(ctx, { email, username, name, loginType: provider });
     if (!account) continue;
     if (!(await link(ctx, identity, account.id))) break;

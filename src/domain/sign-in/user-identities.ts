@@ -13,6 +13,7 @@ import {
   required,
   string,
   httpUrl,
+  pasted,
 } from "../kernel/values.js";
 import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
 import { withoutFinalSlash } from "../../infrastructure/oidc-issuers.js";
@@ -129,11 +130,11 @@ export async function unlinkUserIdentity(ctx: Context, { user: ref }: { user: st
 export const LinkUserIdentity = inputOf({
   user: required(reference, "The user, who signs in through a provider: ID or username."),
   subject: required(
-    prose(255),
+    pasted(prose(255)),
     "Permanent ID of the user at the provider, {limits}: the value of the claim that `STEWARD_OIDC_SUBJECT_CLAIM` names, or the numeric ID of a user of GitHub.",
   ),
   issuer: optional(
-    string,
+    pasted(string),
     "Issuer in the ID tokens of the user; a final slash does not matter. Default: the provider in the settings.",
   ),
 });
@@ -156,7 +157,7 @@ export async function linkUserIdentity(ctx: Context, input: LinkUserIdentity): P
   if (provider !== "oidc" && provider !== "github")
     throw badInput([{ field: "user", detail: "Only users who sign in through a provider have identities there." }]);
   const issuer = input.issuer || (provider === "oidc" ? config.oidcIssuerUrl : new URL(config.githubUrl).origin);
-  const subject = input.subject.trim();
+  const { subject } = input;
   const problems = new Problems();
   problems.add("issuer", issuer === undefined ? "Is required: no provider is configured." : faultOf(httpUrl, issuer));
   problems.add("subject", subject === "" ? "Is required." : subjectProblem(subject));

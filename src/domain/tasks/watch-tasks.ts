@@ -1,9 +1,10 @@
 import type { Context } from "../kernel/context.js";
 import { badInput } from "../kernel/errors.js";
-import { type Batch, type Wake, type Watch, watching } from "../kernel/watching.js";
+import type { Hint } from "../kernel/events.js";
+import { type Batch, ChangingHints, type Wake, type Watch, watching } from "../kernel/watching.js";
 import { findUser } from "../users/users.js";
-import { accessHints } from "../workspaces/workspaces.js";
-import { ownerHint, taskHint } from "./task-status.js";
+import { accessHints, workspaceHint } from "../workspaces/workspaces.js";
+import { ownerHint, queueHint, taskHint } from "./task-status.js";
 import { currentState, findTask, isVisible, liveTasks, type TaskRow, tasksById } from "./tasks.js";
 
 /** Milliseconds for which changes are collected. */
@@ -30,7 +31,7 @@ export async function watchTasks(ctx: Context, { id, user }: WatchTasks): Promis
   if (user != null) {
     return watching(ctx, {
       while: (fresh) => findUser(fresh, user),
-      hints: ({ id: ownerId }) => changes.hints(ownerHint(ownerId).id),
+      hints: ({ id: ownerId }) => changes.hints(ownerHint(ownerId)),
       async read(fresh, owner) {
         const newest = liveTasks(fresh)
           .where("t.ownerId", "=", owner.id)
@@ -45,7 +46,7 @@ export async function watchTasks(ctx: Context, { id, user }: WatchTasks): Promis
   changes.among([]);
   return watching(ctx, {
     while: async (fresh) => visibleTo(fresh, await tasksById(fresh, [task.id]))[0],
-    hints: () => [...changes.hints(taskHint(task.id).id), ...accessHints(ctx, task.workspaceId)],
+    hints: () => [...changes.hints(taskHint(task.id)), ...accessHints(ctx, task.workspaceId)],
     read: async (_, now) => changes.among([now]),
     batchDelay,
   });
@@ -72,27 +73,18 @@ const printOf = (task: TaskRow): string => {
 /** Knows what was sent of each task, and which hints concern them. */
 class TaskChanges {
   #known: Map<string, string> | undefined;
-  #workspaces = new Set<string>();
   /** Tasks whose queue changed. */
   readonly #touched = new Set<string>();
+  readonly #queues = new Map<string, string>();
+  readonly #hints = new ChangingHints(({ id }) => {
+    const taskId = this.#queues.get(id);
+    if (taskId !== undefined) this.#touched.add(taskId);
+  });
 
-  /** The hints of the known tasks and their workspaces, and another one. */
-  hints(hint: string): Wake[] {
-    const wants = (id: string) => id === hint || this.#concerns(id);
-    return [
-      { topic: "tasks", wants },
-      { topic: "builds", wants },
-    ];
+  /** The hints of the tasks that `among` has seen last, their queues, and their workspaces; and another one. */
+  hints(hint: Hint): Wake[] {
+    return [hint, this.#hints];
   }
-
-  #concerns(id: string): boolean {
-    const queueOf = id.startsWith("q:") ? id.slice(2) : undefined;
-    if (queueOf === undefined) return this.#isKnown(id) || this.#workspaces.has(id);
-    if (this.#isKnown(queueOf)) this.#touched.add(queueOf);
-    return this.#isKnown(queueOf);
-  }
-
-  #isKnown = (id: string): boolean => this.#known?.has(id) ?? false;
 
   /** Selects the tasks that changed since the last call; none in the first one. */
   among(tasks: readonly TaskRow[]): Batch<TaskRow> {
@@ -102,7 +94,11 @@ class TaskChanges {
       : [];
     this.#touched.clear();
     this.#known = new Map(tasks.map((task) => [task.id, printOf(task)]));
-    this.#workspaces = new Set(tasks.map(({ workspaceId }) => workspaceId));
+    this.#queues.clear();
+    for (const { id } of tasks) this.#queues.set(queueHint(id).id, id);
+    this.#hints.replace(
+      tasks.flatMap(({ id, workspaceId }) => [taskHint(id), queueHint(id), workspaceHint(workspaceId)]),
+    );
     return { events };
   }
 }

@@ -9,6 +9,7 @@ import { anyOf, now, rowById } from "../kernel/queries.js";
 import { defineListOfEach, time } from "../kernel/lists.js";
 import type { Page, PageArguments } from "../kernel/paging.js";
 import { type JobRow, jobsByIds } from "../provisioners/provisioner-jobs.js";
+import { withCleanLabels, withCleanParameters } from "./clean-labels.js";
 import type { DocumentParameter, TemplateDocument } from "./template-documents.js";
 import { aclOfCaller, type TemplateRow, templatesById } from "./templates.js";
 
@@ -115,7 +116,7 @@ export async function documentsById(ctx: Context, ids: readonly string[]): Promi
     .select(["id", "content"])
     .$castTo<{ id: string; content: TemplateDocument }>()
     .execute();
-  const found = new Map(rows.map(({ id, content }) => [id, content]));
+  const found = new Map(rows.map(({ id, content }) => [id, withCleanLabels(content)]));
   return ids.map((id) => found.get(id)!);
 }
 
@@ -130,6 +131,6 @@ async function parametersByDocument(ctx: Context, ids: readonly string[]): Promi
     .where("id", "=", anyOf(ids))
     .select(["id", sql<DocumentParameter[]>`content -> 'parameters'`.as("parameters")])
     .execute();
-  const found = new Map(rows.map(({ id, parameters }) => [id, parameters]));
-  return ids.map((id) => found.get(id) ?? []);
+  const found = new Map(rows.map(({ id, parameters }) => [id, withCleanParameters(parameters)]));
+  return ids.map((id) => [...(found.get(id) ?? [])]);
 }

@@ -1,4 +1,4 @@
-import { type InferResult, type InsertObject, sql } from "kysely";
+import { type Expression, type InferResult, type InsertObject, sql } from "kysely";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Schema } from "../../entities/schema.js";
 import type { Db } from "../../infrastructure/database/database.js";
@@ -23,7 +23,7 @@ import {
   textBy,
 } from "../kernel/values.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
-import { keyHint } from "./credentials.js";
+import { keyHint } from "./hints.js";
 import { endMade, type Made } from "./key-makers.js";
 import { type NewToken, newToken, type TokenKind } from "./token-text.js";
 
@@ -165,9 +165,23 @@ export const insertKey = (
     "userId" | "kind" | "name" | "scopes" | "parentId" | "madeBy" | "lastUsedAt" | "expiresAt"
   >,
 ) =>
-  db
-    .insertInto("apiKeys")
-    .values({ ...key, id, secretHash, createdAt: now, ip: request.ip ?? null, userAgent: request.userAgent ?? null });
+  db.insertInto("apiKeys").values({
+    ...key,
+    id,
+    secretHash,
+    epoch: epochOf(sql`${key.userId}::uuid`),
+    createdAt: now,
+    ip: request.ip ?? null,
+    userAgent: request.userAgent ?? null,
+  });
+
+/**
+ * The epoch of a new key of a user, which is none if the user is suspended. Each suspension begins another one, in which
+ * former keys are not valid: no lock on the user is needed to issue a key, and none that is issued while its user is
+ * suspended becomes valid with the activation.
+ */
+export const epochOf = (userId: Expression<unknown>) => sql<number>`coalesce((
+  select case when u.status = 'active' then u.credential_epoch end from users u where u.id = ${userId}), -1)`;
 
 /** Ends the oldest keys of a kind, so that the user has fewer than `most`. */
 export async function makeRoomForKey(ctx: Context, userId: string, kind: TokenKind, most: number): Promise<void> {

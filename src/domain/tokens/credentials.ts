@@ -8,6 +8,7 @@ import { Activity } from "./activity.js";
 import { type ProvisionerKeyHolder, provisionerKeys } from "../provisioners/provisioner-key-tokens.js";
 import { proxies } from "../workspace-proxies/proxy-tokens.js";
 import { scimKeys } from "../scim/scim-key-tokens.js";
+import { hintIdsOf, userHint } from "./hints.js";
 import { agents, Machines } from "./machines.js";
 import type { Recent } from "./recent.js";
 import type { SessionLife } from "./session-lifetime.js";
@@ -27,15 +28,6 @@ export interface CredentialsOptions {
   events: Events;
   log: Logger;
 }
-
-/** The hint that a key changed. Caches drop it. */
-export const keyHint = (id: string) => ({ topic: "auth", id: `k:${id}` }) as const;
-
-/** The hint that the roles, the status or the keys of a user changed. */
-export const userHint = (userId: string) => ({ topic: "auth", id: `u:${userId}` }) as const;
-
-/** The hint that an OAuth2 application changed, or lost a secret or all of its tokens. */
-export const clientHint = (clientId: string) => ({ topic: "auth", id: `c:${clientId}` }) as const;
 
 type Holder = UserActor | AgentActor | ScimKeyActor;
 
@@ -107,7 +99,7 @@ export class Credentials {
   watch(actor: Actor, onEnd: () => void): () => void {
     switch (actor.kind) {
       case "user":
-        return this.#watches.add(actor.credential.id, actor.userId, onEnd);
+        return this.#watches.add(actor.credential.id, hintIdsOf(actor), onEnd);
       case "agent":
         return this.#agents.watch(actor, onEnd);
       case "proxy":
@@ -181,19 +173,11 @@ export class Credentials {
   }
 
   #changed(hint: string): void {
-    const id = hint.slice(2);
     if (hint.startsWith("m:")) {
-      for (const machines of this.#machines) machines.changed(id);
-    } else if (hint.startsWith("k:")) {
-      // Keys that were created with this one end with it.
-      this.#snapshots.dropWhere(({ actor: { credential } }) => credential.id === id || credential.parentId === id);
-      this.#watches.checkKey(id);
-    } else if (hint.startsWith("c:")) {
-      this.#snapshots.dropWhere(({ actor: { credential } }) => credential.oauth?.clientId === id);
-      this.#watches.checkAll();
+      for (const machines of this.#machines) machines.changed(hint.slice(2));
     } else {
-      this.#snapshots.dropWhere(({ actor }) => actor.userId === id);
-      this.#watches.checkHolder(id);
+      this.#snapshots.drop(hint);
+      this.#watches.check(hint);
     }
   }
 

@@ -1,11 +1,14 @@
 import { sql } from "kysely";
+import { plannedForValues } from "../../infrastructure/database/dialect.js";
+import { instantOf } from "../../runtime/clock.js";
 import { may } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
+import { lowestIdSince } from "../kernel/months.js";
 import { anyOf, purge, rowById } from "../kernel/queries.js";
 import { isLive, revokeGrants } from "../oauth2/grants.js";
 import { lockUsers, userTarget } from "../users/users.js";
-import { keyHint } from "./credentials.js";
+import { keyHint } from "./hints.js";
 import type { TokenKind } from "./token-text.js";
 
 /** Something that a key made and that outlives it, by the audit log. */
@@ -185,11 +188,12 @@ async function otherThings(
       select distinct on (e.resource_type, e.resource_id)
         e.resource_type as "resourceType", e.resource_id as "resourceId", e.resource_label as label, e.time as "madeAt"
       from audit_log e
-      where e.actor_id = ${anyOf(holders)} and e.time >= ${since}::timestamptz and e.api_key_id = ${anyOf(keyIds, "text")}
+      where e.actor_id = ${anyOf(holders)} and e.time >= ${since}::timestamptz
+        and e.id >= ${lowestIdSince(instantOf(since))}::uuid and e.api_key_id = ${anyOf(keyIds, "text")}
         and e.resource_type = ${anyOf(waysIn, "text")}
         and (e.action = 'create' or e.action = 'update' and e.diff::text like '%"new": "***"%')
       order by e.resource_type, e.resource_id, e.time desc) latest
-    order by "madeAt" desc limit ${mostListed}`.execute(db);
+    order by "madeAt" desc limit ${mostListed} ${sql.raw(plannedForValues)}`.execute(db);
   return rows;
 }
 

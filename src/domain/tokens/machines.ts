@@ -73,7 +73,10 @@ export class Machines<Machine extends Holder> {
     log: Logger,
   ) {
     this.#watches = new Watches(async (hashes) => (await this.#find(hashes)).map(({ tokenHash }) => tokenHash), log);
-    this.#recent = new Recent(async (hash) => (await this.#find([hash]))[0]);
+    this.#recent = new Recent(
+      async (hash) => (await this.#find([hash]))[0],
+      ({ id }) => [id],
+    );
   }
 
   async #find(hashes: readonly string[]): Promise<Machine[]> {
@@ -100,12 +103,12 @@ export class Machines<Machine extends Holder> {
 
   /** Calls `onEnd` once, at most 5 seconds after the token ended. Returns the function that stops watching. */
   watch = ({ id, tokenHash }: Omit<Holder, "kind">, onEnd: () => void): (() => void) =>
-    this.#watches.add(tokenHash, id, onEnd);
+    this.#watches.add(tokenHash, [id], onEnd);
 
   /** Checks again whether the token of a machine is valid. */
   changed(id: string): void {
-    this.#recent.dropWhere((machine) => machine.id === id);
-    this.#watches.checkHolder(id);
+    this.#recent.drop(id);
+    this.#watches.check(id);
   }
 
   missedChanges(): void {

@@ -3,7 +3,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";
-import { keyHint, userHint } from "./credentials.js";
+import { keyHint, userHint } from "./hints.js";
 import { insertKey, makeRoomForKey } from "./api-keys.js";
 import { sessionEnd } from "./session-lifetime.js";
 import { newToken } from "./token-text.js";

@@ -1,10 +1,11 @@
 import DataLoader from "dataloader";
-import { type InferResult, sql } from "kysely";
+import { type InferResult, sql, type SqlBool } from "kysely";
 import { jsonBuildObject } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import type { UserActor } from "../kernel/actor.js";
 import { now, rowById } from "../kernel/queries.js";
+import { hintIdsOf } from "./hints.js";
 import { Recent } from "./recent.js";
 import { instantOf } from "../../runtime/clock.js";
 
@@ -51,9 +52,13 @@ const keysWithUsers = (db: Db, ids: readonly string[]) =>
       ),
     );
 
+/** The condition that the user `u` was not suspended since the key `k` was issued. */
+const isOfEpoch = sql<SqlBool>`k.epoch = u.credential_epoch`;
+
 const snapshotRows = (db: Db, ids: readonly string[]) =>
   keysWithUsers(db, ids)
     .where("u.isSystem", "=", false)
+    .where((eb) => eb.or([eb("u.status", "=", "suspended"), isOfEpoch]))
     .select([
       "k.id",
       "k.secretHash",
@@ -92,6 +97,7 @@ export async function livingKeys(db: Db, ids: readonly string[]): Promise<string
   const rows = await keysWithUsers(db, ids)
     .where("k.expiresAt", ">", now)
     .where("u.status", "=", "active")
+    .where(isOfEpoch)
     .select("k.id")
     .execute();
   return rows.map(({ id }) => id);
@@ -104,7 +110,10 @@ export function snapshots(db: Db, entersWorkspaces: boolean): Recent<Snapshot> {
     return rowById(rows, ids).map((row) => row && describe(row, entersWorkspaces));
   };
   const loader = new DataLoader(read, { cache: false, maxBatchSize: 100 });
-  return new Recent((id) => loader.load(id));
+  return new Recent(
+    (id) => loader.load(id),
+    ({ actor }) => hintIdsOf(actor),
+  );
 }
 
 function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {

@@ -7,13 +7,15 @@ const interval = 5_000;
 const chunk = 1_000;
 
 interface Watched {
-  holderId: string;
+  /** The ids of the things that the key depends on: the same whenever it is watched. */
+  tags: readonly string[];
   ends: Set<() => void>;
 }
 
 /** Checks the keys of open sockets and streams, of users or machines, every 5 seconds and after hints. */
 export class Watches {
   readonly #watched = new Map<string, Watched>();
+  readonly #keysByTag = new Map<string, Set<string>>();
   readonly #due = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
@@ -25,15 +27,14 @@ export class Watches {
   ) {}
 
   /**
-   * Calls `onEnd` once, when the key is deleted or expired or its user suspended. Returns the function that stops
-   * watching.
+   * Calls `onEnd` once, when the key is deleted or expired or its user suspended. `tags` are what it depends on. Returns
+   * the function that stops watching.
    */
-  add(keyId: string, holderId: string, onEnd: () => void): () => void {
-    const watched = this.#watched.get(keyId) ?? { holderId, ends: new Set() };
+  add(keyId: string, tags: readonly string[], onEnd: () => void): () => void {
+    const watched = this.#watched.get(keyId) ?? this.#begin(keyId, tags);
     // A new function, since `onEnd` may be added twice.
     const end = () => onEnd();
     watched.ends.add(end);
-    this.#watched.set(keyId, watched);
     this.#timer ??= setInterval(() => this.checkAll(), interval).unref();
     return () => {
       watched.ends.delete(end);
@@ -41,15 +42,10 @@ export class Watches {
     };
   }
 
-  checkKey(id: string): void {
-    if (this.#watched.has(id)) this.#check([id]);
-  }
-
-  /** Checks the keys of a user or machine. */
-  checkHolder(holderId: string): void {
-    const ids: string[] = [];
-    for (const [id, watched] of this.#watched) if (watched.holderId === holderId) ids.push(id);
-    this.#check(ids);
+  /** Checks the keys that depend on something. */
+  check(tag: string): void {
+    const keys = this.#keysByTag.get(tag);
+    if (keys) this.#check(keys);
   }
 
   checkAll(): void {
@@ -60,7 +56,18 @@ export class Watches {
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#watched.clear();
+    this.#keysByTag.clear();
     this.#due.clear();
+  }
+
+  #begin(keyId: string, tags: readonly string[]): Watched {
+    const watched = { tags, ends: new Set<() => void>() };
+    this.#watched.set(keyId, watched);
+    for (const tag of tags) {
+      const keys = this.#keysByTag.get(tag) ?? new Set();
+      this.#keysByTag.set(tag, keys.add(keyId));
+    }
+    return watched;
   }
 
   #check(ids: Iterable<string>): void {
@@ -93,6 +100,11 @@ export class Watches {
   }
 
   #forget(id: string): void {
+    for (const tag of this.#watched.get(id)?.tags ?? []) {
+      const keys = this.#keysByTag.get(tag);
+      keys?.delete(id);
+      if (keys?.size === 0) this.#keysByTag.delete(tag);
+    }
     this.#watched.delete(id);
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);

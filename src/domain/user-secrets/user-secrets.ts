@@ -77,7 +77,8 @@ export const whose = "The user: ID, username, or `me`.";
 const exactName = "Exact name of the secret.";
 const variableRule =
   "Environment variable to set to the value: letters, digits, and underscores, except reserved names; empty for none.";
-const fileRule = "File to write the value to: a path that begins with `~/` or `/`; empty for none.";
+const fileRule =
+  "File to write the value to: a path that begins with `~/` or `/`, and is not the file of another secret or a directory of its path; empty for none.";
 
 export const CreateUserSecret = inputOf({
   user: otherwise(reference, "me", whose),
@@ -248,6 +249,8 @@ interface Occupied {
   valueBytes: number;
 }
 
+const nestedPath = "The file of another secret is above or below this path, and a file cannot be a directory as well.";
+
 /**
  * Throws if a new secret, or a changed one that was `before`, exceeds the user's limits or takes a unique field of
  * another secret. The caller has locked the user, so that the result holds until the commit.
@@ -260,14 +263,16 @@ async function requireRoom(ctx: Context, userId: string, secret: Occupied, befor
       sql<boolean | null>`bool_or(name = ${name})`.as("name"),
       sql<boolean | null>`bool_or(env_name = ${envName} and env_name <> '')`.as("envName"),
       sql<boolean | null>`bool_or(file_path = ${filePath} and file_path <> '')`.as("filePath"),
+      // A file cannot be a directory as well: `~/.cfg` and `~/.cfg/token`.
+      sql<boolean | null>`bool_or(file_path <> '' and ${filePath} <> ''
+        and (starts_with(file_path, ${`${filePath}/`}) or starts_with(${filePath}, file_path || '/')))`.as("isNested"),
     ])
     .executeTakeFirstOrThrow();
-  const taken = (["name", "envName", "filePath"] as const).filter((field) => others[field]);
-  if (taken.length > 0)
-    throw conflict(
-      "Validation failed.",
-      taken.map((field) => ({ field, detail: "Is in use by another secret." })),
-    );
+  const conflicts = (["name", "envName", "filePath"] as const).flatMap((field) => {
+    if (others[field]) return [{ field, detail: "Is in use by another secret." }];
+    return field === "filePath" && others.isNested ? [{ field, detail: nestedPath }] : [];
+  });
+  if (conflicts.length > 0) throw conflict("Validation failed.", conflicts);
   rejectExcess(ctx, others, secret, before);
 }
 

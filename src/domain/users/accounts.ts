@@ -5,14 +5,25 @@ import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
 import { changesOf, isEmpty } from "../kernel/objects.js";
 import { folded, foldedColumn } from "../kernel/text.js";
-import { check, icon, inputOf, type Input, meant, optional, reference, required, secret } from "../kernel/values.js";
+import {
+  check,
+  icon,
+  inputOf,
+  type Input,
+  meant,
+  optional,
+  pasted,
+  reference,
+  required,
+  secret,
+} from "../kernel/values.js";
 import { newEmail, realName, usernameValue } from "./names.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { now } from "../kernel/queries.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { releaseFormerEmail } from "./former-emails.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
@@ -24,7 +35,7 @@ const avatar = meant(icon, { scalar: "URL" });
 
 export const UpdateUser = inputOf({
   user: required(reference, "The user: ID, username, or `me`."),
-  email: optional(newEmail, "New email address."),
+  email: optional(pasted(newEmail), "New email address."),
   username: optional(usernameValue, "New username."),
   name: optional(realName, "New real name, {limits}."),
   avatarUrl: optional(avatar, "New URL of the avatar; empty for none."),
@@ -121,12 +132,33 @@ export async function endShares(ctx: Context, userId: string): Promise<void> {
 export async function forgetPerson(ctx: Context, user: Pick<UserRow, "id" | "username">): Promise<void> {
   await removePersonal(ctx, user.id, personalTables);
   await ctx.db.updateTable("users").set({ passwordHash: null, updatedAt: now }).where("id", "=", user.id).execute();
-  await ctx.db.deleteFrom("inbox").where("userId", "=", user.id).execute();
-  await ctx.db.updateTable("inboxCursors").set({ unreadCount: 0 }).where("userId", "=", user.id).execute();
+  await forgetNotifications(ctx, user.id);
+  // Offered to the former person, and where that one signed in from.
+  await ctx.db.deleteFrom("workspaceTransfers").where("receiverId", "=", user.id).execute();
+  await ctx.db.deleteFrom("loginAddresses").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   const gone = { old: "***" };
   ctx.audit({ action: "update", ...identified(user), diff: { password: gone, secrets: gone, identities: gone } });
   ctx.publish(userHint(user.id));
+}
+
+/**
+ * Removes what a user was notified of, what the user chose about it, and the messages that wait for their delivery, or could
+ * be sent again by an administrator: they would reach the next person by the email.
+ */
+async function forgetNotifications({ db }: Context, userId: string): Promise<void> {
+  await db.deleteFrom("inbox").where("userId", "=", userId).execute();
+  await db.updateTable("inboxCursors").set({ unreadCount: 0 }).where("userId", "=", userId).execute();
+  await db.deleteFrom("notificationPreferences").where("userId", "=", userId).execute();
+  const content = { payload: null, keyId: null, secretNonce: null, secretCiphertext: null };
+  await db
+    .updateTable("notificationMessages")
+    .set({ state: "discarded", reason: "The account went to another person.", leaseToken: null, ...content })
+    .set({ finishedAt: now })
+    .where("userId", "=", userId)
+    .where("method", "<>", "inbox")
+    .where("state", "in", ["pending", "leased", "temporary_failure", "permanent_failure"])
+    .execute();
 }
 
 async function removePersonal(ctx: Context, userId: string, tables: typeof ownTables | typeof personalTables) {

@@ -5,8 +5,19 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf, now } from "../kernel/queries.js";
-import { choice, flag, inputOf, type Input, listOf, optional, required, secret, uuid } from "../kernel/values.js";
+import { anyOf, now, takeFree } from "../kernel/queries.js";
+import {
+  choice,
+  flag,
+  inputOf,
+  type Input,
+  listOf,
+  optional,
+  pasted,
+  required,
+  secret,
+  uuid,
+} from "../kernel/values.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { announce } from "./account-events.js";
@@ -15,7 +26,7 @@ import { newEmail, realName, usernameValue } from "./names.js";
 import { LoginType, type UserRow, type UserStatus } from "./users.js";
 
 export const CreateUser = inputOf({
-  email: required(newEmail, "Unique email address, case-insensitive."),
+  email: required(pasted(newEmail), "Unique email address, case-insensitive."),
   username: required(usernameValue, "Unique username, case-insensitive: {limits}."),
   name: optional(realName, "Real name, {limits}. Default: empty."),
   loginType: optional(
@@ -86,8 +97,6 @@ export async function addUser(ctx: Context, { organizationIds: wanted, ...user }
     .returning(["id", "createdAt", "updatedAt", "scimVersion as version"])
     .executeTakeFirstOrThrow();
   await announce(ctx, "created", { id, ...user });
-  // Late: joining locks the groups that count the member until the commit, and a creation that waits for another one because
-  // of a unique value must not hold these locks.
   const organizationIds = await joinAsNew(ctx, id, wanted ?? null);
   const others = { ...(avatarUrl && { avatarUrl }), ...(status && status !== "active" && { status }) };
   const diff = diffOf(
@@ -142,6 +151,10 @@ function noteGrowth({ services }: Context): void {
   if (++growth.created < growth.counted) return;
   growth.counted *= 10;
   services.backgroundTasks.run("count the tables of users", async () => {
-    await sql`analyze users, organization_members, scim_user_links`.execute(services.database.db);
+    await services.database.db.transaction().execute(async (db) => {
+      // One replica is enough, and none waits for others that do so, or for a migration.
+      if (await takeFree({ db }, "statistics"))
+        await sql`analyze (skip_locked) users, organization_members, scim_user_links`.execute(db);
+    });
   });
 }

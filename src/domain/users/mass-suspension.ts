@@ -4,8 +4,8 @@ import { authorize } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { anyOf, minute, takeTurn } from "../kernel/queries.js";
-import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
+import { tellAdministrators } from "./account-notices.js";
 
 /** The time in which suspensions count together, in minutes. */
 const span = 10;
@@ -15,6 +15,28 @@ const fewest = 20;
 
 /** The share of active users that may be. */
 const share = 0.1;
+
+/** The look of a server at the latest suspensions, and the one that begins after it. */
+interface Looks {
+  present: Promise<void>;
+  next?: Promise<void>;
+}
+const looks = new WeakMap<Services, Looks>();
+
+/**
+ * Looks at the latest suspensions, as `holdMassSuspension` does. Suspensions that are committed during a look share the next
+ * one: they wait neither for a lock each, nor with a connection each.
+ */
+export function lookAtSuspensions(services: Services): Promise<void> {
+  const all: Looks = looks.get(services) ?? { present: Promise.resolve() };
+  looks.set(services, all);
+  return (all.next ??= all.present.then(() => {
+    all.next = undefined;
+    const present = holdMassSuspension(services);
+    all.present = present.catch(() => {});
+    return present;
+  }));
+}
 
 /**
  * Holds the stops of the workspaces of people who were suspended together with more than 20 others and more than a tenth
@@ -66,12 +88,11 @@ export async function holdMassSuspension(services: Services, since?: string): Pr
       { users: held.length },
       "Many users were suspended together. Their workspaces keep running until an owner releases them.",
     );
-    await notify(ctx, {
+    tellAdministrators(ctx, {
       template: accountNotifications.massSuspension,
-      recipients: sql<SqlBool>`u.site_roles @> '{owner}' and u.status = 'active'`,
-      targets: [held[0]!.id],
+      audience: "owners",
+      about: held[0]!.id,
       labels: { count: String(held.length) },
-      data: {},
     });
   });
 }

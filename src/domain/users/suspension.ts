@@ -3,8 +3,8 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
-import { holdMassSuspension } from "./mass-suspension.js";
-import { userHint } from "../tokens/credentials.js";
+import { lookAtSuspensions } from "./mass-suspension.js";
+import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { isKnownAs } from "./accounts.js";
 import { requireAnotherOwner } from "./user-roles.js";
@@ -39,7 +39,7 @@ export async function setStatus(ctx: Context, user: FoundUser, status: UserStatu
 
   ctx.em.assign(await ctx.em.findOneOrFail(User, user.id), { status });
   await ctx.em.flush();
-  // On activation, too: what a concurrent sign-in or consent created during the suspension must not become valid again.
+  // On activation, too: what a concurrent consent created during the suspension must not become valid again.
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   ctx.publish(userHint(user.id));
@@ -47,7 +47,7 @@ export async function setStatus(ctx: Context, user: FoundUser, status: UserStatu
     // The job that stops workspaces looks again.
     const warn = (err: unknown) =>
       ctx.services.log.warn({ err }, "It was not checked whether many users were suspended.");
-    ctx.afterCommit(() => holdMassSuspension(ctx.services).catch(warn));
+    ctx.afterCommit(() => lookAtSuspensions(ctx.services).catch(warn));
   }
   await announce(ctx, status === "active" ? "activated" : "suspended", user);
   return true;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
-import { minute } from "../kernel/queries.js";
+import { second } from "../kernel/queries.js";
 
 /** The number of users that lists show. Triggers keep it as the sum of its changes. */
 export const numberOfUsers = sql<number>`(select coalesce(sum(change), 0) from user_counts)`;
@@ -8,7 +8,7 @@ export const numberOfUsers = sql<number>`(select coalesce(sum(change), 0) from u
 /** Replaces the changes with their sum. Replicas may do so concurrently: each skips the rows of the other. */
 export const userCountJob = {
   name: "sum up the number of users",
-  every: minute,
+  every: 10 * second,
   run: async ({ database: { db } }: { database: Pick<Database, "db"> }): Promise<void> => {
     const free = db.selectFrom("userCounts").select("id").forUpdate().skipLocked();
     await db

@@ -15,7 +15,7 @@ import { conflict, Problems } from "../kernel/errors.js";
 import { takeTurn } from "../kernel/queries.js";
 import { choice, inputOf, type Input, listOf, reference, required } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { userHint } from "../tokens/credentials.js";
+import { userHint } from "../tokens/hints.js";
 import { lockUser, type Membership, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
 
 /** The roles by their names in GraphQL. */

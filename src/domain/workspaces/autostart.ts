@@ -146,6 +146,8 @@ export async function readOwner(ctx: Context, userId: string): Promise<UserActor
     ])
     .where("u.id", "=", userId)
     .where("u.status", "=", "active")
+    // Deleted users keep their status and their roles in the deployment.
+    .where("u.deletedAt", "is", null)
     .executeTakeFirst();
   return (
     owner && {

@@ -1,5 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
+import { anyOf } from "../kernel/queries.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { isOpen } from "./build-status.js";
 import { createBuild } from "./builds.js";
@@ -9,8 +10,8 @@ import { workspaces } from "./workspaces.js";
 const retryAfter = 60;
 
 /**
- * Stops the workspaces of a locked user that are not stopped, in the name of the server, and ends their schedules. Checks no
- * permission. Throws UNAVAILABLE while a build of one of them has not ended. Returns the names of all workspaces of the user.
+ * Stops the workspaces of a locked user that are not stopped, in the name of the server, and ends their schedules, their
+ * shares, and the injection of secrets. Checks no permission. Throws UNAVAILABLE while a build of one of them has not ended. Returns the names of all workspaces of the user.
  */
 export async function stopForOwner(ctx: Context, ownerId: string): Promise<string[]> {
   const owned = await workspaces(ctx.db)
@@ -27,10 +28,11 @@ export async function stopForOwner(ctx: Context, ownerId: string): Promise<strin
       await createBuild(ctx, workspace, { transition: "stop", reason: "owner_suspended", initiatorId });
   await ctx.db
     .updateTable("workspaces")
-    .set({ autostartSchedule: null, autostartAt: null })
+    .set({ autostartSchedule: null, autostartAt: null, injectUserSecrets: false })
     .where("ownerId", "=", ownerId)
     .where("deletedAt", "is", null)
-    .where("autostartSchedule", "is not", null)
     .execute();
+  const ids = owned.map(({ id }) => id);
+  await ctx.db.deleteFrom("workspaceAclEntries").where("workspaceId", "=", anyOf(ids)).execute();
   return owned.map(({ name }) => name);
 }

@@ -4,6 +4,7 @@ import { SearchStatistics } from "./0052-search-statistics.js";
 import { ScimKeyEvents } from "./0053-scim-key-events.js";
 import { MonthBounds } from "./0054-month-bounds.js";
 import { MonthBoundsChecked } from "./0055-month-bounds-checked.js";
+import { MonthIds } from "./0094-month-ids.js";
 import { Months } from "./0056-months.js";
 import { TaskConversations } from "./0067-task-conversations.js";
 import { ScimRequests } from "./0068-scim-requests.js";
@@ -63,6 +64,9 @@ import { KeyMakers } from "./0076-key-makers.js";
 import { SuspendedOwners } from "./0077-suspended-owners.js";
 import { SuspendedOwnersChecked } from "./0078-suspended-owners-checked.js";
 import { CleanLabels } from "./0093-clean-labels.js";
+import { MemberChanges } from "./0097-member-changes.js";
+import { AccountNotices } from "./0098-account-notices.js";
+import { CredentialEpochs } from "./0099-credential-epochs.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -130,4 +134,8 @@ export const migrations: MigrationObject[] = [
   { name: "0077-suspended-owners", class: SuspendedOwners },
   { name: "0078-suspended-owners-checked", class: SuspendedOwnersChecked },
   { name: "0093-clean-labels", class: CleanLabels },
+  { name: "0094-month-ids", class: MonthIds },
+  { name: "0097-member-changes", class: MemberChanges },
+  { name: "0098-account-notices", class: AccountNotices },
+  { name: "0099-credential-epochs", class: CredentialEpochs },
 ];

@@ -64,6 +64,10 @@ export interface AccessOptions {
   sharesEvents?: true;
   /** The value that an input or an argument takes, with its rules. */
   value?: z.core.$ZodType;
+  /** Whether people paste the text of the input field: white space around it is removed before anything reads it. */
+  pasted?: true;
+  /** The arguments of the root field that people paste. */
+  pastedArguments?: readonly string[];
   /** The field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
   entryKey?: string;
 }

@@ -46,13 +46,15 @@ export class GraphqlOverSockets {
   readonly #protocol = makeServer(steps);
   readonly #serving: Serving;
   readonly #transport: Transport<SocketClient>;
+  /** Those of upgrades that are not decided yet. */
+  readonly #identities = new WeakMap<IncomingMessage, SessionIdentity>();
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.requestBytes,
     perMessageDeflate: false,
     autoPong: false,
     handleProtocols,
-    verifyClient: ({ req }: { req: IncomingMessage }, decide: Decide) => this.#decide(req, decide),
+    verifyClient: ({ req }: { req: IncomingMessage }, decide: Decide) => void this.#decide(req, decide),
   });
 
   constructor(
@@ -71,7 +73,8 @@ export class GraphqlOverSockets {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { services } = this.#serving;
     const details = requestDetailsOf(request, services.config);
-    const identity = new SessionIdentity(services, this.contextOf, request, details);
+    const identity = new SessionIdentity(services, this.contextOf, request, details, socket);
+    this.#identities.set(request, identity);
     this.#sockets.handleUpgrade(request, socket, head, (peer) =>
       this.#transport.open(
         this.#protocol,
@@ -87,11 +90,12 @@ export class GraphqlOverSockets {
     this.#transport.close(1012, "Service restart");
   }
 
-  /** Counts a new connection by its address: the credential may come in the first message only. */
-  #decide(request: IncomingMessage, decide: Decide): void {
+  /** Counts a new connection by its address, and by its user if the credential does not come in the first message only. */
+  async #decide(request: IncomingMessage, decide: Decide): Promise<void> {
     const { limits: rateLimits, config } = this.#serving.services;
     try {
       rateLimits.countCaller({ actor: anonymous, request: requestDetailsOf(request, config) });
+      await this.#identities.get(request)!.announce();
       decide(true);
     } catch (error) {
       const { message, details } = translate(error);

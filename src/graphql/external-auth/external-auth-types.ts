@@ -190,6 +190,7 @@ export class StartExternalAuthDeviceInput {
 @InputType({ description: "Input of `completeExternalAuthDevice`." })
 export class CompleteExternalAuthDeviceInput implements CompleteDevice {
   @Field({ description: providerRule }) providerId!: string;
+  @Access({ pasted: true })
   @Field(() => String, { nullable: true, description: "The device code. Default: the caller's newest one." })
   deviceCode?: string | null;
 }

@@ -90,7 +90,9 @@ const NotificationMessageConnection = connectionOf("NotificationMessage", () => 
 class NotificationMessageFilterInput implements MessageFilter {
   @Field(() => MessageState, { nullable: true, description: "State." }) state?: MessageState;
   @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
-  @Field({ nullable: true, description: "The user: ID, username or email address then, or `me`." }) user?: string;
+  @Access({ pasted: true })
+  @Field({ nullable: true, description: "The user: ID, username or email address then, or `me`." })
+  user?: string;
   @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
   @Field(() => DateTime, { nullable: true, description: "Messages of events at or after this time." }) after?: string;
   @Field(() => DateTime, { nullable: true, description: "Messages of events at or before this time." }) before?: string;
@@ -99,7 +101,9 @@ class NotificationMessageFilterInput implements MessageFilter {
 @InputType("UndeliveredNotificationFilter", { description: "Selects undelivered messages. Absent fields match all." })
 class UndeliveredNotificationFilterInput {
   @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
-  @Field({ nullable: true, description: "The user: ID, username or email address then, or `me`." }) user?: string;
+  @Access({ pasted: true })
+  @Field({ nullable: true, description: "The user: ID, username or email address then, or `me`." })
+  user?: string;
   @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
 }
 

@@ -16,12 +16,18 @@ export class NotificationUnsubscriptionType {
 
 @InputType({ description: "Input of `unsubscribeFromNotification`." })
 export class UnsubscribeFromNotificationInput {
-  @Field({ description: "Token of the link in a mail." }) token!: string;
+  @Access({ pasted: true })
+  @Field({ description: "Token of the link in a mail." })
+  token!: string;
 }
 
 @Resolver()
 export class UnsubscribingResolver {
-  @Access({ open: true, tries: { secrets: "tokens", accountOf: () => "unsubscription" } })
+  @Access({
+    open: true,
+    tries: { secrets: "tokens", accountOf: () => "unsubscription" },
+    pastedArguments: ["token"],
+  })
   @Query(() => NotificationUnsubscriptionType, {
     nullable: true,
     description: "Returns what the link of a mail turns off. NOT_FOUND if its token is invalid or has expired.",

@@ -84,6 +84,7 @@ export class RegisterOAuth2ClientInput implements ClientMetadata {
 })
 export class UpdateOAuth2ClientInput extends RegisterOAuth2ClientInput implements UpdateOAuth2Client {
   @Field(() => UUID, { description: texts.clientId }) clientId!: string;
+  @Access({ pasted: true })
   @Field(() => String, { ...optional, description: texts.registrationAccessToken })
   registrationAccessToken?: string | null;
   @Field(() => String, { ...optional, description: "The secret of the client. May be omitted, but must not be wrong." })
@@ -93,6 +94,7 @@ export class UpdateOAuth2ClientInput extends RegisterOAuth2ClientInput implement
 @InputType({ description: "Input of `deleteOAuth2Client`." })
 export class DeleteOAuth2ClientInput implements RegistrationReference {
   @Field(() => UUID, { description: texts.clientId }) clientId!: string;
+  @Access({ pasted: true })
   @Field(() => String, { ...optional, description: texts.registrationAccessToken })
   registrationAccessToken?: string | null;
 }
@@ -132,7 +134,11 @@ export class OAuth2ClientConfigurationType implements ClientConfiguration {
 
 @Resolver()
 export class OAuth2RegistrationResolver {
-  @Access({ open: true, tries: { secrets: "tokens", accountOf: ({ clientId }: RegistrationReference) => clientId } })
+  @Access({
+    open: true,
+    tries: { secrets: "tokens", accountOf: ({ clientId }: RegistrationReference) => clientId },
+    pastedArguments: ["registrationAccessToken"],
+  })
   @Query(() => OAuth2ClientConfigurationType, {
     nullable: true,
     description: "Returns the registration of an OAuth2 client to the holder of its registration access token.",

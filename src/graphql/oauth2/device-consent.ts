@@ -11,12 +11,16 @@ const userCodeRule = "The code that the device shows. Letter case and dashes do 
 
 @InputType({ description: "The request of a device that the caller allows." })
 export class ApproveOAuth2DeviceInput {
-  @Field({ description: userCodeRule }) userCode!: string;
+  @Access({ pasted: true })
+  @Field({ description: userCodeRule })
+  userCode!: string;
 }
 
 @InputType({ description: "The request of a device that the caller denies." })
 export class DenyOAuth2DeviceInput {
-  @Field({ description: userCodeRule }) userCode!: string;
+  @Access({ pasted: true })
+  @Field({ description: userCodeRule })
+  userCode!: string;
 }
 
 @ObjectType("OAuth2DeviceRequest", {
@@ -48,7 +52,7 @@ export class OAuth2DeviceConsentResolver {
     nullable: true,
     description: `Returns the request of a device by the code that it shows. ${limits}`,
   })
-  @Access(access)
+  @Access({ ...access, pastedArguments: ["userCode"] })
   oauth2DeviceRequest(
     @Arg("userCode", { description: userCodeRule }) userCode: string,
     @Ctx() ctx: Context,

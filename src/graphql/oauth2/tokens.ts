@@ -47,6 +47,7 @@ class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth
       "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
   })
   grantType!: string;
+  @Access({ pasted: true })
   @Field(() => String, { nullable: true, description: "Authorization code. Required for `authorization_code`." })
   code?: string | null;
   @Field(() => String, {
@@ -59,8 +60,10 @@ class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth
     description: "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
   })
   codeVerifier?: string | null;
+  @Access({ pasted: true })
   @Field(() => String, { nullable: true, description: "Refresh token. Required for `refresh_token`." })
   refreshToken?: string | null;
+  @Access({ pasted: true })
   @Field(() => String, { nullable: true, description: "Device code. Required for the grant type of device codes." })
   deviceCode?: string | null;
   @Field(() => String, {
@@ -79,6 +82,7 @@ class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth
 class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAuth2Token {
   @Field({ description: clientId })
   clientId!: string;
+  @Access({ pasted: true })
   @Field({ description: "Access token or refresh token." })
   token!: string;
   @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
@@ -89,6 +93,7 @@ class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAu
 class OAuth2IntrospectionInput extends ClientCredentialsInput implements IntrospectOAuth2Token {
   @Field(() => String, { nullable: true, description: "Required: the `client_id` of the application." })
   clientId?: string | null;
+  @Access({ pasted: true })
   @Field(() => String, { nullable: true, description: "Required: access token or refresh token." })
   token?: string | null;
   @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })

@@ -147,6 +147,7 @@ class ProvisionerJobFilterInput implements JobFilter {
   type?: ProvisionerJobType | null;
   @Field(() => JSONObject, { nullable: true, description: "Tags that the job has, values by key. At most 20." })
   tags?: Record<string, unknown> | null;
+  @Access({ pasted: true })
   @Field(() => String, {
     nullable: true,
     description: "User who started the job: ID, username or email address then, or `me`.",

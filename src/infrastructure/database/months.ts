@@ -10,7 +10,7 @@ import { day, hour, type Purge, takeTurn } from "../../domain/kernel/queries.js"
 
 /** The partitioned tables. The first partition of each is the table of earlier releases, with what it had. */
 const partitioned = ["audit_log", "connection_log", "inbox"] as const;
-type Partitioned = (typeof partitioned)[number];
+export type Partitioned = (typeof partitioned)[number];
 
 interface Services {
   config: Config;
@@ -59,6 +59,13 @@ async function missingMonths(db: Db): Promise<Month[]> {
         '00000000-0000-0000-0000-000000000000')
     order by month, t.name`.execute(db);
   return rows;
+}
+
+/** Returns the ids at which the partitions of a table end, in their order. */
+export async function monthEnds(db: Db, table: Partitioned): Promise<string[]> {
+  const { rows } = await sql<{ until: string }>`
+    select until from (${partitions(`'${table}'`)}) p where until is not null order by until`.execute(db);
+  return rows.map(({ until }) => until);
 }
 
 /** Milliseconds to wait for a lock, meanwhile others wait too; attempts; and milliseconds between them. */

@@ -31,8 +31,8 @@ export class InProcessEvents implements Events {
     }
   }
 
-  subscribe(topic: Topic, id: string, onHint: () => void): Subscription {
-    return this.#add(keyOf(topic, id), { onHint, onGap: onHint });
+  subscribe(topic: Topic, id: string, onHint: () => void, onGap = onHint): Subscription {
+    return this.#add(keyOf(topic, id), { onHint, onGap });
   }
 
   subscribeAll(topic: Topic, onHint: (id: string) => void, onGap: () => void): Subscription {
@@ -47,6 +47,11 @@ export class InProcessEvents implements Events {
   /** Notifies every subscriber that hints may have been lost, and counts the reason. */
   protected publishGap(reason: GapReason): void {
     this.gaps.add(reason);
+    this.notifyOfGap();
+  }
+
+  /** Notifies every subscriber that hints may have been lost. */
+  protected notifyOfGap(): void {
     for (const subscribers of this.#subscribers.values()) this.#notify(subscribers, ({ onGap }) => onGap());
   }
 

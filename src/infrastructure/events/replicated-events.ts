@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { reasonOf } from "../database/availability.js";
 import { StartRefused } from "../../domain/kernel/errors.js";
-import type { Hint, Topic } from "../../domain/kernel/events.js";
+import type { GapReason, Hint, Topic } from "../../domain/kernel/events.js";
 import { type Channel, responseTimeout } from "./channel.js";
 import { InProcessEvents } from "./in-process-events.js";
 
@@ -10,6 +10,12 @@ const closingTimeout = 1_000;
 
 /** Milliseconds between attempts to connect: exponential back-off with jitter, at most 5 s. */
 const backOff = (failures: number) => Math.min(5_000, 100 * 2 ** failures) * (0.5 + Math.random() / 2);
+
+/** Milliseconds between gaps that messages of others cause, each of which lets all subscribers read the database. */
+const betweenGaps = 250;
+
+/** Milliseconds between lines in the log about unreadable messages. */
+const betweenLines = 60_000;
 
 const atMost = (milliseconds: number, work: Promise<unknown> | undefined) =>
   Promise.race([work, delay(milliseconds, undefined, { ref: false })]);
@@ -31,6 +37,12 @@ export class ReplicatedEvents extends InProcessEvents {
   /** Whether the loss of the connection has been logged. */
   #isLost = false;
   #isConnected = false;
+  /** When subscribers were last notified of a gap that a message caused, and the timer of the next notification. */
+  #lastGap = -Infinity;
+  #nextGap: NodeJS.Timeout | undefined;
+  /** When an unreadable message was last logged, and how many have come since. */
+  #lastLine = -Infinity;
+  #unlogged = 0;
 
   constructor(connect: (deployment: string) => Channel, log: Logger) {
     super({ log });
@@ -59,6 +71,7 @@ export class ReplicatedEvents extends InProcessEvents {
   override async close(): Promise<void> {
     await atMost(closingTimeout, this.#sending);
     this.#closing.abort();
+    clearTimeout(this.#nextGap);
     this.#channel?.stop();
     await atMost(closingTimeout, this.#running);
     await super.close();
@@ -84,7 +97,7 @@ export class ReplicatedEvents extends InProcessEvents {
     try {
       await channel.open(
         (payload) => this.#receive(payload),
-        () => this.publishGap("missed"),
+        () => this.#noteGap("missed"),
       );
       if (this.#closing.signal.aborted) return;
       this.#isConnected = true;
@@ -115,13 +128,39 @@ export class ReplicatedEvents extends InProcessEvents {
   #receive(payload: string): void {
     try {
       for (const [topic, id] of JSON.parse(payload) as Entry[]) {
-        if (topic === everything) this.publishGap("reported");
+        if (topic === everything) this.#noteGap("reported");
         else super.publish({ topic, id });
       }
     } catch (error) {
-      this.#log.warn({ err: error }, "A hint of another replica could not be read.");
-      this.publishGap("unreadable");
+      this.#noteUnreadable(error);
+      this.#noteGap("unreadable");
     }
+  }
+
+  /** Counts each gap that a message causes. Subscribers hear of the first one immediately, and of those right after it together. */
+  #noteGap(reason: GapReason): void {
+    this.gaps.add(reason);
+    const notify = () => {
+      this.#nextGap = undefined;
+      this.#lastGap = performance.now();
+      this.notifyOfGap();
+    };
+    const wait = this.#lastGap + betweenGaps - performance.now();
+    if (wait <= 0 && !this.#nextGap) notify();
+    else this.#nextGap ??= setTimeout(notify, Math.max(0, wait)).unref();
+  }
+
+  /** Anyone who may publish could fill the log otherwise. */
+  #noteUnreadable(error: unknown): void {
+    this.#unlogged++;
+    if (performance.now() - this.#lastLine < betweenLines) return;
+    const about = { err: error, messages: this.#unlogged };
+    this.#log.warn(
+      about,
+      "Messages for the hints of other replicas cannot be read. Further ones are logged in a minute.",
+    );
+    this.#lastLine = performance.now();
+    this.#unlogged = 0;
   }
 
   /** Sends with at most one statement in progress; hints published meanwhile are batched into the next. */

@@ -96,11 +96,16 @@ export class ProcessWorker implements Worker {
     );
   }
 
+  /** Where programs of workspaces listen: at the advertised address, or on this machine alone. */
+  get #hosts(): readonly string[] {
+    return ["127.0.0.1", this.address];
+  }
+
   /** Returns the port that the workspace had, unless another program has taken it meanwhile, otherwise a new one. */
   async #port(known: number | undefined, isStart: boolean): Promise<number> {
-    if (known !== undefined && (!isStart || (await isFree(known)))) return known;
+    if (known !== undefined && (!isStart || (await isFree(known, this.#hosts)))) return known;
     const states = [...this.#workspaces.values()].map(({ state }) => state);
-    return freePort(undefined, new Set(states.flatMap(({ ports }) => Object.values(ports))));
+    return freePort(this.#hosts, new Set(states.flatMap(({ ports }) => Object.values(ports))));
   }
 
   #values(job: Job, port: (name: string) => string): Values {

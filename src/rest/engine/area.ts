@@ -1,3 +1,4 @@
+import { memoized } from "../../graphql/engine/memoized.js";
 import { apiDialect, type Dialect } from "./dialects.js";
 import type { Json, NamedSchema } from "./openapi/schemas.js";
 
@@ -93,7 +94,7 @@ export interface Route {
   readonly isPage: boolean;
 }
 
-export const routesOf = ({ rows, dialect, pages }: Area): Route[] =>
+export const routesOf = memoized(({ rows, dialect, pages }: Area): readonly Route[] =>
   rows.map(([method, path, operation, status, options = {}]) => ({
     method,
     path,
@@ -102,7 +103,8 @@ export const routesOf = ({ rows, dialect, pages }: Area): Route[] =>
     options,
     dialect,
     isPage: pages ?? false,
-  }));
+  })),
+);
 
 /** Whether a row responds with a redirect to the URL that is its body. Callers are authenticated as on pages. */
 export const redirects = ({ status, isPage }: Route): boolean => status >= 300 && status < 400 && !isPage;

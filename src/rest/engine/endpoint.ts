@@ -3,6 +3,7 @@ import { scopesOf } from "../../domain/authorization/authorization.js";
 import { anonymous } from "../../domain/kernel/actor.js";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import type { Admitted } from "../../graphql/engine/execute.js";
+import { memoized } from "../../graphql/engine/memoized.js";
 import type { Result } from "../../graphql/engine/result.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import type { Variables } from "../../graphql/engine/variables.js";
@@ -21,6 +22,24 @@ interface Received {
   variables: Variables;
 }
 
+interface Form {
+  binding: Binding;
+  result: ResultShape;
+}
+
+/** The forms of rows, by what they read and write. They depend on no server, and are derived once for all servers of a process. */
+const formsOf = memoized((_schema: GraphQLSchema) => new Map<Route, Form>());
+
+function formOf(schema: GraphQLSchema, route: Route, operation: StoredOperation): Form {
+  const forms = formsOf(schema);
+  const form = forms.get(route) ?? {
+    binding: bindingOf(route, operation),
+    result: resultOf(schema, operation, route.options),
+  };
+  forms.set(route, form);
+  return form;
+}
+
 /** A row with its operation, ready to serve requests. */
 export class Endpoint {
   readonly binding: Binding;
@@ -35,8 +54,7 @@ export class Endpoint {
     readonly route: Route,
     readonly operation: StoredOperation,
   ) {
-    this.binding = bindingOf(route, operation);
-    this.result = resultOf(schema, operation, route.options);
+    ({ binding: this.binding, result: this.result } = formOf(schema, route, operation));
     const wireField = (field: string, variables: Variables) => this.binding.wireField(field, variables);
     this.errors = errorsIn(route.dialect, services, { scopes: scopesOf(operation.needs), wireField });
   }

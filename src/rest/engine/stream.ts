@@ -44,12 +44,20 @@ export function streamWith(endpoint: Endpoint): Middleware {
 
   return async (http) => {
     const { ctx, operation, variables } = await endpoint.admit(http);
-    const events = await operation.start({ ...variables, ...resumption(http, options) });
-    // Every rejection happens here, before the first byte.
-    if (!(Symbol.asyncIterator in events)) throw events.errors![0];
     const life = http.state.lifetime();
+    const release = services.limits.sockets.hold(ctx.actor);
+    let events;
+    try {
+      events = await operation.start({ ...variables, ...resumption(http, options) });
+      // Every rejection happens here, before the first byte.
+      if (!(Symbol.asyncIterator in events)) throw events.errors![0];
+    } catch (error) {
+      release();
+      throw error;
+    }
     // A request that timed out has its response.
     if (http.method === "HEAD" || http.headerSent) {
+      release();
       life.abort("gone" satisfies End);
       http.status = 200;
       http.set("Content-Type", streamType(http));
@@ -63,6 +71,7 @@ export function streamWith(endpoint: Endpoint): Middleware {
     void pass(ctx, events, channel, spell).finally(() => {
       heartbeat.delete(channel);
       stopWatching();
+      release();
     });
   };
 }

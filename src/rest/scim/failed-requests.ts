@@ -22,18 +22,25 @@ interface Failure {
 }
 
 /**
- * Middleware that notes the requests of SCIM keys that fail, with their response. A request that fails before its key is
- * known, or whose path does not exist, belongs to no key. Operations that fail within a bulk request do not count: its response
- * has their failures, but is no failure itself.
+ * Notes the requests of SCIM keys that fail, with their response. A request that fails before its key is known, or whose path
+ * does not exist, belongs to no key. Operations that fail within a bulk request do not count: its response has their failures,
+ * but is no failure itself.
  */
-export const noteFailedRequests = ({ scimRequests }: Pick<Services, "scimRequests">): Middleware => {
-  async function noted(http: Http, next: () => Promise<unknown>): Promise<void> {
+export class FailedRequests {
+  constructor(private readonly services: Pick<Services, "scimRequests">) {}
+
+  /** Middleware of the rows of SCIM. What gave up the request before its row responded has sent the response, and notes it. */
+  ofRow: Middleware = async (http, next) => {
     await next();
-    const { method, req, status } = http;
-    const { details, variables } = http.state;
+    if (http.state.details.fate !== "given up") this.note(http);
+  };
+
+  /** Notes a request if its response is a failure. */
+  note({ method, req, status, body, state }: Http): void {
+    const { details, variables } = state;
     if (status < 400 || details.actorId === undefined) return;
-    const failure = (http.body ?? {}) as Failure;
-    scimRequests.note({
+    const failure = (body ?? {}) as Failure;
+    this.services.scimRequests.note({
       key: details.actorId,
       method,
       path: withoutSecrets(req.url!),
@@ -44,8 +51,7 @@ export const noteFailedRequests = ({ scimRequests }: Pick<Services, "scimRequest
       requestId: details.id,
     });
   }
-  return (http, next) => (/^\/scim\/v2([/?]|$)/.test(http.req.url ?? "") ? noted(http, next) : next());
-};
+}
 
 const reasonOf = ({ detail, message, validations }: Failure): string =>
   validations?.map((each) => `${each.field}: ${each.detail}`).join(" ") || (detail ?? message ?? "");

@@ -70,14 +70,15 @@ function securityOf({ route: { dialect }, operation, binding }: Endpoint): Array
   return operation.open ? [] : ["session", "bearer"];
 }
 
-/**
- * The OpenAPI 3.1 description of the rows, derived from the operations that they run, and of other routes by their paths.
- */
-export function openApiOf(
-  areas: readonly DescribedArea[],
-  accessUrl: string,
-  others: Readonly<Record<string, Json>>,
-): Json {
+/** Of the description, what is the same for every deployment. */
+export interface Contents {
+  tags: Json[];
+  paths: Record<string, Json>;
+  components: Json;
+}
+
+/** Describes the rows, derived from the operations that they run, and other routes by their paths. */
+export function contentsOf(areas: readonly DescribedArea[], others: Readonly<Record<string, Json>>): Contents {
   const schemas = new NamedSchemas();
   for (const [name, schema] of Object.entries(failureSchemas)) schemas.named(name, schema);
   schemas.named("Validation", validationSchema);
@@ -91,20 +92,25 @@ export function openApiOf(
     }
   }
   return {
-    openapi: "3.1.0",
-    info: {
-      title: "Steward",
-      version,
-      description: introduction,
-      contact: { name: "The administrators of this deployment", url: accessUrl },
-      license: { name: license, identifier: license },
-    },
-    servers: [{ url: accessUrl, description: "This deployment" }],
     tags: areas.map((area) => ({ name: titleOf(area), description: area.description })),
     paths: { ...paths, ...others },
     components: { schemas: schemas.all, responses: failureResponsesOf(endpoints), securitySchemes },
   };
 }
+
+/** The OpenAPI 3.1 description of a deployment. */
+export const openApiOf = (contents: Contents, accessUrl: string): Json => ({
+  openapi: "3.1.0",
+  info: {
+    title: "Steward",
+    version,
+    description: introduction,
+    contact: { name: "The administrators of this deployment", url: accessUrl },
+    license: { name: license, identifier: license },
+  },
+  servers: [{ url: accessUrl, description: "This deployment" }],
+  ...contents,
+});
 
 /** `/groups/:group` → `/groups/{group}`. */
 const templateOf = (path: string) => path.replace(/:(\w+)/g, "{$1}");

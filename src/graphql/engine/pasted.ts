@@ -1,0 +1,55 @@
+import {
+  getNamedType,
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLSchema,
+  isInputObjectType,
+} from "graphql";
+import { withoutEdges } from "../../runtime/pasted.js";
+import { accessOf } from "./access.js";
+import { rootFields } from "./needs.js";
+
+type Target = GraphQLArgument | GraphQLInputField;
+type Values = Record<string, unknown>;
+type Told = (target: Target) => boolean;
+
+const isPasted: Told = (target) => Boolean(accessOf(target).pasted);
+
+/**
+ * Removes the white space around the arguments that are `pasted`, on every surface, before anything reads them: what
+ * counts tries by email included. Wraps the resolvers of the root fields that have such arguments.
+ */
+export function trimPasted(schema: GraphQLSchema): void {
+  for (const field of rootFields(schema)) {
+    const { resolve, args, name } = field;
+    const { pastedArguments = [] } = accessOf(field);
+    if (pastedArguments.some((each) => !args.some((arg) => arg.name === each)))
+      throw new Error(`${name} has not the arguments ${pastedArguments.join(", ")}.`);
+    if (!resolve || (pastedArguments.length === 0 && !args.some((arg) => holdsPasted(arg)))) continue;
+    const isNamed: Told = (arg) => pastedArguments.includes(arg.name);
+    field.resolve = (root, given, context, info) => resolve(root, trimmed(args, given, isNamed), context, info);
+  }
+}
+
+/** Input objects are pasted by their own fields. No input with such fields is in a list, or contains itself. */
+const fieldsIn = ({ type }: Target): readonly Target[] => {
+  const named = getNamedType(type);
+  return isInputObjectType(named) ? Object.values(named.getFields()) : [];
+};
+
+const holdsPasted = (target: Target, depth = 3): boolean =>
+  isPasted(target) || (depth > 0 && fieldsIn(target).some((each) => holdsPasted(each, depth - 1)));
+
+function trimmed(targets: readonly Target[], given: Values, isToTrim: Told = isPasted): Values {
+  const result = { ...given };
+  for (const target of targets) {
+    const { name } = target;
+    const value = given[name];
+    if (typeof value === "string") {
+      if (isToTrim(target)) result[name] = withoutEdges(value);
+    } else if (typeof value === "object" && value !== null && !Array.isArray(value) && holdsPasted(target)) {
+      result[name] = trimmed(fieldsIn(target), value as Values);
+    }
+  }
+  return result;
+}

@@ -1,0 +1,158 @@
+// The parts of the console and of the command line that need no server and no browser: their operations, which the schema has
+// to know, and how they read what people write and write what people read.
+// Looks inside: these are functions and files of the programs.
+import { globSync, readFileSync } from "node:fs";
+import { expect } from "chai";
+import { buildSchema, parse, print, separateOperations, stripIgnoredCharacters, validate } from "graphql";
+import * as shown from "../console/src/ui/text.js";
+import { choiceOf, isId, limitOf, ownedName } from "../src/cli/user/command.js";
+import { failureOf } from "../src/cli/user/failures.js";
+import { requireProtection } from "../src/cli/user/oauth.js";
+import { moment, words } from "../src/cli/user/output.js";
+import { isForUsers } from "../src/cli/user/run.js";
+import { requireUrl } from "../src/cli/user/session.js";
+import { parametersOf } from "../src/cli/user/workspaces.js";
+
+const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
+
+describe("the operations of clients", () => {
+  const files = globSync(["console/src/**/*.graphql", "src/cli/user/*.graphql"]).toSorted();
+
+  it("are those of the console and of the command line", () => {
+    expect(files).to.include.members(["console/src/views/users.graphql", "src/cli/user/tasks.graphql"]);
+  });
+
+  for (const file of files)
+    it(`of ${file} are valid, and its module has them word by word`, () => {
+      const document = parse(readFileSync(file, "utf8"));
+      expect(validate(schema, document).map(String)).to.deep.equal([]);
+      const module = readFileSync(file.replace(/\.graphql$/, ".gql.ts"), "utf8");
+      const constants = module.matchAll(/^export const (\w+) = operation<[^>]*>\(("(?:[^"\\]|\\.)*")/gm);
+      const found = Object.fromEntries(
+        [...constants].map(([, name, text]) => [name!, stripIgnoredCharacters(JSON.parse(text!) as string)]),
+      );
+      const wanted = Object.entries(separateOperations(document)).map(([name, operation]) => [
+        name,
+        stripIgnoredCharacters(print(operation)),
+      ]);
+      expect(found).to.deep.equal(Object.fromEntries(wanted));
+    });
+});
+
+describe("the command line", () => {
+  it("reads names, numbers, choices, and parameters, and says what is wrong with others", () => {
+    expect(ownedName("box")).to.deep.equal({ owner: "me", name: "box" });
+    expect(ownedName("ada/box")).to.deep.equal({ owner: "ada", name: "box" });
+    for (const wrong of ["", "/box", "ada/", "a/b/c"]) expect(() => ownedName(wrong), wrong).to.throw("owner/name");
+    expect(isId("01a22206-2b1e-75fa-9fd5-85be65f37c84")).to.equal(true);
+    expect(isId("01a22206-2b1e-75fa-9fd5-85be65f37c8")).to.equal(false);
+    expect([undefined, "1", "1000"].map(limitOf)).to.deep.equal([100, 1, 1000]);
+    for (const wrong of ["0", "1001", "x", "-1", "1.5"]) expect(() => limitOf(wrong), wrong).to.throw("from 1 to 1000");
+    expect(choiceOf("state", "idle", ["IDLE", "WORKING"])).to.equal("IDLE");
+    expect(choiceOf("state", undefined, ["IDLE"])).to.equal(undefined);
+    expect(() => choiceOf("state", "busy", ["IDLE", "WORKING"])).to.throw("--state must be one of: idle, working.");
+    expect(parametersOf(["a=1", "b=", "c=x=y"])).to.deep.equal([
+      { name: "a", value: "1" },
+      { name: "b", value: "" },
+      { name: "c", value: "x=y" },
+    ]);
+    for (const wrong of ["a", "=1"]) expect(() => parametersOf([wrong]), wrong).to.throw("NAME=VALUE");
+  });
+
+  it("takes origins, and sends no token without encryption to another machine", () => {
+    expect(requireUrl("steward.example.com")).to.equal("https://steward.example.com");
+    expect(requireUrl("http://127.0.0.1:8080/")).to.equal("http://127.0.0.1:8080");
+    for (const wrong of ["ftp://x.example.com", "https://x.example.com/path", ""])
+      expect(() => requireUrl(wrong), wrong).to.throw("must be an http or https URL");
+    for (const safe of ["https://x.example.com", "http://localhost:1", "http://127.0.0.1"])
+      requireProtection(safe, false);
+    requireProtection("http://x.example.com", true);
+    expect(() => requireProtection("http://x.example.com", false)).to.throw("is not encrypted");
+  });
+
+  it("knows which commands are those of users", () => {
+    for (const own of ["login", "workspaces", "tasks", "templates", "inbox", "secrets"])
+      expect(isForUsers([own]), own).to.equal(true);
+    for (const other of [[], ["serve"], ["backup"], ["encryption"]]) expect(isForUsers(other)).to.equal(false);
+  });
+
+  it("writes times and states as people read them", () => {
+    expect(moment("2026-01-02T03:04:05.678Z")).to.equal("2026-01-02 03:04:05Z");
+    expect(moment(null)).to.equal("");
+    expect(words("REQUIRES_ACTION")).to.equal("requires action");
+  });
+
+  it("reads failures of every form", () => {
+    const failure = failureOf([
+      {
+        message: "No.",
+        extensions: {
+          code: "BAD_USER_INPUT",
+          validations: [{ field: "input.name", detail: "Is too long." }, 5],
+          requiredScopes: ["user:read", 1],
+          retryAfter: "3",
+        },
+      },
+    ]);
+    expect(failure).to.include({ message: "No.", code: "BAD_USER_INPUT" });
+    expect(failure.faults).to.deep.equal([
+      { field: "input.name", detail: "Is too long." },
+      { field: "", detail: "" },
+    ]);
+    expect(failure.details).to.deep.include({ requiredScopes: ["user:read"], retryAfter: undefined });
+    for (const odd of [null, "x", {}, { message: 1 }])
+      expect(failureOf([odd]).message).to.equal("The server reported a failure without a message.");
+  });
+});
+
+describe("the console", () => {
+  it("writes names as people read them", () => {
+    const names = ["ORGANIZATION_ADMIN", "memberCount", "connection-log", "API_KEY", "OAUTH2_APP", "avatarUrl", "SSH"];
+    expect(names.map(shown.wordsOf)).to.deep.equal([
+      "Organization admin",
+      "Member count",
+      "Connection log",
+      "API key",
+      "OAuth2 app",
+      "Avatar URL",
+      "SSH",
+    ]);
+    expect(["WORKSPACE_PROXY", "API_KEY"].map(shown.nounOf)).to.deep.equal(["workspace proxy", "API key"]);
+    expect(["CREATE", "LOGIN_FAILED", "OTHER_THING"].map(shown.doneOf)).to.deep.equal([
+      "created",
+      "failed to sign in",
+      "other thing",
+    ]);
+    expect(shown.titleOf({ name: "a", displayName: "" })).to.equal("a");
+    expect(shown.topicOf("Workspace Events")).to.equal("Workspace");
+    expect(shown.keyNameOf({ name: "", kind: "SESSION", userAgent: "Mozilla/5.0 Chrome/1 Safari/1 Edg/1" })).to.equal(
+      "Edg",
+    );
+    expect(shown.keyNameOf({ name: "", kind: "OAUTH", userAgent: null })).to.equal("Application");
+  });
+
+  it("reads and writes durations, sizes, amounts, and counts", () => {
+    expect([0, 1, 90, 120, 3_600, 172_800].map(shown.durationOf)).to.deep.equal([
+      "never",
+      "1 second",
+      "90 seconds",
+      "2 minutes",
+      "1 hour",
+      "2 days",
+    ]);
+    expect(["never", "8 hours", "30 min", "5s", "2 d", "x", "5 weeks"].map(shown.secondsOf)).to.deep.equal([
+      0,
+      28_800,
+      1_800,
+      5,
+      172_800,
+      undefined,
+      undefined,
+    ]);
+    expect([1, 999, 204_800, 5e6].map(shown.bytesOf)).to.deep.equal(["1 byte", "999 bytes", "204.8 kB", "5 MB"]);
+    expect(shown.amountOf(1_234_567_890)).to.equal("1,234.57");
+    expect([shown.countOf(1, "user"), shown.countOf(1_200, "user")]).to.deep.equal(["1 user", "1,200 users"]);
+    expect([999, 1_000].map(shown.totalOf)).to.deep.equal(["999", "1000 or more"]);
+    expect(shown.inOrder(["SUNDAY", "MONDAY"])).to.deep.equal(["MONDAY", "SUNDAY"]);
+  });
+});

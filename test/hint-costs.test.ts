@@ -1,0 +1,151 @@
+// What a hint costs a replica: as much with full caches and many open streams as without. All replicas receive every hint, so
+// that work which grows with what each of them holds makes revocations cost the more, the more replicas there are.
+// Looks inside: caches are filled, and hints counted, without the requests that do so.
+import { expect } from "chai";
+import type { UserActor } from "../src/domain/kernel/actor.js";
+import type { Events, Hint } from "../src/domain/kernel/events.js";
+import { ChangingHints } from "../src/domain/kernel/watching.js";
+import { clientHint, keyHint, userHint } from "../src/domain/tokens/hints.js";
+import { Recent } from "../src/domain/tokens/recent.js";
+import { Watches } from "../src/domain/tokens/watches.js";
+import { InProcessEvents } from "../src/infrastructure/events/in-process-events.js";
+import { watch } from "./support/agents.js";
+import { openCaches } from "./support/caches.js";
+import { insertKeys } from "./support/keys.js";
+import { eventually } from "./support/watchers.js";
+import { world } from "./support/world.js";
+
+/** The reports of other replicas: a logout, a suspension or a change of roles, and a changed application. */
+const others = (count: number): Hint[] =>
+  Array.from({ length: count }, (_, n) => [keyHint(`Other${n}`), userHint(`other ${n}`), clientHint(`c ${n}`)]).flat();
+
+const hints = others(5_000);
+
+/**
+ * CPU time of this process in microseconds for each work, the least of several rounds in which they take turns: others use
+ * the machine, too.
+ */
+function cpuOf(...works: Array<() => void>): number[] {
+  const least = works.map(() => Infinity);
+  for (let round = 0; round < 15; round++)
+    for (const [n, work] of works.entries()) {
+      const begun = process.cpuUsage();
+      work();
+      least[n] = Math.min(least[n]!, process.cpuUsage(begun).user);
+    }
+  return least;
+}
+
+describe("the cost of a hint", () => {
+  const the = world();
+  /** The clock stands still, so that nothing leaves the caches before it is measured. */
+  const standing = performance.now();
+  const replicas: Array<{ close(): unknown }> = [];
+  before(() => void (performance.now = () => standing));
+  after(async () => {
+    Reflect.deleteProperty(performance, "now");
+    await Promise.all(replicas.map((replica) => replica.close()));
+  });
+
+  /** A replica that holds these keys, and watches a stream of each. */
+  async function replicaWith(keys: readonly string[], userId: string): Promise<Events> {
+    const caches = openCaches(the().app);
+    const { events, credentials } = caches;
+    replicas.push(caches);
+    const holder = { kind: "user", userId, credential: { parentId: null } } as unknown as UserActor;
+    const actors = keys.map((id): UserActor => ({ ...holder, credential: { ...holder.credential, id } }));
+    const held: unknown[] = [];
+    // In parts: each waits for a connection.
+    for (let n = 0; n < actors.length; n += 50)
+      held.push(...(await Promise.all(actors.slice(n, n + 50).map((actor) => credentials.renew(actor)))));
+    // Cached: they are not read again.
+    const again = await Promise.all(actors.map((actor) => credentials.renew(actor)));
+    expect(again.every((actor, n) => actor === held[n])).to.equal(true);
+    for (const actor of actors) credentials.watch(actor, () => {});
+    return events;
+  }
+
+  it("is the same with 10,000 sessions in the cache and 10,000 open streams as with ten", async () => {
+    const w = the();
+    const keys = await insertKeys(w, w.owner, "application", 10_000);
+    const [full, empty] = [await replicaWith(keys, w.owner.id), await replicaWith(keys.slice(0, 10), w.owner.id)];
+    const costs = cpuOf(...[full, empty].map((events) => () => events.publish(...hints)));
+    expect(costs[0]! / costs[1]!, `${costs.join(", ")} µs for ${hints.length} hints`).to.be.at.most(2);
+  });
+
+  it("is only the work for what it concerns, in caches and for streams", async () => {
+    const asked: string[] = [];
+    const values = new Recent<{ tags: string[] }>(
+      async (key) => ({ tags: [`k:${key}`, `u:${Number(key) % 5_000}`] }),
+      ({ tags }) => tags,
+    );
+    const watches = new Watches(async (ids) => {
+      asked.push(...ids);
+      return ids;
+    }, the().app.services.log);
+    const keys = Array.from({ length: 10_000 }, (_, n) => String(n));
+    await Promise.all(keys.map((key) => values.read(key)));
+    for (const key of keys) watches.add(key, [`k:${key}`, `u:${Number(key) % 5_000}`], () => {});
+    for (const tag of ["k:7", "u:8", "u:9", "c:1", "k:none"]) {
+      values.drop(tag);
+      watches.check(tag);
+      await Promise.resolve();
+    }
+    const gone = ["7", "8", "9", "5008", "5009"];
+    expect(values.size).to.equal(10_000 - gone.length);
+    expect(gone.map((key) => values.at(key))).to.deep.equal(gone.map(() => undefined));
+    expect(asked).to.have.members(gone);
+    watches.close();
+  });
+
+  it("reaches those alone who wait for its object, whatever they wait for later", () => {
+    const events = new InProcessEvents({ log: the().app.services.log });
+    const received: string[] = [];
+    let woken = 0;
+    const streams = Array.from({ length: 1_000 }, (_, n) => {
+      const changing = new ChangingHints(({ id }) => received.push(id));
+      changing.replace([{ topic: "tasks", id: `first ${n}` }]);
+      const open = changing.open(events, () => woken++);
+      changing.replace([
+        { topic: "tasks", id: `task ${n}` },
+        { topic: "builds", id: `workspace ${n}` },
+      ]);
+      return open;
+    });
+    events.publish(
+      { topic: "tasks", id: "task 7" },
+      { topic: "builds", id: "workspace 8" },
+      { topic: "tasks", id: "first 9" },
+    );
+    expect([received, woken]).to.deep.equal([["task 7", "workspace 8"], 2]);
+    for (const stream of streams) stream.close();
+    expect(events.subscriptions).to.equal(0);
+  });
+
+  it("costs nothing for each open stream of tasks, inboxes, and workspaces, which wait for what is theirs", async () => {
+    const w = the();
+    const { owner } = w;
+    const { events } = w.app.services;
+    const workspace = await w.workspace(owner);
+    const before = events.subscriptions;
+    const topics: string[] = [];
+    const subscribeAll = events.subscribeAll.bind(events);
+    events.subscribeAll = (topic, ...handlers) => {
+      topics.push(topic);
+      return subscribeAll(topic, ...handlers);
+    };
+    const streams = [
+      `subscription { taskChanged(user: "me") { id } }`,
+      `subscription { inboxEvents { __typename } }`,
+      `subscription { workspaceBuildUpdated(workspaceId: "${workspace.id}") { id } }`,
+      `subscription { workspaceAgentLogAppended(agentId: "${workspace.agent.id}") { output } }`,
+    ].map((query) => watch(w, w.as(owner), query));
+    try {
+      await eventually(() => events.subscriptions >= before + 2 * streams.length, "all streams are open");
+      expect(topics).to.deep.equal([]);
+    } finally {
+      Reflect.deleteProperty(events, "subscribeAll");
+      for (const stream of streams) stream.close();
+    }
+  });
+});

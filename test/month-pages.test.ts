@@ -1,0 +1,352 @@
+// Lists over tables with a partition for each month: pages touch few of them, and have what a statement over all has.
+// Looks inside: five years of rows, and the locks of a read, are seen in the database only.
+import { expect } from "chai";
+import { sql } from "kysely";
+import { type Db, openDatabase } from "../src/infrastructure/database/database.js";
+import { Context } from "../src/domain/kernel/context.js";
+import { listAuditEvents } from "../src/domain/audit/audit-log.js";
+import { listConnectionLogs } from "../src/domain/connection-logs/connection-logs.js";
+import { listInboxNotifications } from "../src/domain/notifications/inbox.js";
+import type { Page, PageArguments } from "../src/domain/kernel/paging.js";
+import { logPath } from "./support/connections.js";
+import { newId } from "./support/ids.js";
+import { age, idAt, month, type Partitioned } from "./support/months.js";
+import { type Person, type World, world } from "./support/world.js";
+
+const day = 86_400_000;
+
+/** Months with a partition, before the current one. */
+const kept = 58;
+
+/** A random number below another one, by a generator whose numbers are the same in each run. */
+let state = 20_261_128;
+const below = (count: number): number => {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+  return Math.floor((state / 2 ** 32) * count);
+};
+const oneOf = <Value>(values: readonly Value[]): Value => values[below(values.length)]!;
+
+/** Random times, many of them equal, many at the turn of a month, and most of the rest in a few months. */
+function times(count: number): Date[] {
+  const now = Date.now();
+  return Array.from({ length: count }, (_, index) => {
+    const first = Date.parse(month(-below(kept)).date);
+    const time = oneOf([
+      first + below(3) - 1,
+      first + (below(5) - 2) * day,
+      now - below(3) * day,
+      now - below(200) * day - below(day),
+      now - below(kept * 28) * day - below(day),
+    ]);
+    return new Date(Math.min(index % 7 === 0 ? Math.floor(time / day) * day : time, now));
+  });
+}
+
+const query = async <Row extends object>({ app }: World, text: string, values: unknown[] = []): Promise<Row[]> =>
+  (await app.services.database.pool.query<Row>(text, values)).rows;
+
+/** SQL of an id that was made up to some days before or after the time `at`, as clocks and reporters have it. */
+const idNear = (before: number, after: number) =>
+  idAt(`least(at - interval '${before} days' + random() * interval '${before + after} days', now())`);
+
+interface Listing {
+  id: string;
+  /** Unix milliseconds. */
+  time: number;
+  group: string;
+}
+
+/** The rows of a list in its order: an oracle that has none of the program. */
+const inOrder = (rows: readonly Listing[], direction: "ASC" | "DESC") =>
+  rows.toSorted((a, b) => (a.time - b.time || (a.id < b.id ? -1 : 1)) * (direction === "ASC" ? 1 : -1));
+
+interface Listed {
+  nodes: Array<{ id: string }>;
+  pageInfo: { startCursor: string; endCursor: string; hasNextPage: boolean; hasPreviousPage: boolean };
+  totalCount: number;
+}
+
+/** A page of one of the lists, with GraphQL arguments. */
+type Read = (args: string) => Promise<Listed>;
+const selection = `{ nodes { id } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } totalCount }`;
+
+/** Compares the pages of a list, in both directions, from cursors and ids, and with offsets, with the rows that it has. */
+async function compare(read: Read, expected: readonly string[], args: string): Promise<void> {
+  const size = oneOf([1, 3, 7, 40]);
+  const about = (what: string) => `${what} of ${args} by ${size}`;
+  const [ids, back]: [string[], string[]] = [[], []];
+  let cursor = "";
+  for (let pages = 0; pages < 12; pages++) {
+    const page = await read(`${args} first: ${size} ${cursor}`);
+    ids.push(...page.nodes.map(({ id }) => id));
+    expect(page.totalCount, about("count")).to.equal(expected.length);
+    expect(page.pageInfo.hasNextPage, about("next")).to.equal(ids.length < expected.length);
+    if (!page.pageInfo.hasNextPage) break;
+    cursor = `after: "${pages % 2 === 0 ? page.pageInfo.endCursor : ids.at(-1)}"`;
+  }
+  expect(ids, about("pages")).to.deep.equal(expected.slice(0, ids.length));
+  cursor = "";
+  for (let pages = 0; pages < 6; pages++) {
+    const page = await read(`${args} last: ${size} ${cursor}`);
+    back.unshift(...page.nodes.map(({ id }) => id));
+    if (!page.pageInfo.hasPreviousPage) break;
+    cursor = `before: "${pages % 2 === 0 ? page.pageInfo.startCursor : back[0]}"`;
+  }
+  expect(back, about("pages from the end")).to.deep.equal(expected.slice(expected.length - back.length));
+  for (const offset of [below(5), below(expected.length + 2), 10_000]) {
+    const page = await read(`${args} first: ${size} offset: ${offset}`);
+    const [found, wanted] = [page.nodes.map(({ id }) => id), expected.slice(offset, offset + size)];
+    expect(found, about(`offset ${offset}`)).to.deep.equal(wanted);
+    const place = below(Math.max(expected.length, 1));
+    if (expected.length === 0) continue;
+    const after = await read(`${args} first: ${size} after: "${expected[place]}" offset: ${offset}`);
+    const rest = expected.slice(place + 1).slice(offset, offset + size);
+    expect(
+      after.nodes.map(({ id }) => id),
+      about(`offset ${offset} after ${place}`),
+    ).to.deep.equal(rest);
+  }
+}
+
+/** Pairs of bounds, in Unix milliseconds. */
+const periods = (): Array<[after: number | undefined, before: number | undefined]> => {
+  const at = () => Date.parse(month(-below(kept)).date) + oneOf([0, 1, -1, day, 10 * day]);
+  const [one, another] = [at(), at()].toSorted((a, b) => a - b);
+  return [
+    [undefined, undefined],
+    [one, another],
+    [undefined, another],
+    [one, undefined],
+    [another, one],
+  ];
+};
+
+const within = ([after, before]: [number | undefined, number | undefined], { time }: Listing) =>
+  (after === undefined || time >= after) && (before === undefined || time <= before);
+
+describe("pages of tables with five years of months", () => {
+  const the = world();
+  let ada: Person;
+  const workspaces = [newId(), newId(), newId()];
+
+  before(async () => {
+    const w = the();
+    [ada] = (await w.users("ada")) as [Person];
+    const made = Array.from({ length: kept + 4 }, (_, index) => index - kept);
+    for (const table of ["audit_log", "connection_log", "inbox"] as const) {
+      // A month without a partition: its rows are in the default one.
+      await age(
+        w,
+        table,
+        -kept,
+        made.filter((offset) => offset !== -3),
+      );
+      await query(w, `delete from ${table}`);
+    }
+    await query(w, "delete from inbox_cursors");
+    await query(
+      w,
+      `insert into audit_log (id, time, actor_kind, action, resource_type, resource_id, diff, request_id)
+       select ${idNear(0.9, 0.9)}, at, 'system', (array['create', 'update', 'delete'])[n % 3 + 1], case n % 100 when 5 then 'rare' else 'group' end, n::text, '{}', 'x'
+       from unnest($1::timestamptz[]) with ordinality as made (at, n)`,
+      [times(600)],
+    );
+    await query(
+      w,
+      `insert into connection_log (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type,
+         connect_time, reporter, connection_id, is_connect_reported)
+       select ${idNear(0.003, 30)}, $2, ($3::uuid[])[n % 3 + 1], 'box', $4, 'main', 'ssh', at, gen_random_uuid(), gen_random_uuid(), true
+       from unnest($1::timestamptz[]) with ordinality as made (at, n)`,
+      [times(400), w.defaultOrganization, workspaces, w.owner.id],
+    );
+    await query(
+      w,
+      `insert into inbox (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
+       select ${idNear(0.5, 0.5)}, $2, n, ($3::uuid[])[n % 3 + 1], '{}', 'Hello', '', '', '[]', at
+       from unnest($1::timestamptz[]) with ordinality as made (at, n)`,
+      [times(400), ada.id, workspaces],
+    );
+    await query(w, "insert into inbox_cursors (user_id, last_seq, unread_count) values ($1, 400, 400)", [ada.id]);
+  });
+
+  const rowsOf = (table: Partitioned, time: string, group: string) =>
+    query<Listing>(
+      the(),
+      `select id, (extract(epoch from ${time}) * 1000)::float8 as time, ${group}::text as "group" from ${table}`,
+    );
+
+  const rfc = (time: number) => new Date(time).toISOString();
+
+  it("have the events that a statement over all months has", async () => {
+    const w = the();
+    const read: Read = async (args) =>
+      (await w.as(w.owner).graphql(`{ auditEvents(${args}) ${selection} }`)).auditEvents;
+    const rows = await rowsOf("audit_log", "time", "resource_type || action");
+    for (const direction of ["DESC", "ASC"] as const)
+      for (const group of ["", "rare", "groupcreate"])
+        for (const period of periods()) {
+          const [after, before] = period;
+          const expected = inOrder(
+            rows.filter((row) => within(period, row) && row.group.startsWith(group)),
+            direction,
+          );
+          const filter = [
+            after === undefined ? "" : `after: "${rfc(after)}"`,
+            before === undefined ? "" : `before: "${rfc(before)}"`,
+            group === "" ? "" : group === "rare" ? `resourceType: "rare"` : `resourceType: "group", action: CREATE`,
+          ];
+          const args = `filter: { ${filter.join(" ")} } orderBy: { field: TIME, direction: ${direction} }`;
+          await compare(
+            read,
+            expected.map(({ id }) => id),
+            args,
+          );
+        }
+  }).timeout(240_000);
+
+  it("have the connections that a statement over all months has, and the count of REST", async () => {
+    const w = the();
+    const read: Read = async (args) =>
+      (await w.as(w.owner).graphql(`{ connectionLogs(${args}) ${selection} }`)).connectionLogs;
+    const rows = await rowsOf("connection_log", "connect_time", "workspace_id");
+    for (const direction of ["DESC", "ASC"] as const)
+      for (const group of ["", workspaces[0]!])
+        for (const period of periods()) {
+          const [after, before] = period;
+          const expected = inOrder(
+            rows.filter((row) => within(period, row) && row.group.startsWith(group)),
+            direction,
+          );
+          const search = [
+            after === undefined ? "" : `connected_after:${rfc(after)}`,
+            before === undefined ? "" : `connected_before:${rfc(before)}`,
+            group === "" ? "" : `workspace_id:${group}`,
+          ].join(" ");
+          const args = `q: ${JSON.stringify(search)} orderBy: { field: CONNECT_TIME, direction: ${direction} }`;
+          await compare(
+            read,
+            expected.map(({ id }) => id),
+            args,
+          );
+          const { body } = await w.as(w.owner).get(`${logPath}?limit=1&q=${encodeURIComponent(search)}`);
+          expect(body.count, search).to.equal(expected.length);
+        }
+  }).timeout(240_000);
+
+  it("have the notifications that a statement over all months has", async () => {
+    const w = the();
+    const read: Read = async (args) =>
+      (await w.as(ada).graphql(`{ inboxNotifications(${args}) ${selection} }`)).inboxNotifications;
+    const rows = await rowsOf("inbox", "created_at", "template_id");
+    for (const group of ["", workspaces[0]!, newId()]) {
+      const expected = inOrder(
+        rows.filter((row) => row.group.startsWith(group)),
+        "DESC",
+      );
+      const args = group === "" ? "" : `filter: { templates: ["${group}"] }`;
+      await compare(
+        read,
+        expected.map(({ id }) => id),
+        args,
+      );
+    }
+  }).timeout(240_000);
+
+  it("lock the tables and indexes of two months: at most 40, and 49 of connections", async () => {
+    const w = the();
+    // As it is when no month is missing.
+    for (const table of ["audit_log", "connection_log", "inbox"] as const) {
+      await query(w, `delete from ${table}_default`);
+      await query(w, "select create_month($1, $2)", [table, month(-3).date]);
+    }
+    const fill = (table: string, columns: string, values: string) =>
+      query(
+        w,
+        `insert into ${table} (${columns}) select ${values} from generate_series('${month(-kept - 1).date}'::timestamptz, now(), interval '12 hours') at`,
+      );
+    await fill(
+      "audit_log",
+      "id, time, actor_kind, action, resource_type, diff, request_id",
+      `${idAt("at")}, at, 'system', 'create', 'group', '{}', 'x'`,
+    );
+    await fill(
+      "connection_log",
+      "id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, reporter, connection_id",
+      `${idAt("at")}, '${w.defaultOrganization}', gen_random_uuid(), 'box', '${w.owner.id}', 'main', 'ssh', at, gen_random_uuid(), gen_random_uuid()`,
+    );
+    await fill(
+      "inbox",
+      "id, user_id, seq, template_id, targets, title, content, icon, actions, created_at",
+      `${idAt("at")}, '${ada.id}', extract(epoch from at), gen_random_uuid(), '{}', 'Hello', '', '', '[]', at`,
+    );
+
+    const audited =
+      (filter = {}, direction: "asc" | "desc" = "desc") =>
+      (ctx: Context, page: PageArguments) =>
+        listAuditEvents(ctx, filter, page, { field: "time", direction });
+    const connected =
+      (search: string, direction: "asc" | "desc" = "desc") =>
+      (ctx: Context, page: PageArguments) =>
+        listConnectionLogs(ctx, search, page, { field: "connectTime", direction });
+    const [begin, end] = [`${month(-30).date}T00:00:00.000Z`, `${month(-29).date}T00:00:00.000Z`];
+    const lists: Record<string, (ctx: Context, page: PageArguments) => Promise<Page<{ id: string }>>> = {
+      events: audited(),
+      "events, oldest first": audited({}, "asc"),
+      "events of a type": audited({ resourceType: "group" }),
+      "events of a month": audited({ after: begin, before: end }),
+      "events of a month, oldest first": audited({ after: begin, before: end, action: "create" }, "asc"),
+      connections: connected(""),
+      "connections, oldest first": connected("", "asc"),
+      "connections of a type in a month": connected(`type:ssh connected_after:${begin} connected_before:${end}`),
+      inbox: (ctx: Context, page: PageArguments) => listInboxNotifications(ctx, {}, page),
+    };
+    const locks: Record<string, number[]> = {};
+    for (const [name, list] of Object.entries(lists)) {
+      const cold = await costOf(w, ada, (ctx) => list(ctx, { first: 25 }));
+      const { page } = cold;
+      const next = await costOf(w, ada, (ctx) => list(ctx, { first: 25, after: page.cursor(page.nodes.at(-1)!) }));
+      const last = await costOf(w, ada, (ctx) => list(ctx, { last: 25 }));
+      const before = last.page.cursor(last.page.nodes[0]!);
+      const previous = await costOf(w, ada, (ctx) => list(ctx, { last: 25, before }));
+      for (const { page: each } of [cold, next, last, previous]) expect(each.nodes, name).to.have.length(25);
+      locks[name] = [cold, next, last, previous].map((each) => each.locks);
+      if (process.env.STEWARD_TEST_TIMES)
+        console.log(
+          name,
+          [cold, next, last, previous].map((each) => [each.locks, Math.round(each.time * 10) / 10]),
+        );
+    }
+    // Two months; a connection has 17 of a month and may be reported a month late.
+    const most = (name: string) =>
+      name.startsWith("connections of a") ? 83 : name.startsWith("connections") ? 49 : 40;
+    for (const [name, counts] of Object.entries(locks))
+      for (const count of counts) expect(count, `${name}: ${counts.join()}`).to.be.within(1, most(name));
+  });
+});
+
+/** Reads a page in a transaction, on a connection that is new. Returns it, what it locks, and milliseconds. */
+async function costOf<Result>(
+  { app, database: { url } }: World,
+  { id }: Person,
+  read: (ctx: Context) => Promise<Result>,
+) {
+  const actor = { kind: "user", userId: id, siteRoles: ["owner"], organizations: new Map(), scopes: ["all"] };
+  const fresh = openDatabase({ url, pool: 1, statementTimeout: 60_000 });
+  try {
+    return await fresh.db.transaction().execute(async (db: Db) => {
+      const lifetime = () => new AbortController();
+      const ctx = new Context(app.services, actor as never, { id: newId() }, lifetime);
+      Object.defineProperty(ctx, "db", { value: db });
+      await sql`select`.execute(db);
+      const begun = performance.now();
+      const page = await read(ctx);
+      const time = performance.now() - begun;
+      const { rows } = await sql<{ locks: number }>`
+        select count(*)::int as locks from pg_locks l join pg_class c on c.oid = l.relation
+        where l.pid = pg_backend_pid() and c.relnamespace = 'public'::regnamespace`.execute(db);
+      return { page, time, locks: rows[0]!.locks };
+    });
+  } finally {
+    await fresh.close();
+  }
+}

@@ -1,0 +1,4 @@
+// All random requests.
+import { testRandomRequests } from "../support/fuzz.js";
+
+testRandomRequests(1);

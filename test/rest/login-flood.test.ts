@@ -1,0 +1,94 @@
+// The cost of sign-ins: one hash per attempt, and no more hashing than the machine can afford.
+// Looks inside: accounts are in states that no test can reach without mails, and counters start again.
+import { expect } from "chai";
+import { countHashes } from "../support/accounts.js";
+import { startServer } from "../support/app.js";
+import { deleteRows, setColumns } from "../support/tables.js";
+import { Client, userPassword, world } from "../support/world.js";
+
+const path = "/api/v2/users/login";
+
+describe("a sign-in", () => {
+  const the = world();
+
+  it("costs one hash, whatever is wrong", async () => {
+    const w = the();
+    const [ada, suspended, provided, bare] = await w.users("ada", "suspended", "provided", "bare");
+    await setColumns(w, "users", { id: suspended!.id }, { status: "suspended" });
+    await setColumns(w, "users", { id: provided!.id }, { login_type: "oidc" });
+    await setColumns(w, "users", { id: bare!.id }, { login_type: "oidc", password_hash: null });
+    const seen = countHashes(w.app);
+    for (const [email, password, status] of [
+      [ada!.email, userPassword, 201],
+      [ada!.email, "wrong", 401],
+      ["nobody@example.com", "wrong", 401],
+      ["no address", "wrong", 401],
+      [suspended!.email, userPassword, 401],
+      [suspended!.email, "wrong", 401],
+      [provided!.email, userPassword, 403],
+      [provided!.email, "wrong", 401],
+      [bare!.email, "wrong", 401],
+    ] as const) {
+      seen.hashes = 0;
+      expect(await w.nobody.post(path, { email, password }), `${email} ${password}`).to.include({ status });
+      expect(seen.hashes, `${email} ${password}`).to.equal(1);
+    }
+    seen.hashes = 0;
+    await w.nobody.failure(`mutation { login(input: { email: "x@example.com", password: "wrong" }) { sessionToken } }`);
+    expect(seen.hashes).to.equal(1);
+    seen.hashes = 0;
+    for (const password of ["", "é".repeat(513)]) await w.nobody.post(path, { email: ada!.email, password });
+    expect(seen.hashes).to.equal(0);
+  });
+
+  it("waits in a bounded queue or gets 503 with Retry-After, while other requests proceed", async () => {
+    const w = the();
+    const app = await startServer(w.database.url, { STEWARD_HASH_CONCURRENCY: "1" });
+    try {
+      const seen = countHashes(app);
+      const [nobody, owner] = [new Client(app.url), new Client(app.url, w.owner.token)];
+      const flood = Promise.all(
+        Array.from({ length: 400 }, (_, nr) =>
+          nobody.post(path, { email: `user-${nr}@example.com`, password: "wrong" }),
+        ),
+      );
+      const reads = await Promise.all(
+        Array.from({ length: 100 }, () => owner.get(`/api/v2/groups/${w.defaultOrganization}`)),
+      );
+      expect(new Set(reads.map(({ status }) => status))).to.deep.equal(new Set([200]));
+      const answers = await flood;
+      const refused = answers.filter(({ status }) => status === 503);
+      expect(refused).to.not.have.length(0);
+      expect(answers.filter(({ status }) => status === 401)).to.have.length(400 - refused.length);
+      for (const { headers } of refused) expect(headers.get("retry-after")).to.equal("1");
+      // One running, 64 queued, and some about to be rejected.
+      expect(seen.mostWaiting).to.be.within(65, 100);
+      expect(seen.waiting).to.equal(0);
+      expect(await nobody.post(path, { email: "late@example.com", password: "wrong" })).to.include({ status: 401 });
+    } finally {
+      await app.close();
+    }
+  });
+
+  it("costs no hash once it is rate-limited, which the server remembers", async () => {
+    const w = the();
+    const app = await startServer(w.database.url, { STEWARD_RATE_LIMIT_CREDENTIAL_IP: "10" });
+    try {
+      const nobody = new Client(app.url);
+      const tries = (count: number) =>
+        Promise.all(
+          Array.from({ length: count }, (_, nr) =>
+            nobody.post(path, { email: `user-${nr}@example.com`, password: "wrong" }),
+          ),
+        );
+      await tries(20);
+      const seen = countHashes(app);
+      await deleteRows(w, "rate_counters", {});
+      const answers = await tries(200);
+      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([429]));
+      expect(seen.hashes).to.equal(0);
+    } finally {
+      await app.close();
+    }
+  });
+});

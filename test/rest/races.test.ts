@@ -1,0 +1,280 @@
+// Changes that race the deletion of their object: each succeeds before the deletion or fails as the caller's error, and
+// never as an internal one.
+// Looks inside: thousands of accounts without requests, hashes, and mails.
+import { expect } from "chai";
+import { keysOf } from "../support/accounts.js";
+import { insertUsers } from "../support/crowds.js";
+import { insertKey } from "../support/keys.js";
+import { deleteRows, setColumns } from "../support/tables.js";
+import { logged } from "../support/app.js";
+import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
+import { type Client, GraphqlFailure, world } from "../support/world.js";
+
+/** The number of concurrent pairs, and of rounds. */
+const pairs = 12;
+const rounds = 4;
+
+/** The outcomes a change may have while its object is deleted. */
+const fair = ["done", "NOT_FOUND", "BAD_USER_INPUT", "CONFLICT", "UNAUTHENTICATED", "FORBIDDEN"];
+
+interface Race {
+  change: () => Promise<string>;
+  end: () => Promise<string>;
+}
+
+describe("a change that races the deletion of its object", () => {
+  const the = world({ STEWARD_HASH_CONCURRENCY: "2" });
+  let made = 0;
+
+  const owner = () => the().as(the().owner);
+  async function outcome(client: Client, document: string): Promise<string> {
+    try {
+      await client.graphql(document);
+      return "done";
+    } catch (error) {
+      if (error instanceof GraphqlFailure) return error.code;
+      throw error;
+    }
+  }
+
+  const act = (client: Client, verb: string, input: string, selection: string) => () =>
+    outcome(client, `mutation { ${verb}(input: { ${input} }) { ${selection} } }`);
+
+  /** Retries while there is nothing to delete yet. */
+  const once = (end: () => Promise<string>) => async () => {
+    for (let attempt = 0; attempt < 200; attempt++) {
+      const came = await end();
+      if (came !== "NOT_FOUND") return came;
+    }
+    return "NOT_FOUND";
+  };
+
+  const user = "user { id username roles { name } organizationIds }";
+  const member = "member { id roles { name } user { id } }";
+  const group =
+    "group { id totalMemberCount organization { id } members(first: 5) { totalCount nodes { user { id } } } }";
+  const password = "seven-lamps-beside-the-old-canal";
+
+  /** A member of the default organization, signed in without waiting for a password hash. */
+  async function person(): Promise<{ id: string; client: Client }> {
+    const { id } = await newAccount();
+    return { id, client: the().as(await insertKey(the(), { id }, "session").then(({ text }) => ({ token: text }))) };
+  }
+
+  async function newAccount() {
+    const username = `racer-${++made}`;
+    const email = `${username}@example.com`;
+    const account = { username, email, password_hash: await hashed() };
+    const [id] = await insertUsers(the(), [account], { organization: the().defaultOrganization });
+    return { id: id!, username, email };
+  }
+
+  let hash: Promise<string> | undefined;
+  const hashed = () => (hash ??= the().app.services.passwords.hash(password));
+
+  const deletion = (id: string) => act(owner(), "deleteUser", `user: "${id}"`, "user { id }");
+  const groupDeletion = (ref: string) =>
+    act(owner(), "deleteGroup", `group: "${ref}"`, "group { id members { totalCount } }");
+  const organizationDeletion = (ref: string) =>
+    act(owner(), "deleteOrganization", `organization: "${ref}"`, "organization { id name }");
+
+  const ofUser =
+    (verb: string, input = "", selection = user) =>
+    async (): Promise<Race> => {
+      const { id } = await newAccount();
+      return { change: act(owner(), verb, `user: "${id}", ${input}`, selection), end: deletion(id) };
+    };
+  const byUser = (verb: string, input: string, selection: string) => async (): Promise<Race> => {
+    const { id, client } = await person();
+    return { change: act(client, verb, input, selection), end: deletion(id) };
+  };
+  const ofMember = (verb: string, input: string, end: (id: string) => Race["end"]) => async (): Promise<Race> => {
+    const { id } = await newAccount();
+    return { change: act(owner(), verb, `organization: "default", user: "${id}", ${input}`, member), end: end(id) };
+  };
+  const removal = (id: string) =>
+    act(owner(), "removeOrganizationMember", `organization: "default", user: "${id}"`, member);
+
+  let version: Promise<string> | undefined;
+  const stopped = async (ownerId: string) => insertStopped(the(), ownerId, await (version ??= insertVersion(the())));
+
+  const races: Record<string, () => Promise<Race>> = {
+    "updateUser, deleteUser": ofUser("updateUser", `name: "New"`),
+    "suspendUser, deleteUser": ofUser("suspendUser"),
+    "activateUser, deleteUser": async () => {
+      const { id } = await newAccount();
+      await setColumns(the(), "users", { id }, { status: "suspended" });
+      return { change: act(owner(), "activateUser", `user: "${id}"`, user), end: deletion(id) };
+    },
+    "setUserRoles, deleteUser": ofUser("setUserRoles", "roles: [AUDITOR]"),
+    "resetUserPassword, deleteUser": ofUser("resetUserPassword", `password: "${password}-2"`),
+    "unlinkUserIdentity, deleteUser": ofUser("unlinkUserIdentity"),
+    "linkUserIdentity, deleteUser": async () => {
+      const { id } = await newAccount();
+      await setColumns(the(), "users", { id }, { login_type: "oidc", password_hash: null });
+      const input = `user: "${id}", subject: "${id}", issuer: "https://id.example.com"`;
+      return { change: act(owner(), "linkUserIdentity", input, user), end: deletion(id) };
+    },
+    "setQuietHours, deleteUser": ofUser("setQuietHours", `schedule: "0 1 * * *"`, "quietHours { next }"),
+    "createUser, deleteUser": async () => {
+      const username = `racer-${++made}`;
+      const input = `email: "${username}@example.com", username: "${username}", isServiceAccount: true`;
+      return { change: act(owner(), "createUser", input, user), end: once(deletion(username)) };
+    },
+    "login, deleteUser": async () => {
+      const { id, email } = await newAccount();
+      const input = `email: "${email}", password: "${password}"`;
+      return { change: act(the().nobody, "login", input, `sessionToken ${user}`), end: deletion(id) };
+    },
+    "updateProfile, deleteUser": byUser("updateProfile", `name: "New"`, user),
+    "convertLogin, deleteUser": byUser(
+      "convertLogin",
+      `user: "me", toType: OIDC, password: "${password}"`,
+      "stateString user { id }",
+    ),
+    "changePassword, deleteUser": byUser(
+      "changePassword",
+      `currentPassword: "${password}", newPassword: "${password}-2"`,
+      user,
+    ),
+    "createUserSecret, deleteUser": byUser("createUserSecret", `name: "a", value: "v"`, "userSecret { id }"),
+    "sendCustomNotification, deleteUser": byUser(
+      "sendCustomNotification",
+      `content: { title: "Lunch" }`,
+      "notification { id }",
+    ),
+    "createApiKey, deleteUser": byUser("createApiKey", `name: "new"`, "token apiKey { id user { id } }"),
+    "createApiKey, revokeApiKey": async () => {
+      const { id, client } = await person();
+      const end = once(async () => {
+        const [key] = await keysOf(the(), { id }, "TOKEN");
+        return key ? act(client, "revokeApiKey", `id: "${key.id}"`, "apiKey { id }")() : "NOT_FOUND";
+      });
+      return { change: act(client, "createApiKey", `name: "new"`, "token apiKey { id user { id } }"), end };
+    },
+    "updateApiKey, revokeApiKey": async () => {
+      const { client } = await person();
+      const { createApiKey } = await client.graphql(
+        `mutation { createApiKey(input: { name: "old" }) { apiKey { id } } }`,
+      );
+      const input = `id: "${createApiKey.apiKey.id}"`;
+      return {
+        change: act(client, "updateApiKey", `${input}, name: "new"`, "apiKey { id name user { id } }"),
+        end: act(client, "revokeApiKey", input, "apiKey { id }"),
+      };
+    },
+    "createUserSecret, deleteUserSecret": async () => {
+      const { client } = await person();
+      return {
+        change: act(client, "createUserSecret", `name: "a", value: "v"`, "userSecret { id }"),
+        end: once(act(client, "deleteUserSecret", `name: "a"`, "userSecret { id }")),
+      };
+    },
+    "addOrganizationMember, removeOrganizationMember": async () => {
+      const { id } = await newAccount();
+      await deleteRows(the(), "organization_members", { user_id: id });
+      const ref = `organization: "default", user: "${id}"`;
+      return { change: act(owner(), "addOrganizationMember", ref, member), end: once(removal(id)) };
+    },
+    "addOrganizationMember, deleteUser": async () => {
+      const { id } = await newAccount();
+      await deleteRows(the(), "organization_members", { user_id: id });
+      const ref = `organization: "default", user: "${id}"`;
+      return { change: act(owner(), "addOrganizationMember", ref, member), end: deletion(id) };
+    },
+    "addOrganizationMember, deleteOrganization": async () => {
+      const [{ id }, organization] = [await newAccount(), await the().organization()];
+      const ref = `organization: "${organization.id}", user: "${id}"`;
+      return { change: act(owner(), "addOrganizationMember", ref, member), end: organizationDeletion(organization.id) };
+    },
+    "setOrganizationMemberRoles, removeOrganizationMember": ofMember(
+      "setOrganizationMemberRoles",
+      "roles: [ORGANIZATION_AUDITOR]",
+      removal,
+    ),
+    "setOrganizationMemberRoles, deleteUser": ofMember(
+      "setOrganizationMemberRoles",
+      "roles: [ORGANIZATION_AUDITOR]",
+      deletion,
+    ),
+    "createOrganization, deleteOrganization": async () => {
+      const name = `race-${++made}`;
+      return {
+        change: act(owner(), "createOrganization", `name: "${name}"`, "organization { id name }"),
+        end: once(organizationDeletion(name)),
+      };
+    },
+    "updateOrganization, deleteOrganization": async () => {
+      const { id } = await the().organization();
+      const input = `organization: "${id}", displayName: "New"`;
+      return {
+        change: act(owner(), "updateOrganization", input, "organization { id displayName }"),
+        end: organizationDeletion(id),
+      };
+    },
+    "createGroup, deleteGroup": async () => {
+      const name = `race-${++made}`;
+      const input = `organization: "default", name: "${name}"`;
+      return { change: act(owner(), "createGroup", input, group), end: once(groupDeletion(name)) };
+    },
+    "transferWorkspaces, deleteUser": async () => {
+      const [box, { id }] = [await stopped(the().owner.id), await newAccount()];
+      const input = `workspaces: ["${box}"], receiver: "${id}"`;
+      return { change: act(owner(), "transferWorkspaces", input, "isOffered"), end: deletion(id) };
+    },
+    "declineWorkspaceTransfer, deleteUser": async () => {
+      const { id, client } = await person();
+      const offer = await insertOffer(the(), await stopped(the().owner.id), id, the().owner.id);
+      return { change: act(client, "declineWorkspaceTransfer", `id: "${offer}"`, "workspaceId"), end: deletion(id) };
+    },
+    "createGroup, deleteOrganization": async () => {
+      const { id } = await the().organization();
+      const input = `organization: "${id}", name: "race"`;
+      return { change: act(owner(), "createGroup", input, group), end: organizationDeletion(id) };
+    },
+    "updateGroup, deleteGroup": async () => {
+      const [{ id }, joining] = [await the().group(), await newAccount()];
+      const input = `group: "${id}", displayName: "New", addUsers: ["${joining.id}"]`;
+      return { change: act(owner(), "updateGroup", input, group), end: groupDeletion(id) };
+    },
+    "updateGroup, deleteOrganization": async () => {
+      const organization = await the().organization();
+      const { id } = await the().group(undefined, { organization: organization.id });
+      const input = `group: "${id}", displayName: "New"`;
+      return { change: act(owner(), "updateGroup", input, group), end: organizationDeletion(organization.id) };
+    },
+    "updateGroup, deleteUser": async () => {
+      const [{ id }, joining] = [await the().group(), await newAccount()];
+      const input = `group: "${id}", addUsers: ["${joining.id}"]`;
+      return { change: act(owner(), "updateGroup", input, group), end: deletion(joining.id) };
+    },
+    "setGroupAiBudget, deleteGroup": async () => {
+      const { id } = await the().group();
+      const input = `group: "${id}", spendLimitMicros: 5`;
+      const selection = `groupAiBudget { spendLimitMicros ${group} }`;
+      return { change: act(owner(), "setGroupAiBudget", input, selection), end: groupDeletion(id) };
+    },
+    "deleteGroupAiBudget, deleteGroup": async () => {
+      const { id } = await the().group();
+      await owner().graphql(
+        `mutation { setGroupAiBudget(input: { group: "${id}", spendLimitMicros: 5 }) { __typename } }`,
+      );
+      const selection = `groupAiBudget { spendLimitMicros ${group} }`;
+      return { change: act(owner(), "deleteGroupAiBudget", `group: "${id}"`, selection), end: groupDeletion(id) };
+    },
+  };
+
+  for (const [names, begin] of Object.entries(races)) {
+    it(`succeeds or fails cleanly: ${names}`, async () => {
+      const lines = logged.length;
+      const alone = await begin();
+      expect([await alone.change(), await alone.end()]).to.deep.equal(["done", "done"]);
+      for (let round = 0; round < rounds; round++) {
+        const ready = await Promise.all(Array.from({ length: pairs }, begin));
+        const answers = await Promise.all(ready.flatMap(({ change, end }) => [change(), end()]));
+        for (const answer of answers) expect(answer).to.be.oneOf(fair);
+      }
+      expect(logged.slice(lines).filter(({ msg }) => msg === "defect")).to.deep.equal([]);
+    });
+  }
+});

@@ -1,0 +1,21 @@
+// Runs the tests of test/unusual-database.txt, a third of all, while the settings of the database and of its role are unusual.
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+const tests = readFileSync("test/unusual-database.txt", "utf8").split("\n").filter(Boolean);
+const all = readdirSync("test", { recursive: true, encoding: "utf8" });
+const count = all.filter((path) => path.endsWith(".test.ts") && !path.includes("node_modules")).length;
+if (tests.length * 3 < count) {
+  console.error(`test/unusual-database.txt has ${tests.length} of ${count} tests: it must have a third of them.`);
+  process.exit(1);
+}
+const files = tests.map((name) => `test/${name}.test.ts`);
+const { status } = spawnSync(
+  process.execPath,
+  ["node_modules/mocha/bin/mocha.js", ...files, ...process.argv.slice(2)],
+  {
+    stdio: "inherit",
+    env: { ...process.env, STEWARD_TEST_UNUSUAL_DATABASE: "1" },
+  },
+);
+process.exit(status ?? 1);
