@@ -311,6 +311,10 @@ export const list = <Entry extends z.ZodMiniType>(most: number, entry: Entry, it
     limits: `at most ${most}`,
   });
 
+/** A list of at least one entry, and so many at most. */
+export const someOf = <Entry extends z.ZodMiniType>(most: number, entry: Entry, rule: string) =>
+  meant(z.array(entry).check(z.minLength(1, rule), z.maxLength(most, rule)), { limits: `1 to ${most}` });
+
 /** A list of any length. */
 export const listOf = <Entry extends z.ZodMiniType>(entry: Entry) => z.array(entry);
 
@@ -342,8 +346,12 @@ export const anyNumber = z.number();
 /** A number of seconds. */
 export const duration = (least: number, most: number) => meant(int(least, most), { kind: "duration" });
 
+/** A JSON object. `keywords` are what JSON Schema can say of it. */
+export const objectBy = (keywords: z.core.GlobalMeta = {}) =>
+  meant(z.record(z.string(), z.unknown()).check(z.meta(keywords)), { scalar: "JSONObject" });
+
 /** Any JSON object. */
-export const jsonObject = meant(z.record(z.string(), z.unknown()), { scalar: "JSONObject" });
+export const jsonObject = objectBy();
 
 /** An object with keys of any name that conforms to a rule. Unlike in a record of zod, it may be `__proto__`. */
 export function map<Entry extends z.ZodMiniType>(most: number, value: Entry, keyProblem: TextRule = textProblem) {
