@@ -2,16 +2,16 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
-import { inputOf, type Input, optional, otherwise, reference, string } from "../kernel/values.js";
+import { check, inputOf, type Input, optional, otherwise, reference } from "../kernel/values.js";
 import { authorizeOn, type FoundUser, lockUser } from "../users/users.js";
 import { quietHoursChanged } from "../workspaces/deadline-changes.js";
-import { scheduleOf, scheduleProblem, scheduleText } from "./daily-schedule.js";
+import { dailySchedule, scheduleOf, scheduleText } from "./daily-schedule.js";
 import { type QuietHours, quietHours, storedSchedule } from "./quiet-hours.js";
 
 export const SetQuietHours = inputOf({
   user: otherwise(reference, "me", "The user: ID, username, or `me`."),
   schedule: optional(
-    string,
+    dailySchedule,
     "A cron expression with minute and hour, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC. Null or empty restores the default; it must be given.",
   ),
 });
@@ -25,7 +25,8 @@ export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted 
   if (text !== undefined) requireFeature(ctx, "advanced_template_scheduling");
   if (!ctx.config.quietHoursAllowCustom) throw forbidden("Users of this deployment cannot set their own quiet hours.");
   const problems = new Problems();
-  problems.add("schedule", wanted === undefined ? "Is required." : text && scheduleProblem(text));
+  problems.add("schedule", wanted === undefined ? "Is required." : undefined);
+  check(SetQuietHours, { schedule: wanted }, problems);
   problems.throwIfAny();
 
   const own = text ? scheduleOf(text) : undefined;

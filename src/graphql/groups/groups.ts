@@ -48,10 +48,6 @@ import { selectsOnly } from "../engine/selections.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
-/** The warning about giving a role to a group, stated wherever a group gets one. */
-export const groupRoleNotice =
-  "A role of a group is the role of all its members, present and future. Those who manage the members of the group decide who they are and can add themselves: owners, user administrators, administrators and user administrators of the organization, and identity providers with a SCIM key.";
-
 enumType({ GroupSource }, "How a group was created.", {
   USER: "Created by a user.",
   OIDC: "Created by the OpenID Connect provider, which also manages its members.",
