@@ -327,8 +327,7 @@ const largestInt = 2_147_483_647;
 export const wholeNumber = (least: number, most: number): string => `Must be a whole number from ${least} to ${most}.`;
 
 /** An integer. Those that exceed 32 bits are of the scalar BigInt. */
-export function int(least: number, most: number) {
-  const rule = wholeNumber(least, most);
+export function int(least: number, most: number, rule = wholeNumber(least, most)) {
   const schema = z.int({ error: rule, abort: true }).check(z.minimum(least, rule), z.maximum(most, rule));
   const limits =
     most === largestInt || most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `from ${least} to ${most}`;
