@@ -3,38 +3,93 @@ import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { isDeeper } from "../kernel/objects.js";
 import { cleaned, holdsStorableText } from "../kernel/text.js";
-import { faultOf, isValid, prose, httpUrl } from "../kernel/values.js";
+import {
+  bytes,
+  faultOf,
+  httpUrl,
+  inputOf,
+  type Input,
+  isValid,
+  jsonObject,
+  list,
+  listOf,
+  optional,
+  orEmpty,
+  prose,
+  string,
+} from "../kernel/values.js";
 import { appName } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./oauth-errors.js";
-import { type RedirectSchemes, redirectUrisProblems } from "./redirect-uris.js";
-import { scopeProblem, splitScope } from "./requested-scopes.js";
+import { longestUri, mostUris, type RedirectSchemes, redirectUrisProblems } from "./redirect-uris.js";
+import { scopeProblem, scopeValue, splitScope } from "./requested-scopes.js";
+
+const longestName = 64;
+const longestLabel = 255;
+const mostContacts = 32;
+const largestKeySet = 16 * 1024;
+const deepestKeySet = 8;
+
+/** What is said of the metadata, in inputs and in what is returned. */
+export const metadataTexts = {
+  clientId: "ID of the client.",
+  registrationAccessToken: "The registration access token of the client.",
+  redirectUris:
+    "Redirect URIs, at most 32: https, http with a loopback host, or a scheme of the client's own: with a dot, or with a host, as in `example://host/path`.",
+  tokenEndpointAuthMethod:
+    "How the client authenticates: `client_secret_basic`, `client_secret_post`, or `none` for public clients.",
+  grantTypes: "Grant types: `authorization_code`, `refresh_token`, or `urn:ietf:params:oauth:grant-type:device_code`.",
+  responseTypes: "Response types; only `code` is supported.",
+  clientName: "Name that the consent page shows, cut to 64 characters.",
+  clientUri: "URL of the home page.",
+  logoUri: "URL of the logo, which is never loaded.",
+  tosUri: "URL of the terms of service.",
+  policyUri: "URL of the privacy policy.",
+  jwksUri: "URL of the public keys. It is stored but not used.",
+  scope: "Scopes of requests that name none, separated by spaces. Unknown ones are dropped.",
+  contacts: "Contacts of the people responsible, at most 32.",
+  jwks: "Public keys as a JWK Set of 16 KiB or less. They are stored but not used.",
+  softwareId: "ID of the software, at most 255 characters.",
+  softwareVersion: "Version of the software, at most 255 characters.",
+  applicationType:
+    "`web` or `native` (OpenID Connect Dynamic Client Registration 1.0). It is stored, and restricts nothing.",
+};
+
+const texts = metadataTexts;
+const page = orEmpty(httpUrl);
 
 /**
  * The metadata of an application (RFC 7591 §2), from a registration or a metadata document. Null and empty values
  * count as absent.
  */
-export interface ClientMetadata {
-  redirectUris?: string[] | null;
-  tokenEndpointAuthMethod?: string | null;
-  grantTypes?: string[] | null;
-  responseTypes?: string[] | null;
-  clientName?: string | null;
-  clientUri?: string | null;
-  logoUri?: string | null;
-  tosUri?: string | null;
-  policyUri?: string | null;
-  jwksUri?: string | null;
-  scope?: string | null;
-  contacts?: string[] | null;
-  jwks?: Record<string, unknown> | null;
-  softwareId?: string | null;
-  softwareVersion?: string | null;
-  /** `web` or `native`. Recorded only: real applications register types that do not fit their redirect URIs. */
-  applicationType?: string | null;
-  /** Ignored: no issuer of statements is trusted. */
-  softwareStatement?: string | null;
-}
+export const ClientMetadata = inputOf({
+  redirectUris: optional(
+    list(mostUris, bytes(0, longestUri)),
+    `${texts.redirectUris} Required for the grant type \`authorization_code\`.`,
+  ),
+  tokenEndpointAuthMethod: optional(
+    string,
+    `${texts.tokenEndpointAuthMethod} Default: the first, but the others that use the secret are accepted, too.`,
+  ),
+  grantTypes: optional(listOf(string), `${texts.grantTypes} Default: the first two.`),
+  responseTypes: optional(listOf(string), texts.responseTypes),
+  clientName: optional(string, `${texts.clientName} Default: the host of the home page or of the first redirect URI.`),
+  clientUri: optional(page, texts.clientUri),
+  logoUri: optional(page, texts.logoUri),
+  tosUri: optional(page, texts.tosUri),
+  policyUri: optional(page, texts.policyUri),
+  jwksUri: optional(page, texts.jwksUri),
+  scope: optional(scopeValue, `${texts.scope} Default: those for all clients.`),
+  contacts: optional(list(mostContacts, prose(254)), texts.contacts),
+  jwks: optional(jsonObject, texts.jwks),
+  softwareId: optional(prose(longestLabel), texts.softwareId),
+  softwareVersion: optional(prose(longestLabel), texts.softwareVersion),
+  // Recorded only: real applications register types that do not fit their redirect URIs.
+  applicationType: optional(string, texts.applicationType),
+  // No issuer of statements is trusted.
+  softwareStatement: optional(string, "A signed statement about the software. It is ignored."),
+});
+export type ClientMetadata = Input<typeof ClientMetadata>;
 
 /** The columns of an application that its metadata decides. */
 export interface ClientProfile extends Pick<ClientRow, "type" | "name" | "redirectUris" | "grantTypes" | "metadata"> {
@@ -42,12 +97,6 @@ export interface ClientProfile extends Pick<ClientRow, "type" | "name" | "redire
   authMethod: AuthMethod | null;
   scopeCeiling: string[];
 }
-
-const longestName = 64;
-const longestLabel = 255;
-const mostContacts = 32;
-const largestKeySet = 16 * 1024;
-const deepestKeySet = 8;
 
 const uris = ["clientUri", "logoUri", "tosUri", "policyUri", "jwksUri"] as const;
 const labels = ["softwareId", "softwareVersion"] as const;

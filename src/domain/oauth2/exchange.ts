@@ -6,23 +6,38 @@ import { after, now } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
 import { epochOf } from "../tokens/api-keys.js";
 import { isSecretOf, newToken } from "../tokens/token-text.js";
-import { type AuthenticatedClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
+import { type AuthenticatedClient, invalidClient, clientCredentials, namedClient } from "./client-authentication.js";
 import type { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
+import { inputOf, type Input, optional, pasted, required, secret, string } from "../kernel/values.js";
+import { scopeNotice, scopeValue } from "./requested-scopes.js";
+import { resourceList, resourceNotice } from "./audiences.js";
 
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
-export interface IssueOAuth2Token extends ClientCredentials {
-  grantType?: string | null;
-  code?: string | null;
-  redirectUri?: string | null;
-  codeVerifier?: string | null;
-  refreshToken?: string | null;
-  deviceCode?: string | null;
-  scope?: string | null;
-  resource?: readonly string[] | null;
-}
+export const IssueOAuth2Token = inputOf({
+  ...clientCredentials,
+  clientId: namedClient,
+  grantType: required(
+    string,
+    "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
+  ),
+  code: optional(pasted(secret), "Authorization code. Required for `authorization_code`."),
+  redirectUri: optional(string, "Redirect URI of the authorization request. May be omitted."),
+  codeVerifier: optional(
+    secret,
+    "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
+  ),
+  refreshToken: optional(pasted(secret), "Refresh token. Required for `refresh_token`."),
+  deviceCode: optional(pasted(secret), "Device code. Required for the grant type of device codes."),
+  scope: optional(scopeValue, `${scopeNotice} For \`refresh_token\`, scopes of the grant; default: all of them.`),
+  resource: optional(
+    resourceList,
+    `${resourceNotice} If there is a grant, resources of the grant; default: all of them.`,
+  ),
+});
+export type IssueOAuth2Token = Input<typeof IssueOAuth2Token>;
 
 /** Tokens for an application (RFC 6749 §5.1). */
 export interface IssuedTokens {
