@@ -1,6 +1,12 @@
 import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import { AuthCheck, CheckedObject, checkPermissions, type PermissionCheck } from "../domain/auth-checks/auth-checks.js";
+import {
+  AuthCheck,
+  AuthChecks,
+  CheckedObject,
+  checkPermissions,
+  type PermissionCheck,
+} from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
 import { Access } from "./engine/access.js";
 import { inputType } from "./engine/inputs.js";
@@ -41,7 +47,7 @@ export class AuthorizationResolver {
     return { external: scopeCatalog };
   }
 
-  @Access({ anyScope: true, countsAs: { argument: "checks" } })
+  @Access({ anyScope: true, countsAs: { argument: "checks" }, argumentValues: { checks: AuthChecks } })
   @Query(() => [PermissionCheckResult], {
     description:
       "Checks up to 500 permissions of the caller in one request, at most 10 of them on stored objects by ID.",

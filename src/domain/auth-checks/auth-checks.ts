@@ -11,7 +11,17 @@ import {
 import { isPermission, mayOn, type Target } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
-import { characters, flag, inputOf, type Input, optional, reference, required, string } from "../kernel/values.js";
+import {
+  characters,
+  flag,
+  inputOf,
+  type Input,
+  optional,
+  reference,
+  required,
+  string,
+  list,
+} from "../kernel/values.js";
 
 /** An object of a check. */
 export const CheckedObject = inputOf({
@@ -44,6 +54,7 @@ export interface PermissionCheck {
 
 /** Limits per request, over all fields of a document. */
 const maxChecks = 500;
+export const AuthChecks = list(maxChecks, AuthCheck);
 const maxObjects = 10;
 const maxKeyLength = 200;
 

@@ -13,7 +13,7 @@ import { upstreamFailed } from "./external-auth.js";
 import { makeRoom, storeLink } from "./linking.js";
 import { storedId } from "./links.js";
 import { callerWho, type ExternalAuthProvider, findProvider, requireLicensed, providerRule } from "./providers.js";
-import { inputOf, reference, required, type Input, optional, pasted, secret } from "../kernel/values.js";
+import { inputOf, reference, required, type Input, optional, pasted, string } from "../kernel/values.js";
 
 export const StartExternalAuthDevice = inputOf({
   providerId: required(reference, providerRule),
@@ -76,7 +76,7 @@ async function requestDevice(ctx: Context, provider: ExternalAuthProvider): Prom
 
 export const CompleteDevice = inputOf({
   providerId: required(reference, providerRule),
-  deviceCode: optional(pasted(secret), "The device code. Default: the caller's newest one."),
+  deviceCode: optional(pasted(string), "The device code. Default: the caller's newest one."),
 });
 export type CompleteDevice = Input<typeof CompleteDevice>;
 

@@ -43,6 +43,12 @@ export function contentOf(schema: z.core.$ZodType): z.core.$ZodType {
   return "innerType" in def ? contentOf(def.innerType as z.core.$ZodType) : schema;
 }
 
+/** Returns the value of the entries of a list; `undefined` for other values. */
+export function entryOf(schema: z.core.$ZodType): z.core.$ZodType | undefined {
+  const content = contentOf(schema);
+  return content instanceof z.ZodMiniArray ? content._zod.def.element : undefined;
+}
+
 /** Returns what else is known of a value. */
 export const meaningOf = (schema: z.core.$ZodType): Meaning => meanings.get(contentOf(schema)) ?? {};
 
@@ -141,8 +147,15 @@ function byLimit<Schema>(make: (most: number) => Schema): (most: number) => Sche
 /** Any text. */
 export const string = z.string();
 
-/** Text that is not shown, such as a password. */
-export const secret = meant(z.string(), { kind: "secret" });
+/** Text whose rule is elsewhere. `keywords` are what JSON Schema can say of it. */
+export const textWith = (keywords: z.core.GlobalMeta) => z.string().check(z.meta(keywords));
+
+/** Text that is one of these, unless it is empty. */
+export const oneOfTexts = (values: readonly string[]) =>
+  textWith({ pattern: `^(${values.map((each) => each.replace(/[.+]/g, String.raw`\$&`)).join("|")})?$` });
+
+/** Text that is not shown, such as a password or a token of this server, all of which are shorter. */
+export const secret = meant(textWith({ maxLength: 1024 }), { kind: "secret" });
 
 /** Text that can be stored. */
 export const storable = z.string().check(z.refine(isStorable, { error: storableRule, abort: true }));
@@ -151,7 +164,9 @@ export const storable = z.string().check(z.refine(isStorable, { error: storableR
 export const textBy = (problemOf: TextRule, keywords: z.core.GlobalMeta = {}) =>
   storable.check((payload) => addFault(payload, problemOf(payload.value)), z.meta(keywords));
 
-export const matching = (pattern: RegExp, rule: string) => z.string().check(z.regex(pattern, rule));
+/** Text of a form. `keywords` are what JSON Schema can say besides. */
+export const matching = (pattern: RegExp, rule: string, keywords: z.core.GlobalMeta = {}) =>
+  z.string().check(z.regex(pattern, rule), z.meta(keywords));
 
 /** Text that conforms to the rule of a value, or is empty. */
 export function orEmpty(value: z.ZodMiniType<string>) {

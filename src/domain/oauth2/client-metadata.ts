@@ -13,6 +13,7 @@ import {
   jsonObject,
   list,
   listOf,
+  oneOfTexts,
   optional,
   orEmpty,
   prose,
@@ -55,6 +56,10 @@ export const metadataTexts = {
     "`web` or `native` (OpenID Connect Dynamic Client Registration 1.0). It is stored, and restricts nothing.",
 };
 
+/** Grant types for applications that no administrator has checked. */
+const grantTypes: readonly string[] = [GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN, GrantType.DEVICE_CODE];
+const authMethods: readonly string[] = Object.values(AuthMethod);
+
 const texts = metadataTexts;
 const page = orEmpty(httpUrl);
 
@@ -68,11 +73,11 @@ export const ClientMetadata = inputOf({
     `${texts.redirectUris} Required for the grant type \`authorization_code\`.`,
   ),
   tokenEndpointAuthMethod: optional(
-    string,
+    oneOfTexts(authMethods),
     `${texts.tokenEndpointAuthMethod} Default: the first, but the others that use the secret are accepted, too.`,
   ),
-  grantTypes: optional(listOf(string), `${texts.grantTypes} Default: the first two.`),
-  responseTypes: optional(listOf(string), texts.responseTypes),
+  grantTypes: optional(listOf(oneOfTexts(grantTypes)), `${texts.grantTypes} Default: the first two.`),
+  responseTypes: optional(listOf(oneOfTexts(["code"])), texts.responseTypes),
   clientName: optional(string, `${texts.clientName} Default: the host of the home page or of the first redirect URI.`),
   clientUri: optional(page, texts.clientUri),
   logoUri: optional(page, texts.logoUri),
@@ -100,10 +105,6 @@ export interface ClientProfile extends Pick<ClientRow, "type" | "name" | "redire
 
 const uris = ["clientUri", "logoUri", "tosUri", "policyUri", "jwksUri"] as const;
 const labels = ["softwareId", "softwareVersion"] as const;
-
-/** Grant types for applications that no administrator has checked. */
-const grantTypes: readonly string[] = [GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN, GrantType.DEVICE_CODE];
-const authMethods: readonly string[] = Object.values(AuthMethod);
 
 type Configured = Pick<Config, "oauth2DynamicScopes" | "oauth2RedirectSchemes">;
 

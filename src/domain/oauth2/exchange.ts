@@ -7,26 +7,44 @@ import { newId } from "../kernel/ids.js";
 import { epochOf } from "../tokens/api-keys.js";
 import { isSecretOf, newToken } from "../tokens/token-text.js";
 import { type AuthenticatedClient, invalidClient, clientCredentials, namedClient } from "./client-authentication.js";
-import type { GrantType } from "./clients.js";
+import { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
-import { inputOf, type Input, optional, pasted, required, secret, string } from "../kernel/values.js";
+import {
+  inputOf,
+  type Input,
+  meant,
+  oneOfTexts,
+  optional,
+  pasted,
+  required,
+  secret,
+  textWith,
+} from "../kernel/values.js";
+import { longestUri } from "./redirect-uris.js";
 import { scopeNotice, scopeValue } from "./requested-scopes.js";
 import { resourceList, resourceNotice } from "./audiences.js";
+
+/** The form of code verifiers (RFC 7636 §4.1). */
+export const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
+const codeVerifier = meant(textWith({ maxLength: 128, pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
 
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
 export const IssueOAuth2Token = inputOf({
   ...clientCredentials,
   clientId: namedClient,
   grantType: required(
-    string,
+    oneOfTexts(Object.values(GrantType)),
     "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
   ),
   code: optional(pasted(secret), "Authorization code. Required for `authorization_code`."),
-  redirectUri: optional(string, "Redirect URI of the authorization request. May be omitted."),
+  redirectUri: optional(
+    textWith({ maxLength: longestUri }),
+    "Redirect URI of the authorization request. May be omitted.",
+  ),
   codeVerifier: optional(
-    secret,
+    codeVerifier,
     "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
   ),
   refreshToken: optional(pasted(secret), "Refresh token. Required for `refresh_token`."),

@@ -92,6 +92,7 @@ export const isReservedKey = (name: string): boolean => reservedNames.has(name.t
 export const daemonName = matching(
   /^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$/,
   "Must be 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends.",
+  { maxLength: 64 },
 );
 
 /** The rule that the name of a key or daemon violates. */

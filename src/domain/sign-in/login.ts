@@ -14,14 +14,14 @@ import {
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
-import { inputOf, type Input, pasted, required, secret, string } from "../kernel/values.js";
+import { inputOf, type Input, pasted, required, secret, textWith } from "../kernel/values.js";
 import { counted } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
 import { chosenPassword, passwordProblem } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 
 export const Login = inputOf({
-  email: required(pasted(string), "The email of the account, in any letter case."),
+  email: required(pasted(textWith({ maxLength: 254 })), "The email of the account, in any letter case."),
   password: required(secret, "The password."),
 });
 export type Login = Input<typeof Login>;

@@ -66,6 +66,8 @@ export interface AccessOptions {
   value?: z.core.$ZodType;
   /** Whether people paste the text of the input field: white space around it is removed before anything reads it. */
   pasted?: true;
+  /** The values that arguments of the root field take, where they are not fields of a class. */
+  argumentValues?: Readonly<Record<string, z.core.$ZodType>>;
   /** The arguments of the root field that people paste. */
   pastedArguments?: readonly string[];
   /** The field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
