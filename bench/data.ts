@@ -7,9 +7,6 @@ export const members = 12_000;
 /** Sessions of the owner, used in turn: each has left every one-second cache before it is used again. */
 export const ownerSessions = 20_000;
 
-/** Groups that are only written, one per connection of the load. */
-export const writtenGroups = 16;
-
 /** A UUIDv7 that contains a number. `kind` is a hexadecimal digit. */
 export function numbered(kind: string, nr: number): string {
   return `01900000-0000-7000-8${kind}00-${nr.toString(16).padStart(12, "0")}`;
@@ -27,7 +24,6 @@ export const ids = {
   user: (nr: number) => numbered("1", nr),
   smallGroup: numbered("2", 0),
   largeGroup: numbered("2", 1),
-  writtenGroup: (nr: number) => numbered("2", 2 + nr),
 };
 
 /** Number of the member whose inbox has 200 notifications. */
@@ -42,7 +38,7 @@ export const memberToken = (nr: number) => token("m", nr % members);
 
 /** Fills a migrated database. Deterministic, so that all contestants and runs read the same bytes. */
 export async function seed(client: Client): Promise<void> {
-  const groups = 2 + writtenGroups;
+  const groups = 2;
   await client.query(`
     insert into organizations (id, created_at, updated_at, name, display_name)
     values ('${ids.organization}', ${then}, ${then}, 'bench', 'Bench');

@@ -31,10 +31,6 @@ export const listInbox = `query ListInbox {
   }
 }`;
 
-export const updateGroup = `mutation UpdateGroup($input: UpdateGroupInput!) {
-  updateGroup(input: $input) { group { ${groupFields} } }
-}`;
-
 interface GroupResponse {
   data: {
     group: Record<string, unknown> & { organization: Record<string, unknown>; source: string };

@@ -1,6 +1,5 @@
 // The application, its grants and its tokens in Steward's tables and in those of the peers.
 import { ids, members, numbered, sqlHash, sqlId, sqlPublicId, sqlSecret } from "./data.js";
-import type { Client } from "pg";
 import { client, grants, refreshTtl, scopes, secretId } from "./oauth2.js";
 import * as peers from "./peers/oauth2-tables.js";
 import { withClient } from "./postgres.js";
@@ -20,33 +19,6 @@ export async function withOAuth2<Result>(databaseUrl: string, use: () => Promise
     await run(peers.dropTables, removeFromSteward);
   }
 }
-
-/** Adds 500,000 grants with a refresh token and an access token each. The first hundred users get none. */
-export async function addManyTokens(connection: Client): Promise<void> {
-  await connection.query(grantsWithTokens("e", 500_000, `100 + n % ${members - 100}`));
-  await connection.query("vacuum analyze");
-}
-
-/** Adds 5,000 grants with tokens, all of which expired long ago. */
-export async function expireTokens(connection: Client): Promise<void> {
-  await connection.query(grantsWithTokens("f", 5_000, "100 + n", "now() - interval '30 days'"));
-  await connection.query("analyze oauth2_grants, oauth2_refresh_tokens, api_keys");
-}
-
-const grantsWithTokens = (kind: string, count: number, user: string, expiry = "now() + interval '30 days'") => `
-  with made as (
-    insert into oauth2_grants (id, user_id, client_id, scopes, audiences, created_at, last_used_at, expires_at)
-    select ${sqlId(kind, "n")}, ${sqlId("1", user)}, '${client.id}', ${list(scopes)}, '{}', now(), now(), ${expiry}
-    from generate_series(0, ${count - 1}) n returning id, user_id
-  ), numbered as (
-    select id, user_id, row_number() over () as n from made
-  ), refresh as (
-    insert into oauth2_refresh_tokens (id, secret_hash, grant_id, created_at, expires_at)
-    select ${sqlPublicId(kind, "n")}, ${sqlHash("n::text")}, id, now(), ${expiry} from numbered
-  )
-  insert into api_keys (id, secret_hash, user_id, kind, scopes, grant_id, created_at, expires_at)
-  select ${sqlPublicId(kind, "n")}, ${sqlHash("n::text")}, user_id, 'oauth', ${list(scopes)}, id, now(), ${expiry}
-  from numbered`;
 
 const list = (values: readonly string[]) => `array[${values.map((value) => `'${value}'`).join(", ")}]`;
 const grantTypes = ["authorization_code", "refresh_token", "client_credentials"];

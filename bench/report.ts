@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
-import { type Interval, median } from "./statistics.js";
+import type { Interval } from "./statistics.js";
 
 /** One line of the table. */
 export interface Row {
@@ -24,10 +24,6 @@ export interface Goal {
   limit: number;
   aim: number;
 }
-
-/** The median of paired ratios, with the lowest and the highest of them. */
-export const showRatios = (ratios: readonly number[]): string =>
-  `${digits(median(ratios))} × (${digits(Math.min(...ratios))}–${digits(Math.max(...ratios))})`;
 
 /** A mean ratio with its confidence interval. */
 export const showInterval = ({ middle, low, high }: Interval): string =>

@@ -14,10 +14,6 @@ export function request(
 
 export const get = (path: string, token?: string) => request("GET", path, { token });
 
-/** The same with an OAuth2 access token (RFC 6750 §2.1). */
-export const getByBearer = (path: string, token: string) =>
-  `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`;
-
 export const graphql = (query: string, variables: Record<string, unknown>, token: string) =>
   request("POST", "/graphql", { token, body: { query, variables } });
 

@@ -24,10 +24,3 @@ export function ratioInterval(ratios: readonly number[]): Interval {
   const reach = freedom < 1 ? Infinity : quantile * Math.sqrt(variance / logs.length);
   return { middle: Math.exp(mean), low: Math.exp(mean - reach), high: Math.exp(mean + reach) };
 }
-
-/** The probability that one of `these` is greater than one of `those` (Mann–Whitney): 1/2 if they are alike. */
-export function rankTest(these: readonly number[], those: readonly number[]): number {
-  let wins = 0;
-  for (const one of these) for (const other of those) wins += one > other ? 1 : one === other ? 0.5 : 0;
-  return wins / (these.length * those.length);
-}

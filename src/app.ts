@@ -181,7 +181,7 @@ export async function openServices(
   closers.push(() => scimRequests.close());
   const clients = new RecentClients({ database, events });
   closers.push(async () => clients.close());
-  const passwords = createPasswords(config.hashConcurrency);
+  const passwords = createPasswords(config.hashConcurrency, config.hashCost);
   const limits = new RateLimits({ config, database });
   const entitlements = new Entitlements({ config, database, events, log });
   closers.push(() => entitlements.close());

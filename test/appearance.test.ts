@@ -143,6 +143,12 @@ describe("the appearance", () => {
         announcement_banners,
         service_banner: announcement_banners[0] ?? blank,
       });
+      const long = { ...sent, message: "é".repeat(3001) };
+      const rejected = await put({ announcement_banners, service_banner: long });
+      expect(rejected.status).to.equal(400);
+      expect(rejected.body.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+        "service_banner.message",
+      ]);
     }
   });
 

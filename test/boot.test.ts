@@ -1,5 +1,5 @@
 // The first start on a database: what it creates, and what prevents it.
-// Looks inside: a database that a newer release migrated.
+// Looks inside: a database that a newer release migrated, and a machine on which each time limit has passed.
 import { expect } from "chai";
 import { Client as Connection } from "pg";
 import { type App, ownerPassword, startServer } from "./support/app.js";
@@ -82,6 +82,23 @@ describe("the first start", () => {
       me: { username: "grace" },
       organizations: [{ name: "navy" }],
     });
+  });
+
+  it("waits as long as it takes to rate the administrator's password, on a slow machine", async () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    // That of an estimate is over before the worker responds.
+    AbortSignal.timeout = (milliseconds) => (milliseconds === 10_000 ? AbortSignal.abort() : timeout(milliseconds));
+    try {
+      const password = "copper-meadow-rowing-88";
+      const app = await boot({ STEWARD_ADMIN_PASSWORD: password });
+      const client = await signedIn(app, "admin@steward.local", password);
+      expect((await client.graphql("{ me { username } }")).me.username).to.equal("admin");
+      // Requests do not wait that long.
+      const check = `mutation { validatePassword(input: { password: "${password}" }) { validation { valid } } }`;
+      expect((await client.failure(check)).code).to.equal("UNAVAILABLE");
+    } finally {
+      AbortSignal.timeout = timeout;
+    }
   });
 
   it("stops at a password that breaks the rule, and starts with a better one", async () => {

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { inMs, withClock } from "./support/clock.js";
 import { runJob } from "./support/background.js";
-import { newId } from "./support/ids.js";
+import { idOfTime, newId } from "./support/ids.js";
 import { startServer } from "./support/app.js";
 import { connect, disconnect, logged, minutesAgo, refused, reported, visit } from "./support/connections.js";
 import { boxOf, createBox, doBuild, endBuild, remove, reportBuild, start, stop, templateOf } from "./support/builds.js";
@@ -577,7 +577,7 @@ describe("old connections", () => {
     const insertLogs = (count: number, days: number) =>
       insert(w, {
         connection_logs: Array.from({ length: count }, () => ({
-          id: newId(),
+          id: idOfTime(Date.now() - days * 86_400_000),
           organization_id: w.defaultOrganization,
           workspace_id: workspace.id,
           workspace_name: "box",

@@ -31,7 +31,8 @@ function cpuOf(...works: Array<() => void>): number[] {
     for (const [n, work] of works.entries()) {
       const begun = process.cpuUsage();
       work();
-      least[n] = Math.min(least[n]!, process.cpuUsage(begun).user);
+      const { user, system } = process.cpuUsage(begun);
+      least[n] = Math.min(least[n]!, user + system);
     }
   return least;
 }
@@ -65,12 +66,15 @@ describe("the cost of a hint", () => {
     return events;
   }
 
-  it("is the same with 10,000 sessions in the cache and 10,000 open streams as with ten", async () => {
+  // A scan of the cache took 2,000 to 3,500 µs. A whole logout takes about 1,000 µs, to which a hint adds so little that its
+  // cost is the same in full and in empty caches, even where the processor's own caches are those of other programs.
+  it("is at most 10 µs more with 10,000 sessions in the cache and 10,000 open streams than with ten", async () => {
     const w = the();
     const keys = await insertKeys(w, w.owner, "application", 10_000);
     const [full, empty] = [await replicaWith(keys, w.owner.id), await replicaWith(keys.slice(0, 10), w.owner.id)];
     const costs = cpuOf(...[full, empty].map((events) => () => events.publish(...hints)));
-    expect(costs[0]! / costs[1]!, `${costs.join(", ")} µs for ${hints.length} hints`).to.be.at.most(2);
+    const more = (costs[0]! - costs[1]!) / hints.length;
+    expect(more, `${costs.join(", ")} µs for ${hints.length} hints`).to.be.at.most(10);
   });
 
   it("is only the work for what it concerns, in caches and for streams", async () => {

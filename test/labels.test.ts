@@ -3,7 +3,10 @@
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
 import { controls } from "./support/hostile-steward.js";
+import { connect, disconnect, logged, reported, visit } from "./support/connections.js";
+import { newId } from "./support/ids.js";
 import { newKey, serve } from "./support/provisioners.js";
+import { makeProxy } from "./support/proxies.js";
 import { setColumns } from "./support/tables.js";
 import { type Anything, startWorld, type World } from "./support/world.js";
 
@@ -84,6 +87,14 @@ describe("labels", () => {
       for (const control of storable) expect(registered[name].includes(control), name).to.equal(false);
   });
 
+  /** Fills in the values of rows from before a migration. */
+  const upgrade = async (migration: string) => {
+    for (;;) {
+      const counts = await fillIn(w, migration);
+      if (counts.every((count) => count === 0)) break;
+    }
+  };
+
   it("of an earlier release are cleaned by the upgrade, with a number where two become equal", async () => {
     const [ada, bob] = await w.users("ada", "bob");
     await setColumns(w, "users", { id: ada!.id }, { name: "A\u001b[31mda\u202e Love\u009blace\u2028" });
@@ -96,10 +107,7 @@ describe("labels", () => {
         });
       await setColumns(w, "api_keys", { id: createApiKey.apiKey.id }, { name });
     }
-    for (;;) {
-      const counts = await fillIn(w, "0093-clean-labels");
-      if (counts.every((count) => count === 0)) break;
-    }
+    await upgrade("0093-clean-labels");
     const { user } = await w.as(w.owner).graphql(`{ user(user: "${ada!.id}") { name } }`);
     expect(user.name).to.equal("A [31mda Love lace");
     const { apiKeys } = await w.as(bob!).graphql("{ apiKeys(kind: TOKEN) { name } }");
@@ -110,6 +118,61 @@ describe("labels", () => {
       "unnamed",
       "unnamed-2",
     ]);
+  });
+
+  it("that machines reported to an earlier release are cleaned by the upgrade", async () => {
+    const [ada] = await w.users("ada");
+    const workspace = await w.workspace(ada!);
+    const session = newId();
+    await reported(w, workspace.agent, connect(session), disconnect(session, { disconnectReason: "Gone" }));
+    await setColumns(
+      w,
+      "connection_log",
+      { connection_id: session },
+      { disconnect_reason: "G\u001b[2Jone\u202e", user_agent: "\u009bA\nB" },
+    );
+    await setColumns(w, "audit_log", { resource_type: "workspace" }, { resource_label: "\u001b]8;;x\u0007box" });
+    await upgrade("0096-clean-reports");
+    const { connection_logs } = await logged(w, `workspace_id:${workspace.id}`);
+    expect(connection_logs[0].ssh_info.disconnect_reason).to.equal("G [2Jone");
+    const { nodes } = (
+      await w
+        .as(w.owner)
+        .graphql(`{ auditEvents(filter: { resourceType: "workspace" }, first: 9) { nodes { resourceLabel } } }`)
+    ).auditEvents;
+    for (const { resourceLabel } of nodes) expect(resourceLabel).to.equal("]8;;x box");
+  });
+
+  it("that machines report are cleaned", async () => {
+    const [ada] = await w.users("ada");
+    const { id, agent } = await w.workspace(ada!);
+    const hostile = `a${storable.join("b")}c`.slice(0, 60);
+    const session = newId();
+    await reported(w, agent, connect(session), disconnect(session, { disconnectReason: hostile }));
+    const startup = `mutation($version: String!) {
+      reportAgentStartup(input: { version: $version, expandedDirectory: "/" }) { agent { version } } }`;
+    const headers = { "Service-Session-Token": agent.token };
+    const { body } = await w.nobody.post("/graphql", { query: startup, variables: { version: hostile } }, headers);
+    const proxy = await makeProxy(w, "eu");
+    await reported(w, proxy, visit(id, { userAgent: hostile }));
+    const read = await w.as(w.owner).graphql(
+      `{ connectionLogs(q: "workspace_id:${id}") { nodes { sshInfo { disconnectReason } webInfo { userAgent } } }
+      }`,
+    );
+    const texts = [
+      body.data.reportAgentStartup.agent.version,
+      ...read.connectionLogs.nodes.map(
+        ({ sshInfo, webInfo }: Anything) => webInfo?.userAgent ?? sshInfo.disconnectReason,
+      ),
+    ];
+    expect(texts).to.have.length(3);
+    for (const text of texts) {
+      expect(text).to.match(/^ab? b/);
+      expect(
+        storable.filter((control) => text.includes(control)),
+        JSON.stringify(text),
+      ).to.deep.equal([]);
+    }
   });
 
   it("in documents of an earlier release are cleaned when they are read, so that their versions still build", async () => {
@@ -201,10 +264,12 @@ describe("labels", () => {
       expect(read.templateVersion.document.resources.map(({ name }: Anything) => name)).to.deep.equal(names);
 
       const create = `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }`;
+      const made: string[] = [];
       for (const [nr, name] of ["of-the-document", "as-before-the-upgrade"].entries()) {
         const { createWorkspace } = await w
           .as(w.owner)
           .graphql(create, { input: { templateId: createTemplate.template.id, name } });
+        made.push(createWorkspace.workspace.id);
         const job = await daemon.job(nr + 1);
         await daemon.call("acceptProvisionerJob", job);
         const assigned = job.assignment.document;
@@ -225,6 +290,36 @@ describe("labels", () => {
           );
         expect(workspace.status).to.equal("RUNNING");
         expect(workspace.latestBuild.resources.map((each: Anything) => each.name)).to.deep.equal(names);
+      }
+
+      // As an earlier release has stored resources.
+      await setColumns(
+        w,
+        "workspace_resources",
+        { name: names[0] },
+        {
+          name: "b\u001box-3",
+          type: spoil("machine"),
+          metadata: JSON.stringify([
+            { key: "Reg\u2028ion", value: "north", sensitive: false },
+            { key: "\u009b", value: "2", sensitive: false },
+          ]),
+        },
+      );
+      await setColumns(w, "workspace_apps", {}, { group_name: spoil("Sites") });
+      await upgrade("0096-clean-reports");
+      for (const id of made) {
+        const { workspace } = await w.as(w.owner).graphql(
+          `{ workspace(id: "${id}") { latestBuild {
+               resources { name type metadata { key } agents { apps { group } } } } } }`,
+        );
+        const [first, ...others] = workspace.latestBuild.resources as Anything[];
+        expect([first.name, ...others.map((each) => each.name)]).to.deep.equal(["b ox-3-2", "b ox", "b ox-3"]);
+        expect([first.type, first.metadata.map(({ key }: Anything) => key)]).to.deep.equal([
+          "[31mmachine",
+          ["Reg ion", "unnamed"],
+        ]);
+        expect(first.agents[0].apps[0].group).to.equal("[31mSites");
       }
     } finally {
       await daemon.leave();

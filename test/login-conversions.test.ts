@@ -111,11 +111,11 @@ describe("password validation", () => {
   it("does not queue behind anonymous callers, who have a queue of their own", async () => {
     const w = the();
     const ada = w.as(await w.user("ada"));
-    const password = "aB3$".repeat(20);
+    const password = "aB3$".repeat(16);
     await ada.post(path, { password });
     let estimated = 0;
     const strangers = Promise.all(
-      Array.from({ length: 80 }, async (_, n) => {
+      Array.from({ length: 40 }, async (_, n) => {
         const body = { email: `stranger-${n}@example.com`, one_time_passcode: "x", password };
         const { status } = await w.nobody.post("/api/v2/users/otp/change-password", body);
         if (status === 400) estimated++;
@@ -126,7 +126,7 @@ describe("password validation", () => {
     const before = estimated;
     for (let n = 0; n < 3; n++) expect(await ada.post(path, { password })).to.include({ status: 200 });
     // Queued behind them all, it would finish after the last one.
-    expect(estimated - before).to.be.below(30);
+    expect(estimated - before).to.be.below(20);
     expect(new Set(await strangers)).to.deep.equal(new Set([400]));
   });
 
@@ -135,7 +135,7 @@ describe("password validation", () => {
     const ada = w.as(await w.user("ada"));
     const password = "aB3$".repeat(32);
     await ada.post(path, { password });
-    const validated = Promise.all(Array.from({ length: 30 }, () => ada.post(path, { password })));
+    const validated = Promise.all(Array.from({ length: 8 }, () => ada.post(path, { password })));
     const done = validated.then(() => true);
     let read = 0;
     while (!(await Promise.race([done, Promise.resolve(false)]))) {
@@ -143,7 +143,7 @@ describe("password validation", () => {
       read++;
     }
     // On the main thread, there would be at most one read between two estimates.
-    expect(read).to.be.greaterThan(100);
+    expect(read).to.be.greaterThan(30);
     for (const { status } of await validated) expect(status).to.equal(200);
   });
 });

@@ -5,6 +5,9 @@ import { expect } from "chai";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { createPasswords } from "../src/infrastructure/passwords/passwords.js";
 import { checkPassword } from "../src/domain/sign-in/passwords.js";
+import { readConfig } from "./support/app.js";
+
+const { hashCost } = readConfig({});
 
 describe("the password rule", () => {
   it("rejects passwords that are easy to guess, and suggests improvements", async () => {
@@ -39,7 +42,7 @@ const inOrder = (hash: string): string => hash.replace(/,(p=\d+),(t=\d+)\$/, ",$
 
 describe("password hashes", () => {
   it("are argon2id with 19 MiB, two passes, one lane, and a salt each", async () => {
-    const passwords = createPasswords(2);
+    const passwords = createPasswords(2, hashCost);
     const [one, other] = await Promise.all([passwords.hash("open sesame"), passwords.hash("open sesame")]);
     expect(one).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     expect(one).not.to.equal(other);
@@ -51,7 +54,7 @@ describe("password hashes", () => {
   });
 
   it("verify in each order of their parameters, and are out of date unless all that describes them is as it is now", async () => {
-    const passwords = createPasswords(2);
+    const passwords = createPasswords(2, hashCost);
     const now = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
     const others: Record<string, string> = {
       order: await argon2.hash("open sesame", now),
@@ -75,7 +78,7 @@ describe("password hashes", () => {
   });
 
   it("wait in a queue of 64, with or without a hash to verify; the rest are rejected as UNAVAILABLE", async () => {
-    const passwords = createPasswords(1);
+    const passwords = createPasswords(1, hashCost);
     const hash = await passwords.hash("open sesame");
     for (const verified of [hash, undefined]) {
       const answers = await Promise.allSettled(
@@ -90,7 +93,7 @@ describe("password hashes", () => {
   });
 
   it("for signed-in users run before those for anonymous callers, who have a queue of their own", async () => {
-    const passwords = createPasswords(1);
+    const passwords = createPasswords(1, hashCost);
     const done: string[] = [];
     const jobs = (["stranger", "stranger", "stranger", "signedIn", "signedIn"] as const).map(async (queue, n) => {
       await passwords.hash("open sesame", queue);

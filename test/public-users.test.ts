@@ -83,6 +83,7 @@ describe("full users", () => {
       "ScimKey.createdBy",
       "Task.owner",
       "TaskInput.sender",
+      "TaskLogEntry.sender",
       "Template.creator",
       "TemplateVersion.creator",
       "Workspace.owner",

@@ -8,7 +8,7 @@ import { customTemplateId, deliver, messages } from "./support/inbox.js";
 import { Mailbox } from "./support/mailbox.js";
 import { GithubServer } from "./support/providers.js";
 import { newScimUser, type ScimClient, scimClient } from "./support/scim.js";
-import { countRows, setColumns } from "./support/tables.js";
+import { countRows, deleteRows, setColumns } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, startWorld, userPassword, type World, world } from "./support/world.js";
 
@@ -212,6 +212,33 @@ for (const header of ["Authorization", "Authorizaiton"])
       expect((await accountOf(w(), id)).scim[0].suspendedAt).to.equal(null);
     });
 
+    for (const [known, person] of Object.entries({
+      "the externalId": newScimUser,
+      "the email alone": unidentified,
+    }))
+      it(`brings back no user whom an administrator suspended before the deletion, by ${known}`, async () => {
+        const user = person();
+        const id = await create(user);
+        const set = (verb: string) =>
+          w().as(w().owner).graphql(`mutation { ${verb}(input: { user: "${id}" }) { __typename } }`);
+        await set("suspendUser");
+        await scim.delete(`/Users/${id}`);
+        const rejected = await scim.post("/Users", user);
+        conflict(rejected);
+        expect(JSON.stringify(rejected.body)).to.include("suspended by an administrator");
+        conflict(await scim.post("/Users", { ...user, active: true }));
+        expect(await accountOf(w(), id)).to.include({ status: "SUSPENDED" });
+        // Nor one whom an administrator suspended again after the deletion.
+        await set("activateUser");
+        await set("suspendUser");
+        conflict(await scim.post("/Users", user));
+        await set("activateUser");
+        expect(await create(user)).to.equal(id);
+        await scim.delete(`/Users/${id}`);
+        expect(await create(user), "deleted by the source alone").to.equal(id);
+        expect(await accountOf(w(), id)).to.include({ status: "ACTIVE" });
+      });
+
     it("gives one of ten newcomers the email of a leaver", async () => {
       const user = newScimUser();
       const id = await leaver(user);
@@ -413,6 +440,32 @@ describe("the address of a person who left", () => {
     expect((await scim.post("/Users", user)).body).to.include({ id: body.id, active: true });
     const taken = { ...newScimUser(), emails: [{ value: member.email }] };
     expect(await scim.post("/Users", taken), "who is a member elsewhere").to.include({ status: 409 });
+  });
+});
+
+describe("people whom their provider deleted before an upgrade", () => {
+  const w = world();
+
+  it("return, but for those whom an administrator suspended, as far as the audit log goes back", async () => {
+    const scim = await scimClient(w(), { source: "hr" });
+    const gone = async (before?: string) => {
+      const user = newScimUser();
+      const { id } = (await scim.post("/Users", user)).body;
+      if (before) await w().as(w().owner).graphql(`mutation { ${before}(input: { user: "${id}" }) { __typename } }`);
+      // Otherwise, both events could be of one deletion.
+      const earlier = new Date(Date.now() - 10_000);
+      if (before) await setColumns(w(), "audit_log", { resource_id: id }, { time: earlier });
+      await scim.delete(`/Users/${id}`);
+      await setColumns(w(), "scim_user_links", { user_id: id }, { suspended_at: null });
+      await setColumns(w(), "users", { id }, { suspended_at: "2026-01-01T00:00:00Z" });
+      return { id, user };
+    };
+    const [deleted, suspended, forgotten] = [await gone(), await gone("suspendUser"), await gone("suspendUser")];
+    await deleteRows(w(), "audit_log", { resource_id: forgotten.id });
+    expect(await fillIn(w(), "0090-deleting-sources")).to.deep.equal([2]);
+    expect(await fillIn(w(), "0090-deleting-sources")).to.deep.equal([0]);
+    const again = await Promise.all([deleted, suspended, forgotten].map(({ user }) => scim.post("/Users", user)));
+    expect(again.map(({ status }) => status)).to.deep.equal([201, 409, 201]);
   });
 });
 

@@ -5,10 +5,11 @@ import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { newId } from "./support/ids.js";
 import type { AgentProgram } from "./support/agent-api.js";
+import { watch } from "./support/agents.js";
 import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { setColumns } from "./support/tables.js";
-import { type Answer, type Client, type Person, world } from "./support/world.js";
+import { type Answer, type Anything, type Client, type Person, world } from "./support/world.js";
 
 const tasks = "/api/v2/tasks";
 const time = "2026-01-02T03:04:05.000Z";
@@ -93,6 +94,65 @@ describe("logs of tasks", () => {
       expect(body.logs[0].content).to.equal("Stored");
       expect((await logs(task.id, the().as(await the().user("eve")))).status).to.equal(404);
     });
+  });
+
+  it("name who sent each input, while a program runs that does not say and after it, and none for a prompt", async () => {
+    const w = the();
+    const bob = await w.user("bob");
+    const { task, token } = await stage.active(ada);
+    await as.graphql(
+      `mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }`,
+      {
+        input: { workspace: task.workspace_id.uuid, userPerms: [{ id: bob.id, role: "admin" }] },
+      },
+    );
+    program.say("user", "The prompt");
+    program.say("agent", "Go on");
+    const send = `mutation($input: SendTaskInputInput!) { sendTaskInput(input: $input) { __typename } }`;
+    for (const [person, input] of [
+      [ada, "Go on"],
+      [bob, "Go on"],
+      [bob, "Stop"],
+    ] as const)
+      await w.as(person).graphql(send, { input: { task: task.id, input } });
+    const expected = [
+      ["The prompt", undefined],
+      ["Go on", undefined],
+      ["Go on", ada.username],
+      ["Go on", bob.username],
+      ["Stop", bob.username],
+    ];
+    interface Entry {
+      content: string;
+      sender: { username: string } | null;
+    }
+    const senders = (entries: Entry[]) => entries.map(({ content, sender }) => [content, sender?.username]);
+    const read = async () => {
+      const text = `query($id: String!) { task(task: $id) {
+        logs { snapshot entries { content sender { username } } }
+        conversation { messages(first: 9) { nodes { sender { username } parts { ... on TextPart { content: text } } } } } } }`;
+      return (await as.graphql(text, { id: task.id })).task;
+    };
+    const live = await read();
+    expect([live.logs.snapshot, senders(live.logs.entries)]).to.deep.equal([false, expected]);
+    const followed = watch<Entry>(
+      w,
+      as,
+      `subscription { taskMessages(id: "${task.id}") { content sender { username } } }`,
+    );
+    await eventually(() => followed.events.length === expected.length, "all entries");
+    expect(senders(followed.events)).to.deep.equal(expected);
+    followed.close();
+
+    expect((await upload(token, task.id, { messages: program.messages })).status).to.equal(204);
+    program.handlers["GET /messages"] = (response) => {
+      response.end("not JSON");
+      return true;
+    };
+    const stored = await read();
+    expect([stored.logs.snapshot, senders(stored.logs.entries)]).to.deep.equal([true, expected]);
+    const { nodes } = stored.conversation.messages;
+    expect(senders(nodes.map(({ sender, parts }: Anything) => ({ ...parts[0], sender })))).to.deep.equal(expected);
   });
 
   it("of other tasks are the stored ones, empty before there are any, and 409 in error", async () => {

@@ -18,7 +18,7 @@ import {
   updateProfile,
   updateUser,
 } from "./support/accounts.js";
-import { startServer } from "./support/app.js";
+import { startServer, usualHashes } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
 import { setColumns } from "./support/tables.js";
 import { Client, type GraphqlFailure, userPassword, world } from "./support/world.js";
@@ -317,7 +317,7 @@ describe("users", () => {
   it("can be changed while a password reset for them waits in the hashing queue", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const replica = await startServer(w.database.url, { STEWARD_HASH_CONCURRENCY: "1" });
+    const replica = await startServer(w.database.url, { ...usualHashes, STEWARD_HASH_CONCURRENCY: "1" });
     const { passwords } = replica.services;
     const owner = new Client(replica.url, w.owner.token);
     try {

@@ -1,8 +1,12 @@
 // Workspaces that administrators take over from their owners, or offer to others.
+// Looks inside: a transfer waits for a locked row, and dozens of workspaces are stopped without builds.
 import { expect } from "chai";
 import { deleteUser, setUserRoles, suspend } from "./support/accounts.js";
+import { logged } from "./support/app.js";
 import { audited } from "./support/audit.js";
 import { boxOf, create, doBuild, readBox, runningBox, stop, templateOf } from "./support/builds.js";
+import { lockRows } from "./support/tables.js";
+import { insertOffer, insertStopped, insertTemplate, insertVersion } from "./support/workspaces.js";
 import { type Person, world } from "./support/world.js";
 
 const transfer = `mutation($input: TransferWorkspacesInput!) {
@@ -183,6 +187,85 @@ describe("transfers of workspaces", () => {
       const events = await audited(w(), { resourceId: id, action: "UPDATE" });
       expect(events.filter(({ diff }) => diff.owner).length).to.equal(winners.length);
     }
+  });
+
+  /** Runs requests at once. Returns their outcomes. */
+  const together = (requests: ReadonlyArray<{ by: Person; query: string; variables: object }>) =>
+    Promise.all(
+      requests.map(async ({ by, query, variables }) => {
+        const { body } = await w().as(by).post("/graphql", { query, variables });
+        return (body.errors?.[0].extensions.code ?? "done") as string;
+      }),
+    );
+
+  it("do not wait for others between the same users, nor do their acceptances", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const callers = [await organizationAdmin("one"), await organizationAdmin("two"), w().owner];
+    const version = await insertVersion(w());
+    const boxes = await Promise.all(Array.from({ length: 18 }, () => insertStopped(w(), ada!.id, version)));
+    const [held, accepted, declined, ...others] = boxes;
+    const answers = await Promise.all([accepted!, declined!].map((id) => insertOffer(w(), id, bob!.id, w().owner.id)));
+    const slow = await lockRows(w(), "workspaces", { id: held }, async ({ awaited, commit }) => {
+      const waiting = take(callers[0]!, { workspaces: [held], receiver: bob!.id });
+      await awaited();
+      const outcomes = await together([
+        ...others.map((id, at) => ({
+          by: callers[at % callers.length]!,
+          query: transfer,
+          variables: { input: { workspaces: [id], receiver: bob!.id } },
+        })),
+        { by: bob!, query: accept, variables: { id: answers[0] } },
+        { by: bob!, query: decline, variables: { id: answers[1] } },
+      ]);
+      expect(outcomes).to.deep.equal(outcomes.map(() => "done"));
+      await commit();
+      return waiting;
+    });
+    expect(slow.transferWorkspaces.isOffered).to.equal(true);
+    expect(await offersTo(bob!)).to.have.length(others.length + 1);
+  });
+
+  it("are accepted only by those who may use the template, who are told so", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const id = await insertStopped(
+      w(),
+      ada!.id,
+      await insertTemplate(w().app.services.database.pool, w().defaultOrganization, w().owner.id),
+    );
+    const offer = await insertOffer(w(), id, bob!.id, w().owner.id);
+    const { code, message } = await w().as(bob!).failure(accept, { id: offer });
+    expect([code, message]).to.deep.equal([
+      "FORBIDDEN",
+      `You may not use the template of the workspace box-${id.slice(-12)}.`,
+    ]);
+    expect(await offersTo(bob!)).to.have.length(1);
+    expect(await ownerOf(id)).to.equal(ada!.id);
+  });
+
+  it("lock in one order, whichever way they cross: none is unavailable", async () => {
+    const [ada, bob, eve] = await w().users("ada", "bob", "eve");
+    const callers = [await organizationAdmin("one"), await organizationAdmin("two"), w().owner];
+    const version = await insertVersion(w());
+    const lines = logged.length;
+    for (let round = 0; round < 4; round++) {
+      const boxes = await Promise.all(Array.from({ length: 4 }, () => insertStopped(w(), ada!.id, version)));
+      const offered = await Promise.all(boxes.map((id) => insertOffer(w(), id, bob!.id, w().owner.id)));
+      const outcomes = await together([
+        ...boxes.map((_, at) => ({
+          by: callers[at % callers.length]!,
+          query: transfer,
+          // The order of the input is not that of the locks.
+          variables: { input: { workspaces: [...boxes.slice(at), ...boxes.slice(0, at)], receiver: eve!.id } },
+        })),
+        ...offered.flatMap((id, at) => [
+          { by: bob!, query: at % 2 === 0 ? accept : decline, variables: { id } },
+          { by: callers[at % callers.length]!, query: transfer, variables: { input: { workspaces: [boxes[at]] } } },
+        ]),
+      ]);
+      for (const outcome of outcomes) expect(outcome).to.be.oneOf(["done", "CONFLICT", "NOT_FOUND", "FORBIDDEN"]);
+    }
+    const deadlocks = logged.slice(lines).filter(({ err }) => (err as { code?: string } | undefined)?.code === "40P01");
+    expect(deadlocks).to.deep.equal([]);
   });
 
   it("ask the quota of the receiver, also of concurrent ones, and its names", async () => {

@@ -1,6 +1,7 @@
 // Compiles src into dist, bundled with its packages (loading 1,700 separate modules takes a third of the start), copies
 // all other files, and bundles the console into dist/console. The result replaces dist in one step, so that a failure or an interruption never leaves an
 // incomplete build. Runs on Node 20 and newer.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,10 +18,14 @@ const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
 /** The demonstration, a client of the public interface. */
 const demo = { folder: "examples/demo", main: "main.ts", file: "demo.mjs" };
 /**
- * Packages that are not bundled: native code, with worker threads, and unused optional dependencies. A production
- * installation has those of package.json that are here, the built-in Postgres, and Node.js.
+ * Packages that are never bundled: those with native code or worker threads, which a production installation has beside the
+ * built-in Postgres, and optional ones of other packages, which are not used, whether an installation has them or not. With
+ * this list, dist is the same whatever is installed.
  */
-const unbundled = ["argon2", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
+const unbundled = [
+  ...["argon2", "pino", "pino-pretty"],
+  ...["bufferutil", "class-validator", "pg-native", "supports-color", "tinyglobby", "utf-8-validate"],
+];
 /** Files of packages that the server sends to browsers, by the module beside which they are. */
 const explorerFiles = {
   "@graphql-yoga/render-graphiql": ["graphiql.js"],
@@ -30,6 +35,8 @@ const explorerFiles = {
 const alias = { "jsonc-parser": join(project, "node_modules/jsonc-parser/lib/esm/main.js") };
 /** File in dist with the fingerprint of the sources it was built from. */
 const stamp = ".sources";
+/** File in dist with the commit that it was built from, for `--version`. */
+const commitFile = "commit";
 
 /** Whether dist is up to date with the sources. */
 export function isBuilt() {
@@ -69,6 +76,25 @@ export async function build() {
   writeFileSync(join(unfinished, stamp), made);
   rmSync(result, { recursive: true, force: true });
   renameSync(unfinished, result);
+  noteCommit();
+}
+
+/**
+ * Writes the commit of the sources into dist, as `STEWARD_COMMIT` or Git says: 12 digits, with `-dirty` after them if files
+ * differ from the commit. Where neither does, as in a production installation, what is noted stays.
+ */
+export function noteCommit() {
+  const path = join(result, commitFile);
+  const commit = process.env.STEWARD_COMMIT?.trim() || describeCommit();
+  if (commit && (!existsSync(path) || readFileSync(path, "utf8") !== commit)) writeFileSync(path, commit);
+}
+
+function describeCommit() {
+  // A project inside another repository is no commit of that one.
+  if (!existsSync(join(project, ".git"))) return undefined;
+  const words = ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
+  const { status, stdout } = spawnSync("git", words, { cwd: project, encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
 }
 
 /** Writes one file per entry point, and one per chunk that is shared or imported dynamically. */
@@ -138,8 +164,8 @@ function fingerprint() {
     ...filesOfConsole(),
   ];
   for (const path of inputs) {
-    const { mtimeMs, size } = statSync(join(project, path));
-    hash.update(`${path} ${mtimeMs} ${size}\n`);
+    const content = readFileSync(join(project, path));
+    hash.update(`${path} ${content.length}\n`).update(content);
   }
   return hash.digest("hex");
 }

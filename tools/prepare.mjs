@@ -18,27 +18,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, isBuilt } from "./build.mjs";
+import { build, isBuilt, noteCommit } from "./build.mjs";
+import { closure, lockOf, rootsForBuild, rootsOf } from "./packages.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
-
-/** The development packages that compiling needs not: they check and test. So do all types. */
-const forChecks = new Set([
-  "@swc/core",
-  "ajv",
-  "ajv-formats",
-  "chai",
-  "graphql-http",
-  "mocha",
-  "oidc-provider",
-  "oxfmt",
-  "oxlint",
-  "oxlint-tsgolint",
-  "scimmy",
-  "smtp-server",
-  "standardwebhooks",
-  "typescript",
-]);
 
 const isFor = (flag) => process.argv.includes(flag);
 if (["--dev", "--tests", "--tools", "--bench"].some(isFor)) {
@@ -51,15 +34,14 @@ if (isFor("--tools") || isFor("--bench")) await install(join(project, "test"), "
 if (isFor("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
 // Servers that run from the sources serve the console and the agent of dist, of whatever age.
 if (isFor("--tests") ? !existsSync(join(project, "dist/.sources")) : !isBuilt()) await build();
+else noteCommit();
 
 /**
  * Installs what compiling and running need, as package-lock.json has it: a third of all packages. npm can only install all
  * of a lock file, so it gets a part of it in a directory of its own.
  */
 async function installFew() {
-  const roots = rootsOf(["dependencies", "optionalDependencies", "devDependencies"]).filter(
-    (name) => !forChecks.has(name) && !name.startsWith("@types/"),
-  );
+  const roots = rootsForBuild();
   const { packages, ...lock } = lockOf(project);
   const wanted = closure(roots);
   if (isInstalled(project, wanted)) return;
@@ -89,48 +71,6 @@ async function installFew() {
   rmSync(modules, { recursive: true, force: true });
   renameSync(moved, modules);
   dropHeaders();
-}
-
-/** The names of the packages that package.json names in some of its lists. Node.js is needed only by an older one. */
-function rootsOf(lists) {
-  const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
-  const named = lists.flatMap((list) => Object.keys(manifest[list] ?? {}));
-  const { optionalDependencies } = lists.includes("devDependencies") && isOldNode() ? nodePackages() : {};
-  return [...named.filter((name) => name !== "steward-node"), ...Object.keys(optionalDependencies ?? {})];
-}
-
-function nodePackages() {
-  return JSON.parse(readFileSync(join(project, "tools/node/package.json"), "utf8"));
-}
-
-/** Whether the server does not run on this Node.js: see src/runtime/node-version.ts. */
-function isOldNode() {
-  const [major, minor] = process.versions.node.split(".").map(Number);
-  return major < 22 || (major === 22 && minor < 17);
-}
-
-/** The paths in the lock file of some packages and of all that they need, as far as npm installs them here. */
-function closure(roots) {
-  const { packages } = lockOf(project);
-  const found = new Set();
-  const add = (name, from) => {
-    // Node.js looks beside the package that needs it, and then further up.
-    for (let at = from; ; at = at.includes("/node_modules/") ? at.slice(0, at.lastIndexOf("/node_modules/")) : "") {
-      const path = at ? `${at}/node_modules/${name}` : `node_modules/${name}`;
-      if (packages[path]) return visit(path);
-      if (at === "") return undefined;
-    }
-  };
-  const visit = (path) => {
-    const entry = packages[path];
-    if (found.has(path)) return;
-    found.add(path);
-    const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta = {} } = entry;
-    const peers = Object.keys(peerDependencies ?? {}).filter((name) => !peerDependenciesMeta[name]?.optional);
-    for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]) add(name, path);
-  };
-  for (const name of roots) add(name, "");
-  return [...found];
 }
 
 /** Removes the C headers and manuals of Node.js, a third of its size: nothing is compiled from C here. */
@@ -165,11 +105,6 @@ function isInstalled(folder, some) {
       ? installed[path].version === version && installed[path].integrity === integrity
       : optional || path === ""; // optional packages may be for other platforms; "" is the project
   return Object.entries(wanted).every(isSame) && Object.keys(installed).every((path) => path in all);
-}
-
-function lockOf(folder) {
-  const path = join(folder, "package-lock.json");
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : fail(`${folder} has no package-lock.json.`);
 }
 
 function packagesOf(lockFile) {

@@ -59,6 +59,7 @@ const actions = {
   CMD(words) {
     image.command = JSON.parse(words);
   },
+  ARG() {},
   USER() {},
   VOLUME() {},
   EXPOSE() {},

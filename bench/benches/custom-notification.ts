@@ -5,7 +5,7 @@ import type { Load } from "../load.js";
 import { type Bench, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
 
-/** Users who send notifications. The other users watch in other benches. */
+/** Users who send notifications. */
 const senders = 10_000;
 
 /** Notifications in a row before a user rests: the limit is 20 a minute, and the session of a busy user is cached. */
@@ -26,7 +26,6 @@ function load(): Load {
   };
 }
 
-const oneInsert = { name: "FW, one insert", start: startScript("floors/insert.ts"), load: load() };
 const byHand = { name: "the same SQL by hand", start: startScript("floors/custom-notification.ts"), load: load() };
 const steward = { name: "Steward REST", start: startSteward, load: load() };
 
@@ -37,11 +36,8 @@ export const customNotificationBench: Bench = {
     hold(
       {
         title: "custom notification",
-        contestants: [byHand, oneInsert, steward],
-        pairs: [
-          { of: steward.name, against: byHand.name, goal: { limit: 2.5, aim: 1.5 } },
-          { of: steward.name, against: oneInsert.name },
-        ],
+        contestants: [byHand, steward],
+        pairs: [{ of: steward.name, against: byHand.name, goal: { limit: 2.5, aim: 1.5 } }],
       },
       run,
     ),

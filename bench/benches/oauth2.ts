@@ -2,9 +2,8 @@ import { type Contest, type Contestant, hold } from "../contest.js";
 import type { Load } from "../load.js";
 import { accessToken, client, grants, refreshToken, scopes, type TokenText } from "../oauth2.js";
 import { withOAuth2 } from "../oauth2-rows.js";
-import { memberToken } from "../data.js";
 import type { Goal } from "../report.js";
-import { form, get, getByBearer } from "../requests.js";
+import { form } from "../requests.js";
 import { type Bench, isChosen, type Start, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
 
@@ -24,7 +23,7 @@ interface Peer extends Provider {
 
 const bare = ({ secret }: TokenText) => secret;
 
-export const steward: Provider = {
+const steward: Provider = {
   name: "Steward",
   // The peers count no requests.
   start: (run) => startSteward(run, { STEWARD_RATE_LIMIT_CREDENTIAL: "0", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0" }),
@@ -50,7 +49,7 @@ const peers: Peer[] = [
 ];
 
 /** Each connection refreshes a grant of its own, with the token that its last response contained. */
-export function rotation({ refresh }: Provider): Load {
+function rotation({ refresh }: Provider): Load {
   const latest = Array.from({ length: connections }, (_, nr) => refresh(refreshToken(nr)));
   return {
     connections,
@@ -64,13 +63,13 @@ export function rotation({ refresh }: Provider): Load {
   };
 }
 
-export function clientCredentials(): Load {
+function clientCredentials(): Load {
   const issue = form("/oauth2/tokens", client, { grant_type: "client_credentials", scope: scopes.join("+") });
   return { connections, request: () => issue };
 }
 
 /** All access tokens in turn. */
-export function introspection({ access }: Provider): Load {
+function introspection({ access }: Provider): Load {
   const requests = Array.from({ length: grants }, (_, nr) =>
     form("/oauth2/introspect", client, { token: access(accessToken(nr)), token_type_hint: "access_token" }),
   );
@@ -108,36 +107,11 @@ function contest(title: string, load: (provider: Provider) => Load, spell: (body
   return { title, contestants, pairs: peers.map(({ name, goal }) => ({ of: steward.name, against: name, goal })) };
 }
 
-/** Every user may read it. */
-const app = `/api/v2/oauth2-provider/apps/${client.id}`;
-
-/** Each server has a port of its own. */
-const withoutPort = (body: string) => body.replace(/localhost:\d+/g, "localhost");
-
-const reader = (name: string, load: Load): Contestant => ({ name, start: steward.start, load, spell: withoutPort });
-
-/** The same read by a session and by an access token: by one for each connection, or by all in turn. */
-function reading(credentials: "cached" | "not cached"): Contest {
-  const load = (request: (nr: number) => string): Load => {
-    const requests = Array.from({ length: credentials === "cached" ? connections : grants }, (_, nr) => request(nr));
-    return { connections, request: (connection, nth) => requests[(nth * connections + connection) % requests.length]! };
-  };
-  const bySession = load((nr) => get(app, memberToken(nr)));
-  const byBearer = load((nr) => getByBearer(app, steward.access(accessToken(nr))));
-  return {
-    title: `read of an application, credential ${credentials}`,
-    contestants: [reader("by session", bySession), reader("by access token", byBearer)],
-    pairs: [{ of: "by access token", against: "by session", goal: { limit: 1.05, aim: 1 } }],
-  };
-}
-
 /** New loads: those of rotations continue where they ended. */
-export const contests = (): Contest[] => [
+const contests = (): Contest[] => [
   contest("refresh token rotation", rotation, issued),
   contest("client credentials", clientCredentials, issued),
   contest("introspection", introspection, introspected),
-  reading("cached"),
-  reading("not cached"),
 ];
 
 /** The endpoints of OAuth2 that machines call all the time. */

@@ -7,6 +7,7 @@ import { isRequest, type KindName, kindNames, mix, p99Limit, published } from ".
 import { inTime, type Kind, type Outcome, type Outcomes } from "../scale/open-loop.js";
 import { operations } from "../scale/operations.js";
 import { Promises } from "../scale/promises.js";
+import { measureNeighbors } from "../scale/neighbors.js";
 import { measureReplicas } from "../scale/replicas.js";
 import { judge, type Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
@@ -260,6 +261,7 @@ async function measureOn(deployment: Deployment, run: Run, since: number): Promi
   const peak = await play(1, together, deployment, run, times.peak);
   const best = await highest(peak, together, deployment, run, { isQuick, since });
   const replicas = await measureReplicas(deployment, run, isQuick ? 1 : 5, times.replicas);
+  const neighbors = await measureNeighbors(deployment, run, isQuick ? 1 : 5, times.replicas);
   run.progress("scale: is everything there that was acknowledged?");
   await deployment.clients.settled();
   const found = await promises.check(deployment);
@@ -283,6 +285,7 @@ async function measureOn(deployment: Deployment, run: Run, since: number): Promi
     ...stageRows("peak", peak, units),
     ...(best ? stageRows("highest rate", best, units) : [none]),
     ...replicas,
+    ...neighbors,
     ...memory.map(({ rss }, nr) => ({
       bench: "memory",
       what: `replica ${nr + 1}`,

@@ -20,35 +20,13 @@ export interface ListedGroupRow extends GroupRow {
   organization_member_count: number | null;
 }
 
-/** A row of a member of a group. */
-export interface MemberRow {
-  avatar_url: string;
-  created_at: Date;
-  email: string;
-  id: string;
-  is_service_account: boolean;
-  last_seen_at: Date | null;
-  login_type: string;
-  name: string;
-  status: string;
-  theme_preference: string;
-  updated_at: Date;
-  username: string;
-}
-
 const groupColumns = `
   g.id, g.name, g.display_name, g.avatar_url, g.quota_allowance, g.source,
   o.id as organization_id, o.name as organization_name, o.display_name as organization_display_name,
   (select count(*)::int from group_members m join users u on u.id = m.user_id
     where m.group_id = g.id and u.deleted_at is null and not u.is_system) as total_member_count`;
 
-/** `$1` is the group's id. */
-export const selectGroup = `
-  select ${groupColumns}
-  from groups g join organizations o on o.id = g.organization_id
-  where g.id = $1`;
-
-/** The same with the valid session `$2` of an active user. */
+/** The group `$1` with the valid session `$2` of an active user. */
 export const selectGroupWithSession = `
   select ${groupColumns}, k.secret_hash
   from groups g join organizations o on o.id = g.organization_id,
@@ -69,17 +47,8 @@ export const selectGroupsWithSession = `
   where g.organization_id = $1 and k.id = $2 and ${isLiving}
   order by o.name, g.name, g.id limit $3`;
 
-/** `$1` is the group's id. */
-export const selectMembers = `
-  select u.avatar_url, u.created_at, u.email, u.id, u.is_service_account, u.last_seen_at, u.login_type, u.name,
-    u.status, '' as theme_preference, u.updated_at, u.username
-  from group_members m join users u on u.id = m.user_id
-  where m.group_id = $1 and u.deleted_at is null and not u.is_system
-  order by lower(u.username collate "C"), u.id
-  limit 10000`;
-
 /** The group as in the contract. */
-export function groupBody(row: GroupRow, members: MemberRow[]) {
+export function groupBody(row: GroupRow) {
   return {
     avatar_url: row.avatar_url,
     display_name: row.display_name,
@@ -91,14 +60,10 @@ export function groupBody(row: GroupRow, members: MemberRow[]) {
     quota_allowance: row.quota_allowance,
     source: row.source,
     total_member_count: row.total_member_count,
-    members: members.map(memberBody),
+    members: [],
   };
 }
 
-/** Columns come in the contract's order; JSON omits `undefined`. */
-const memberBody = (row: MemberRow) => ({ ...row, last_seen_at: row.last_seen_at ?? undefined });
-
-/** The group as GraphQL documents select it. */
 export const graphqlGroup = (row: GroupRow) => ({
   id: row.id,
   name: row.name,

@@ -23,7 +23,7 @@ serve(async (request) => {
   if (request.method === "GET") {
     const { searchParams } = new URL(request.url!, "http://localhost");
     const rows = await listed(request, searchParams.get("organization")!, 1_000_000);
-    return JSON.stringify(rows.map((row) => groupBody(row, [])));
+    return JSON.stringify(rows.map((row) => groupBody(row)));
   }
   const { variables } = (await readJson(request)) as { variables: { organization: string } };
   const rows = await listed(request, variables.organization, 20);

@@ -1,4 +1,4 @@
-// F1s: one prepared statement that selects the session together with the object.
+// One prepared statement that selects the session together with the object.
 import { type GroupRow, groupBody, selectGroupWithSession } from "./groups.js";
 import { pool, segment, serve } from "./serve.js";
 import { checkSecret, type Session, sessionId } from "./sessions.js";
@@ -12,5 +12,5 @@ serve(async (request) => {
   const [row] = rows;
   if (!row) throw new Error("not found");
   checkSecret(request, row.secret_hash);
-  return JSON.stringify(groupBody(row, []));
+  return JSON.stringify(groupBody(row));
 });

@@ -12,8 +12,8 @@ const exempt: Readonly<Record<string, string>> = {
   "Query.oauth2AuthorizationRequest": "for the consent page, by the id of an application",
   "Query.oauth2ClientConfiguration": "for clients that registered themselves",
   "Query.oauth2DeviceRequest": "one code that lives for minutes",
-  "Query.oauth2Introspection": "see the bench oauth2-growth",
-  "GET /api/v2/notifications/inbox/watch": "a stream; see the bench fan-out",
+  "Query.oauth2Introspection": "see the bench oauth2",
+  "GET /api/v2/notifications/inbox/watch": "a stream",
   "GET /api/v2/applications/auth-redirect": "makes a key",
   "GET /api/v2/init-script/{os}/{arch}": "a constant",
   "GET /api/v2/external-auth/{externalauth}": "asks the provider",
@@ -25,7 +25,7 @@ const exempt: Readonly<Record<string, string>> = {
   "GET /scim/v2/Schemas/{urn}": "a constant",
   "GET /scim/v2/ResourceTypes": "a constant",
   "GET /scim/v2/ResourceTypes/{name}": "a constant",
-  "GET /api/v2/organizations/{organization}/provisionerdaemons/serve": "a socket; see the bench provisioner-jobs",
+  "GET /api/v2/organizations/{organization}/provisionerdaemons/serve": "a socket",
   "GET /api/v2/workspaces/{workspace}/external-agent/{agent}/credentials": "one credential by the id of its agent",
 };
 

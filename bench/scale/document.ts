@@ -1,4 +1,4 @@
-// Writes the tables of docs/scaling.md from the results of the benches.
+// Writes the tables of docs/scaling.md from the results of the bench `scale`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { assumed, type Figures, monthly, need, readFigures } from "./figures.js";
 import { kindNames, mix } from "./model.js";
@@ -164,17 +164,6 @@ function limitTable(figures: Figures): string {
   return table(["Part", "Taken to be outgrown at", "Users at work", "Then takes over"], rows);
 }
 
-const carrierTable = ({ carriers }: Figures): string =>
-  table(
-    [
-      "Carrier of hints",
-      "Commit to frame on another replica, at 200 notifications per second",
-      "Hints per second without lag",
-      "CPU per hint and replica at that rate",
-    ],
-    carriers.map(({ name, frames, hints, receiver }) => [name, frames, count(hints), `${receiver.toFixed(1)} µs`]),
-  );
-
 /** The document with its tables as the results have them. Throws if it lacks the place of one. */
 export function withFigures(document: string, figures: Figures): string {
   const tables: Record<string, string> = {
@@ -183,7 +172,6 @@ export function withFigures(document: string, figures: Figures): string {
     deployments: deploymentTable(figures),
     months: monthTable(figures),
     limits: limitTable(figures),
-    carriers: carrierTable(figures),
   };
   return Object.entries(tables).reduce((text, [name, content]) => {
     const [begin, end] = [`<!-- figures: ${name} -->`, `<!-- end: ${name} -->`];

@@ -23,25 +23,13 @@ export interface Figures {
   replica: number;
   /** Bytes of a row with its indexes. */
   stored: ReadonlyMap<string, number>;
-  /** Kilobytes of a watcher. */
-  watcher: number;
-  /** The carriers of hints. */
-  carriers: readonly Carrier[];
-}
-
-export interface Carrier {
-  name: string;
-  frames: string;
-  /** The highest rate of hints that was delivered without lag, and microseconds of CPU per hint in a replica that receives it. */
-  hints: number;
-  receiver: number;
 }
 
 type Line = Readonly<Record<"bench" | "what" | "perSecond" | "cost" | "ratio", string>>;
 
-/** The rows of a table of results. */
-function linesOf(name: string): { machine: string; lines: Line[] } {
-  const text = readFileSync(new URL(`../results/${name}.md`, import.meta.url), "utf8");
+/** The rows of the table of results. */
+function readLines(): { machine: string; lines: Line[] } {
+  const text = readFileSync(new URL("../results/scale.md", import.meta.url), "utf8");
   const lines = text.split("\n").filter((line) => line.startsWith("| "));
   const cells = lines.slice(1).map((line) => line.slice(2, -2).split(" | "));
   return {
@@ -62,9 +50,9 @@ function numbersOf(text: string, pattern: RegExp): number[] {
   return found.slice(1).map(Number);
 }
 
-/** Reads the results of the benches `scale`, `events` and `watcher-memory`. */
+/** Reads the results of the bench `scale`. */
 export function readFigures(): Figures {
-  const { machine, lines } = linesOf("scale");
+  const { machine, lines } = readLines();
   const find = (bench: RegExp, what: string): Line => {
     const line = lines.find((each) => bench.test(each.bench) && each.what === what);
     if (!line) throw new Error(`The results of the bench scale have no line "${what}".`);
@@ -89,8 +77,6 @@ export function readFigures(): Figures {
   const stored = lines
     .filter(({ bench }) => bench === "stored")
     .map(({ what, cost }) => [what.split(",")[0]!, numbersOf(cost, /^(\d+) bytes/)[0]!] as const);
-  const watchers = linesOf("watcher-memory").lines.find(({ what }) => what === "Steward")!;
-  const [watcher] = numbersOf(watchers.cost, /^([\d.]+) kB/);
   return {
     machine,
     units,
@@ -98,22 +84,7 @@ export function readFigures(): Figures {
     walOverhead: wal! / (rate * total((unit) => unit.wal, { units })),
     replica: Math.max(...memory),
     stored: new Map(stored),
-    watcher: watcher!,
-    carriers: readCarriers(),
   };
-}
-
-function readCarriers(): Carrier[] {
-  const { lines } = linesOf("events");
-  const names = ["Postgres", "NATS"].filter((name) => lines.some(({ what }) => what.startsWith(`${name}, `)));
-  return names.map((name) => {
-    const frames = lines.find(({ bench, what }) => bench.startsWith("commit") && what.startsWith(name))!.cost;
-    const tried = lines.filter(({ what }) => what.startsWith(`${name}, `) && what.endsWith(" a second"));
-    const lags = lines.find(({ what }) => what === `${name}, delivery lags`)!.cost;
-    const held = /^at \d/.test(lags) ? (tried.at(-2) ?? tried.at(-1)!) : tried.at(-1)!;
-    const [, receiver] = numbersOf(held.cost, /([\d.]+) \+ ([\d.]+) \+ [\d.]+ µs/);
-    return { name, frames, hints: Number(held.perSecond), receiver: receiver! };
-  });
 }
 
 /** Assumptions of the arithmetic beside the model. */
@@ -129,6 +100,8 @@ export const assumed = {
   otherConnections: 12,
   /** Microseconds of CPU of each replica per hint, at rates at which they come one by one: 43 to 55 on eight replicas. */
   hint: 50,
+  /** Kilobytes of memory of each of 10,000 idle watchers, measured on 2026-11-24. */
+  watcher: 18,
   workingDays: 21,
   /** Connections to a workspace, per user on a working day. */
   connectionsPerDay: 6,
@@ -177,7 +150,7 @@ export function need(figures: Figures, of: number) {
     connections: replicas * (assumed.replica.pool + 1) + assumed.otherConnections,
     wal: total(({ wal }) => wal * 1_000, figures) * figures.walOverhead * factor,
     watchers,
-    watcherBytes: watchers * figures.watcher * 1_000,
+    watcherBytes: watchers * assumed.watcher * 1_000,
     daemons: (daemons / users) * of,
     sockets: watchers + of + (daemons / users) * of,
     hints,

@@ -1,5 +1,5 @@
 import { client } from "../oauth2.js";
-import { form, getByBearer, request } from "../requests.js";
+import { form, request } from "../requests.js";
 import type { Deployment } from "./deployment.js";
 
 /** Checks at a time. */
@@ -9,7 +9,8 @@ const concurrent = 16;
 const shown = 10;
 
 /** A read by an access token of the application: of itself, which every user may read. */
-export const readApp = (token: string): string => getByBearer(`/api/v2/oauth2-provider/apps/${client.id}`, token);
+export const readApp = (token: string): string =>
+  request("GET", `/api/v2/oauth2-provider/apps/${client.id}`, { bearer: token });
 
 /** Everything that the servers acknowledged, to be found again when the load has ended. */
 export class Promises {

@@ -27,23 +27,24 @@ interface Measured {
   postgres: number;
 }
 
-const creation = ({ scimKey }: Deployment): Kind => {
-  let made = 0;
-  return {
-    name: "creation of a user by SCIM",
-    perSecond: 0,
-    next: () => {
-      const userName = `newcomer-${++made}@corp.example`;
-      const body = {
-        schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
-        userName,
-        externalId: userName,
-        active: true,
-      };
-      return { bytes: request("POST", "/scim/v2/Users", { bearer: scimKey, body }) };
-    },
-  };
-};
+/** Numbers of newcomers, which all loads of this process share. */
+let made = 0;
+
+/** Creations of users by an identity provider. */
+export const creation = ({ scimKey }: Deployment): Kind => ({
+  name: "creation of a user by SCIM",
+  perSecond: 0,
+  next: () => {
+    const userName = `newcomer-${++made}@corp.example`;
+    const body = {
+      schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
+      userName,
+      externalId: userName,
+      active: true,
+    };
+    return { bytes: request("POST", "/scim/v2/Users", { bearer: scimKey, body }) };
+  },
+});
 
 const revocation = (): Kind => {
   let ended = 0;

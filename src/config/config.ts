@@ -10,6 +10,7 @@ import {
   ConfigError,
   type DeclaredSetting,
   type Environment,
+  type HashCost,
   type UnreadLimits,
 } from "../runtime/config.js";
 import { withoutEdges } from "../runtime/pasted.js";
@@ -34,6 +35,9 @@ const unread: UnreadLimits = {
   perConnection: 16 * 1024 ** 2,
   inTotal: 64 * 1024 ** 2,
 };
+
+/** 19 MiB and two passes. */
+const hashCost: HashCost = { memory: 19_456, passes: 2 };
 
 const declared: Readonly<Record<string, DeclaredSetting>> = Object.fromEntries(
   Object.entries(settings).map(([key, { name, rule }]: [string, Setting<unknown>]) => [
@@ -83,6 +87,7 @@ export function readConfig(env: Environment): Config {
   return {
     ...values,
     unread,
+    hashCost,
     declared,
     accessUrl,
     encryptionKeysFile: values.encryptionKeysFile ?? ownKeyFile(values.dataDir),

@@ -23,6 +23,12 @@ class ServerInfoType implements ServerInfo {
   @Field(() => String, {
     nullable: true,
     description:
+      "The commit of the sources from which the server was built, such as `1a2b3c4d5e6f`, with `-dirty` after it if files differed from it; null if the build did not know it.",
+  })
+  commit!: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
       "Version of the time zone data by which the server computes schedules, such as `2026b`; null if they do not say.",
   })
   timeZoneDataVersion!: string | null;

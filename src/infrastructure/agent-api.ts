@@ -4,7 +4,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Config } from "../runtime/config.js";
 import { type BoundedPool, boundedPool } from "../runtime/concurrency.js";
 import { foreignJson, isObject, isTooDeep } from "../domain/kernel/objects.js";
-import { utcMoment } from "../domain/kernel/text.js";
+import { cleaned, utcMoment } from "../domain/kernel/text.js";
 import { type Fetch, type OpenStream, OutsideError, outsideFetch, outsideStreams } from "./http.js";
 import { mayCallInside } from "./inside-addresses.js";
 
@@ -210,13 +210,11 @@ function eventMessage(data: string): AgentMessage | undefined {
   }
 }
 
-/** The title is stored and shown: Postgres stores no NUL. */
+/** The title is stored and shown. */
 function titleOf(text: string): string {
   try {
     const body: unknown = JSON.parse(text);
-    return isObject(body) && typeof body.title === "string"
-      ? body.title.replaceAll("\0", "\uFFFD").slice(0, 512).toWellFormed()
-      : "";
+    return isObject(body) && typeof body.title === "string" ? cleaned(body.title, 512) : "";
   } catch {
     return "";
   }

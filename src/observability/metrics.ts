@@ -5,7 +5,7 @@ import type { Services } from "../domain/kernel/context.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
 import { LabeledCounter } from "../runtime/labeled-counter.js";
 import type { CompletedOperation, CompletedRequest, RequestObserver } from "../http/request-log.js";
-import { version } from "../runtime/program-files.js";
+import { commit, version } from "../runtime/program-files.js";
 import { zoneSources } from "../runtime/time-zones/zone-data.js";
 
 /** Maximum number of names of clients' operations that have counts of their own. */
@@ -191,10 +191,18 @@ const undeliveredSecrets = (deliveries: Services["deliveries"]) =>
 function build() {
   const gauge = new Gauge({
     name: "steward_build_info",
-    help: "The version of Steward, of Node.js, and of the time zone data.",
-    labelNames: ["version", "node", "tzdata"],
+    help: "The version and the commit of Steward, the version of Node.js, and of the time zone data.",
+    labelNames: ["version", "commit", "node", "tzdata"],
     registers: [],
   });
-  gauge.set({ version, node: process.versions.node, tzdata: zoneSources()[0].version ?? "unknown" }, 1);
+  gauge.set(
+    {
+      version,
+      commit: commit ?? "unknown",
+      node: process.versions.node,
+      tzdata: zoneSources()[0].version ?? "unknown",
+    },
+    1,
+  );
   return gauge;
 }

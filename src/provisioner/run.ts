@@ -14,7 +14,7 @@ import { allowSharedUser, requireOwnUser } from "./process/sharing.js";
 import { ProcessWorker } from "./process/worker.js";
 import { handleOptions, manual, matching, readSettings, serverUrl, StartRefused, type ValuesOf } from "./settings.js";
 import { Refused } from "./transport.js";
-import { version } from "./version.js";
+import { fullVersion } from "../runtime/program-files.js";
 import { finalClosing, isProvisionerKey, WebSocketTransport } from "./web-socket.js";
 
 const list = (text: string) => (text === "" ? [] : text.split(",").map((part) => part.trim()));
@@ -134,7 +134,7 @@ ${manual(settings)}`;
 const log = (message: string) => printLine(`${new Date().toISOString()} ${message}`);
 
 async function main(options: readonly string[]): Promise<void> {
-  handleOptions(options, help, version, "--allow-root", allowSharedUser);
+  handleOptions(options, help, fullVersion, "--allow-root", allowSharedUser);
   const given = readSettings(settings, process.env);
   // Whatever this process starts must not inherit the key.
   delete process.env[settings.key.name];
@@ -191,7 +191,7 @@ function stopOnSignals(): AbortSignal {
 function greet({ url, organization, name, types: offered, slots }: Settings, [path, ...notice]: string[]): void {
   const lines = [
     "",
-    `  Steward provisioner ${version}`,
+    `  Steward provisioner ${fullVersion}`,
     "",
     `    Server         ${url}`,
     `    Organization   ${organization}`,

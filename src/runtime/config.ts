@@ -11,6 +11,8 @@ export interface Config {
   readonly taskAppAllowLoopback: boolean;
   /** Limits on data that clients have not read. The same in every deployment, except in tests. */
   readonly unread: UnreadLimits;
+  /** The cost of hashing a password: the same in every deployment, except in tests. */
+  readonly hashCost: HashCost;
   /** The settings that the environment gives; the others have their defaults. */
   readonly given: ReadonlySet<string>;
   /** How settings are declared, by their names in this object: for values of them that do not come from the environment. */
@@ -23,6 +25,13 @@ export interface DeclaredSetting {
   /** Completes "must be". */
   readonly description: string;
   readonly accepts: (text: string) => boolean;
+}
+
+/** Parameters of argon2id (RFC 9106) with one lane. */
+export interface HashCost {
+  /** KiB. */
+  readonly memory: number;
+  readonly passes: number;
 }
 
 export interface UnreadLimits {

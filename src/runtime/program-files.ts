@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
 const top = new URL(import.meta.url.endsWith(".ts") ? ".." : ".", import.meta.url);
 
@@ -13,3 +13,14 @@ export const { version, license } = JSON.parse(readFileSync(programFile("../pack
   version: string;
   license: string;
 };
+
+const noted = programFile("commit");
+
+/**
+ * The commit of the sources from which this program was built: 12 hexadecimal digits, with `-dirty` after them if files
+ * differed from it. Null if the build did not know it, and for a program that runs from its sources.
+ */
+export const commit: string | null = (existsSync(noted) && readFileSync(noted, "utf8").trim()) || null;
+
+/** The version, with the commit if it is known: `0.1.0 (1a2b3c4d5e6f)`. */
+export const fullVersion = commit === null ? version : `${version} (${commit})`;

@@ -1,10 +1,12 @@
 // Workspaces and tasks of other users in the console, which offers no more than what the server lets one do.
+// Looks inside: workspaces that are stopped, without their builds.
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
 import { boxOf, templateOf } from "../support/builds.js";
 import { consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
 import { TaskStage } from "../support/tasks.js";
 import { eventually } from "../support/watchers.js";
+import { insertStopped, insertVersion } from "../support/workspaces.js";
 import type { Person } from "../support/world.js";
 
 describe("the console shows work of others", () => {
@@ -125,5 +127,49 @@ describe("the console shows work of others", () => {
     await row("Hanging").waitFor({ state: "detached" });
     expect((await world.as(ada).get(`/api/v2/tasks/me/${task.id}`)).status).to.equal(404);
     stage.close();
+  });
+
+  it("offers a stopped workspace to another user, who sees the warning, and accepts or declines it", async () => {
+    const { world, page, openAs, asOwner, heading, text, button, row, fill, notice, dialog, gone } = console();
+    const [ada, bob] = (await world.users("ada", "bob")) as [Person, Person];
+    const version = await insertVersion(world);
+    const boxes = [await insertStopped(world, ada.id, version), await insertStopped(world, ada.id, version)];
+    const nameOf = (id: string) => `box-${id.slice(-12)}`;
+    const ownerOf = async (id: string) =>
+      (await world.as(world.owner).graphql("query($id: UUID!) { workspace(id: $id) { owner { id } } }", { id }))
+        .workspace.owner.id;
+    for (const id of boxes) {
+      await asOwner(`/workspaces/${id}`);
+      await heading(nameOf(id));
+      await button("Transfer").click();
+      expect(await dialog().innerText()).to.contain("Files and programs of the former owner stay inside");
+      await page.keyboard.press("Escape");
+      await fill("Transfer", { "New owner": bob.username }, "Transfer");
+      await notice("It is offered for a week.");
+    }
+    // The owner of before is offered nothing, and neither are others.
+    await openAs(ada, "/workspaces");
+    await row(nameOf(boxes[0]!)).waitFor();
+    expect(await page.getByText("Offered to you").count()).to.equal(0);
+
+    await openAs(bob, "/workspaces");
+    await text("Offered to you");
+    const offers = "Offered workspaces";
+    const [taken, left] = boxes.map((id) => row(nameOf(id), offers));
+    expect(await taken!.innerText())
+      .to.contain(ada.username)
+      .and.contain(world.owner.username);
+    await taken!.getByRole("button", { name: "Accept" }).click();
+    expect(await dialog().innerText()).to.contain("Files and programs of the former owner stay inside");
+    await dialog().getByRole("button", { name: "Accept" }).click();
+    await notice("It is yours.");
+    await gone(nameOf(boxes[0]!), offers);
+    expect(await ownerOf(boxes[0]!)).to.equal(bob.id);
+    await left!.getByRole("button", { name: "Decline" }).click();
+    await notice("Declined.");
+    await page.getByText("Offered to you").waitFor({ state: "detached" });
+    expect(await ownerOf(boxes[1]!)).to.equal(ada.id);
+    await openAs(bob, `/workspaces/${boxes[0]!}`);
+    await button("Start").waitFor();
   });
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,14 @@ import { Client } from "../support/world.js";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 
-const versionPattern = new RegExp(`^${version.replaceAll(".", "\\.")}\nTime zone data \\d{4}[a-z]+ of .+\n$`);
+/** The commit that the build noted: none in a copy without Git. */
+const commit = existsSync("dist/commit") ? readFileSync("dist/commit", "utf8") : null;
+
+const withCommit = commit === null ? version : `${version} (${commit})`;
+
+/** The output of `--version`. */
+const versionsOf = (text: string) =>
+  new RegExp(`^${text.replaceAll(/[.()]/g, "\\$&")}\nTime zone data \\d{4}[a-z]+ of .+\n$`);
 
 const signIn = (url: string, email: string, password: string) =>
   new Client(url).post("/api/v2/users/login", { email, password });
@@ -39,7 +46,7 @@ describe("the command line", function () {
     await Promise.all(helps.map(check));
     const { stdout: versions, ...rest } = await command({}, "--version");
     expect(rest).to.deep.equal({ status: 0, stderr: "" });
-    expect(versions).to.match(versionPattern);
+    expect(versions).to.match(versionsOf(withCommit));
   });
 
   it("prints the help and the version of the server, which rejects other options", async () => {
@@ -54,9 +61,16 @@ describe("the command line", function () {
       .and.include("STEWARD_PORT");
     expect(help!.stdout.split("\n").filter((line) => line.length > 80)).to.deep.equal([]);
     expect(itsVersion).to.include({ status: 0, stderr: "" });
-    expect(itsVersion!.stdout).to.match(versionPattern);
+    expect(itsVersion!.stdout).to.match(versionsOf(withCommit));
     expect(unknown).to.include({ status: 2, stdout: "" });
     expect(unknown!.stderr).to.match(/^Unknown option "--halp"\.\n.*--help\n$/);
+  });
+
+  it("show the commit of a clone, and in the changelog the date of the version", async () => {
+    if (existsSync(".git")) expect(commit).to.match(/^[\da-f]{12}(-dirty)?$/);
+    const headings = [...readFileSync("CHANGELOG.md", "utf8").matchAll(/^## (.*)$/gm)].map(([, text]) => text!);
+    const released = headings.filter((text) => text !== "Unreleased");
+    expect(released[0]).to.match(new RegExp(`^${version.replaceAll(".", "\\.")} \\(\\d{4}-\\d{2}-\\d{2}\\)$`));
   });
 
   const mistakes: Array<[words: string, says: RegExp]> = [

@@ -6,6 +6,7 @@ import { newId, randomText } from "../support/ids.js";
 import { goodPassword } from "../support/accounts.js";
 import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "../support/holders.js";
 import { countRows, lockRows, setColumns } from "../support/tables.js";
+import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
 import { type Client, world } from "../support/world.js";
 
 const actors: Record<string, Holder> = {
@@ -50,13 +51,24 @@ const strangers: Record<string, Holder> = Object.fromEntries(
 interface Verb {
   /** Whether the caller may change accounts without roles in this way. */
   by: (actor: Holder) => boolean;
-  tried: (victim: Account, organization: string) => string | [method: string, path: string, body: object];
+  tried: (victim: Victim, organization: string) => string | [method: string, path: string, body: object];
   /** Roles in the organization that the account gains or loses. */
   changes?: (target: Holder) => string[];
   /** Accounts on which it is tried; by default members of the organization. */
   on?: (target: Holder) => boolean;
   isServiceAccount?: boolean;
+  /** Whether the account has a stopped workspace in the organization. */
+  hasWorkspace?: boolean;
 }
+
+/** An account that is to be changed, and the id of its workspace. */
+interface Victim extends Account {
+  workspace?: string;
+}
+
+/** A member without roles, to whom workspaces are offered. */
+const receiver = { id: newId(), key: "", site: [], here: [], token: newToken("session"), isServiceAccount: false };
+receiver.key = receiver.token.id;
 
 const mutation = (verb: string, input: string) => `mutation { ${verb}(input: { ${input} }) { __typename } }`;
 const onUser =
@@ -69,6 +81,7 @@ const onMember =
     mutation(verb, `organization: "${organization}", user: "${id}" ${more}`);
 const isMember = ({ here }: Holder) => here !== undefined;
 const isOwner = (actor: Holder) => holds(actor, "owner", "site");
+const transfersWorkspaces = (actor: Holder) => isOwner(actor) || holds(actor, "organization-admin", "here");
 const wireName = (role: string) => role.toUpperCase().replaceAll("-", "_");
 
 /** Roles that exactly one of two lists contains. */
@@ -103,6 +116,17 @@ const verbs: Record<string, Verb> = {
   },
   "creating a key": { by: administersAccounts, tried: onUser("createApiKey", `, name: "new"`), isServiceAccount: true },
   "revoking a key": { by: administersAccounts, tried: ({ key }) => mutation("revokeApiKey", `id: "${key}"`) },
+  "taking over a workspace": {
+    by: transfersWorkspaces,
+    tried: ({ workspace }) => mutation("transferWorkspaces", `workspaces: ["${workspace}"]`),
+    hasWorkspace: true,
+  },
+  "offering a workspace to another member": {
+    by: transfersWorkspaces,
+    tried: ({ workspace }) =>
+      `mutation { transferWorkspaces(input: { workspaces: ["${workspace}"], receiver: "${receiver.id}" }) { isOffered } }`,
+    hasWorkspace: true,
+  },
   adding: { by: administersMembers, tried: onMember("addOrganizationMember"), on: (target) => !isMember(target) },
   removing: { by: administersMembers, tried: onMember("removeOrganizationMember") },
   "removing all roles": settingRoles([]),
@@ -123,6 +147,8 @@ describe("dominance", () => {
   let organization: string;
   let another: string;
   const clients = new Map<string, Client>();
+  const ids = new Map<string, string>();
+  let version: string;
 
   before(async () => {
     organization = (await the().organization()).id;
@@ -130,12 +156,15 @@ describe("dominance", () => {
     const people = Object.entries(actors).map(([name, holder]) => {
       const token = newToken("session");
       clients.set(name, the().as({ token: token.text }));
-      return { ...holder, id: newId(), key: token.id, token, isServiceAccount: false };
+      ids.set(name, newId());
+      return { ...holder, id: ids.get(name)!, key: token.id, token, isServiceAccount: false };
     });
-    await populate(the(), organization, another, people);
+    await populate(the(), organization, another, [...people, receiver]);
+    version = await insertVersion(the(), organization);
   });
 
-  for (const [name, { by, tried, changes, on = isMember, isServiceAccount = false }] of Object.entries(verbs))
+  for (const [name, verb] of Object.entries(verbs)) {
+    const { by, tried, changes, on = isMember, isServiceAccount = false, hasWorkspace } = verb;
     it(`governs ${name}, for callers and accounts of every role`, async () => {
       const cases = Object.entries({ ...targets, ...strangers })
         .filter(([, target]) => on(target))
@@ -145,7 +174,7 @@ describe("dominance", () => {
             actor,
             about,
             target,
-            victim: { id: newId(), key: randomText(10) },
+            victim: { id: newId(), key: randomText(10) } as Victim,
           })),
         );
       await populate(
@@ -154,6 +183,8 @@ describe("dominance", () => {
         another,
         cases.map(({ target, victim }) => ({ ...target, ...victim, isServiceAccount })),
       );
+      if (hasWorkspace)
+        for (const { victim } of cases) victim.workspace = await insertStopped(the(), victim.id, version);
       const wrong: string[] = [];
       let done = 0;
       await inTurns(cases, async ({ who, actor, about, target, victim }) => {
@@ -168,6 +199,27 @@ describe("dominance", () => {
       expect(wrong).to.deep.equal([]);
       expect(done).to.be.above(0);
     });
+  }
+
+  it("governs the acceptance of a workspace by the roles that both have by then", async () => {
+    const cases = Object.entries(targets)
+      .filter(([, target]) => isMember(target))
+      .flatMap(([about, target]) =>
+        Object.entries(actors).map(([who, actor]) => ({ who, actor, about, target, id: newId(), key: randomText(10) })),
+      );
+    const people = cases.map((each) => ({ ...each, ...each.target, isServiceAccount: false }));
+    await populate(the(), organization, another, people);
+    const client = the().as({ token: receiver.token.text });
+    const wrong: string[] = [];
+    await inTurns(cases, async ({ who, actor, about, target, id }) => {
+      const workspace = await insertStopped(the(), id, version);
+      const offer = await insertOffer(the(), workspace, receiver.id, ids.get(who)!);
+      const outcome = await outcomeOf(client, mutation("acceptWorkspaceTransfer", `id: "${offer}"`));
+      const expected = transfersWorkspaces(actor) && dominates(actor, target) ? "done" : "CONFLICT";
+      if (outcome !== expected) wrong.push(`${who} on ${about}: ${outcome}`);
+    });
+    expect(wrong).to.deep.equal([]);
+  });
 
   it("is reflected by authcheck for stored accounts", async () => {
     const people = Object.entries(targets).map(([about, target]) => ({
@@ -229,6 +281,20 @@ describe("dominance", () => {
         });
         expect(outcome).to.equal("FORBIDDEN");
       });
+
+    it("lets taking over a workspace wait for a role that is being granted, and then rejects it", async () => {
+      const made = await victim(false);
+      const workspace = await insertStopped(the(), made.id, version);
+      const outcome = await lockRows(the(), "users", { id: made.id }, async ({ awaited, set, commit }) => {
+        const verb = verbs["taking over a workspace"]!;
+        const taking = outcomeOf(clients.get("organization-admin")!, verb.tried({ ...made, workspace }, organization));
+        await awaited();
+        await set({ site_roles: ["auditor"] });
+        await commit();
+        return taking;
+      });
+      expect(outcome).to.equal("FORBIDDEN");
+    });
 
     it("makes role changes and removals take the lock that all changes of an account wait for", async () => {
       const owner = clients.get("owner")!;

@@ -124,6 +124,7 @@ describe("a mutation", () => {
       () => `workspaces: ["${box}"], receiver: "${ada.id}"`,
       "isOffered workspaces { id owner { id } }",
     ),
+    acceptWorkspaceTransfer: () => takingOffer("acceptWorkspaceTransfer"),
     declineWorkspaceTransfer: () => takingOffer("declineWorkspaceTransfer"),
     linkUserIdentity: graphql(
       "linkUserIdentity",

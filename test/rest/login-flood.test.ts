@@ -2,7 +2,7 @@
 // Looks inside: accounts are in states that no test can reach without mails, and counters start again.
 import { expect } from "chai";
 import { countHashes } from "../support/accounts.js";
-import { startServer } from "../support/app.js";
+import { startServer, usualHashes } from "../support/app.js";
 import { deleteRows, setColumns } from "../support/tables.js";
 import { Client, userPassword, world } from "../support/world.js";
 
@@ -43,7 +43,7 @@ describe("a sign-in", () => {
 
   it("waits in a bounded queue or gets 503 with Retry-After, while other requests proceed", async () => {
     const w = the();
-    const app = await startServer(w.database.url, { STEWARD_HASH_CONCURRENCY: "1" });
+    const app = await startServer(w.database.url, { ...usualHashes, STEWARD_HASH_CONCURRENCY: "1" });
     try {
       const seen = countHashes(app);
       const [nobody, owner] = [new Client(app.url), new Client(app.url, w.owner.token)];
@@ -72,7 +72,7 @@ describe("a sign-in", () => {
 
   it("costs no hash once it is rate-limited, which the server remembers", async () => {
     const w = the();
-    const app = await startServer(w.database.url, { STEWARD_RATE_LIMIT_CREDENTIAL_IP: "10" });
+    const app = await startServer(w.database.url, { ...usualHashes, STEWARD_RATE_LIMIT_CREDENTIAL_IP: "10" });
     try {
       const nobody = new Client(app.url);
       const tries = (count: number) =>

@@ -1,5 +1,6 @@
 // Whether the time of a login tells which addresses have accounts: samples are compared, whatever the machine does besides.
 import { expect } from "chai";
+import { usualHashes } from "../support/app.js";
 import { world } from "../support/world.js";
 
 const path = "/api/v2/users/login";
@@ -15,7 +16,7 @@ function rankDistance(some: number[], others: number[]): number {
 }
 
 describe("login", () => {
-  const the = world();
+  const the = world(usualHashes);
 
   it("takes as long for an unknown email as for a wrong password", async () => {
     const w = the();

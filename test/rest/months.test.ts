@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import { Client } from "pg";
 import { loggedFromInfo, startServer } from "../support/app.js";
+import { fillIn } from "../support/backfills.js";
 import { runJob } from "../support/background.js";
 import { connect, disconnect, logged, reported, visit } from "../support/connections.js";
 import { newId } from "../support/ids.js";
@@ -164,6 +165,48 @@ describe("sessions and visits across months", () => {
     expect((await logged(w, `connection_id:${connection}`)).connection_logs[0].ssh_info.disconnect_time).to.be.a(
       "string",
     );
+  });
+});
+
+describe("sessions and visits that are reported late", () => {
+  const the = world();
+
+  it("are in the month of their time, also from servers of an earlier release, and are listed in it", async () => {
+    const w = the();
+    await age(w, "connection_log", -2, [-2, -1, 0]);
+    const ada = (await w.users("ada"))[0]!;
+    const { id: workspace, agent } = await w.workspace(ada);
+    const late = new Date(Date.now() - 29.5 * day).toISOString();
+    const [connection, ended, soon] = [newId(), newId(), newId()];
+    const proxy = await makeProxy(w, "eu");
+    await reported(w, proxy, visit(workspace, { time: late }));
+    expect(
+      await reported(w, agent, connect(connection, { time: late }), connect(soon), disconnect(ended)),
+    ).to.deep.equal({ recorded: 3, skipped: 0 });
+    // The start of what ended before is reported last.
+    expect(await reported(w, agent, connect(ended, { time: late }))).to.deep.equal({ recorded: 1, skipped: 0 });
+    expect(await reported(w, agent, disconnect(connection), connect(ended, { time: late }))).to.deep.equal({
+      recorded: 1,
+      skipped: 1,
+    });
+    const near = `select id >= first_id_of(connect_time - interval '1 day') and id < first_id_of(connect_time + interval '1 day') as is_near from connection_log`;
+    expect(await query(w, near)).to.deep.equal(Array.from({ length: 4 }, () => ({ is_near: true })));
+    const search = `workspace_id:${workspace} connected_after:${new Date(Date.now() - 30 * day).toISOString()} connected_before:${new Date(Date.now() - 29 * day).toISOString()}`;
+    const found = (await logged(w, search)).connection_logs;
+    expect(found).to.have.length(3);
+    expect((await logged(w, `workspace_id:${workspace}`)).connection_logs).to.have.length(4);
+  });
+
+  it("of before the upgrade get an id of their time", async () => {
+    const w = the();
+    await query(w, "alter table connection_log disable trigger place_connection");
+    await query(w, `update connection_log set id = ${idAt("now()")}`);
+    await query(w, "alter table connection_log enable trigger place_connection");
+    const counts = await fillIn(w, "0095-connection-months");
+    expect(counts).to.deep.equal([3]);
+    expect(await fillIn(w, "0095-connection-months")).to.deep.equal([0]);
+    const rows = await query(w, "select from connection_log where id >= first_id_of(connect_time + interval '1 day')");
+    expect(rows).to.have.length(0);
   });
 });
 

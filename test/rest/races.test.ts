@@ -6,7 +6,7 @@ import { keysOf } from "../support/accounts.js";
 import { insertUsers } from "../support/crowds.js";
 import { insertKey } from "../support/keys.js";
 import { deleteRows, setColumns } from "../support/tables.js";
-import { logged } from "../support/app.js";
+import { logged, usualHashes } from "../support/app.js";
 import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
 import { type Client, GraphqlFailure, world } from "../support/world.js";
 
@@ -23,7 +23,7 @@ interface Race {
 }
 
 describe("a change that races the deletion of its object", () => {
-  const the = world({ STEWARD_HASH_CONCURRENCY: "2" });
+  const the = world({ ...usualHashes, STEWARD_HASH_CONCURRENCY: "2" });
   let made = 0;
 
   const owner = () => the().as(the().owner);
@@ -40,14 +40,16 @@ describe("a change that races the deletion of its object", () => {
   const act = (client: Client, verb: string, input: string, selection: string) => () =>
     outcome(client, `mutation { ${verb}(input: { ${input} }) { ${selection} } }`);
 
-  /** Retries while there is nothing to delete yet. */
-  const once = (end: () => Promise<string>) => async () => {
-    for (let attempt = 0; attempt < 200; attempt++) {
-      const came = await end();
-      if (came !== "NOT_FOUND") return came;
-    }
-    return "NOT_FOUND";
-  };
+  /** Retries while there is nothing to delete yet, or while it cannot be deleted yet. */
+  const once =
+    (end: () => Promise<string>, notYet = "NOT_FOUND") =>
+    async () => {
+      for (let attempt = 0; attempt < 200; attempt++) {
+        const came = await end();
+        if (came !== notYet) return came;
+      }
+      return notYet;
+    };
 
   const user = "user { id username roles { name } organizationIds }";
   const member = "member { id roles { name } user { id } }";
@@ -226,6 +228,15 @@ describe("a change that races the deletion of its object", () => {
       const { id, client } = await person();
       const offer = await insertOffer(the(), await stopped(the().owner.id), id, the().owner.id);
       return { change: act(client, "declineWorkspaceTransfer", `id: "${offer}"`, "workspaceId"), end: deletion(id) };
+    },
+    "acceptWorkspaceTransfer, deleteUser of its former owner": async () => {
+      const [{ id }, { client }] = [await newAccount(), await person()];
+      const receiver = (await client.graphql("{ me { id } }")).me.id as string;
+      const offer = await insertOffer(the(), await stopped(id), receiver, the().owner.id);
+      return {
+        change: act(client, "acceptWorkspaceTransfer", `id: "${offer}"`, "workspaceId"),
+        end: once(deletion(id), "CONFLICT"),
+      };
     },
     "createGroup, deleteOrganization": async () => {
       const { id } = await the().organization();

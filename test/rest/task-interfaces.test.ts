@@ -71,14 +71,13 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
             .map((line) => JSON.parse(line)),
         ),
       "the console": () =>
-        page
-          .locator("ol.conversation li")
-          .evaluateAll((items: Anything[]) =>
-            items.map((item: Anything): Spoken => [
-              item.className as Spoken[0],
-              item.textContent.slice(item.querySelector(".hidden").textContent.length) as string,
-            ]),
-          ),
+        page.locator("ol.conversation li").evaluateAll((items: Anything[]) =>
+          items.map((item: Anything): Spoken => {
+            // Each begins with who wrote it.
+            const before = [...item.querySelectorAll(".hidden, .block")].map((each: Anything) => each.textContent);
+            return [item.className as Spoken[0], item.textContent.slice(before.join("").length) as string];
+          }),
+        ),
     };
     const agree = async (stage: string, expected: Spoken[]) => {
       for (const [name, read] of Object.entries(interfaces)) {
@@ -128,7 +127,17 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     expect(await cli.output("tasks", "show", "shared")).to.match(
       new RegExp(`^Input of ${ada.username}\\t.* delivered: From a terminal$`, "m"),
     );
+    await prints(follower, `${ada.username}: From REST`);
     await prints(follower, "program: small echo: From the console");
+    const printed = await cli.output("tasks", "logs", "shared");
+    const speakers = [...printed.matchAll(/^\[[^\]]+\] (\S+): /gm)].map(([, speaker]) => speaker);
+    const exchanges = all.length / 2 - 1;
+    expect(speakers, printed).to.deep.equal([
+      "user",
+      "program",
+      ...Array.from({ length: exchanges }, () => [ada.username, "program"]).flat(),
+    ]);
+    expect(await page.locator("ol.conversation li.input .block").allTextContents()).to.have.length(exchanges);
 
     // The console pauses it, and the command line resumes it.
     await page.getByRole("main").getByRole("button", { name: "Pause" }).click();

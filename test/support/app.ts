@@ -63,19 +63,26 @@ export const makeTemplate = (): Promise<void> =>
     await app.close();
   });
 
+/** A hash of a fraction of a millisecond, instead of 35 of them. */
+const cheapHash: Config["hashCost"] = { memory: 16, passes: 1 };
+
+/** A change that lets a server hash passwords at their usual cost, for tests of its time and of stored hashes. */
+export const usualHashes = { STEWARD_TEST_HASHES: "usual" };
+
 /**
  * Starts a server on the database. Several on one database are replicas of each other. `unread` replaces limits; aborting
  * the signal ends a start in progress.
  */
 export async function startServer(
   databaseUrl: string,
-  changes: NodeJS.ProcessEnv = {},
+  { STEWARD_TEST_HASHES: hashes, ...changes }: NodeJS.ProcessEnv = {},
   unread: Partial<Config["unread"]> = {},
   signal?: AbortSignal,
 ): Promise<App> {
   const port = String(await freePort("127.0.0.1"));
   const config: Config = readConfig({ ...settings(databaseUrl), STEWARD_PORT: port, ...changes });
-  return startApp({ ...config, unread: { ...config.unread, ...unread } }, log(), signal);
+  const hashCost = hashes === "usual" ? config.hashCost : cheapHash;
+  return startApp({ ...config, hashCost, unread: { ...config.unread, ...unread } }, log(), signal);
 }
 
 /** A context in which the server itself acts. */

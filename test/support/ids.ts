@@ -5,6 +5,9 @@ import { v7 } from "uuid";
 /** Returns a new UUIDv7, which sorts after those of this process. */
 export const newId = (): string => v7();
 
+/** Returns a UUIDv7 of a time, in Unix milliseconds. */
+export const idOfTime = (msecs: number): string => v7({ msecs });
+
 const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** Returns random characters of an alphabet. Default: `[0-9A-Za-z]`. */

@@ -1,5 +1,6 @@
 // A user with given roles in a small organization of their own, inserted directly into the tables: hundreds of them
 // cost no password hashing, and stages do not affect each other.
+import { hash } from "node:crypto";
 import { tomorrow } from "./clock.js";
 import { hashSecret, newToken } from "./token-rows.js";
 import { newId, randomText } from "./ids.js";
@@ -348,10 +349,9 @@ export async function insert(w: World, tables: Record<string, object[]>): Promis
       connection.query("begin"),
       ...Object.entries(tables).map(([table, rows]) => {
         const columns = Object.keys(rows[0]!).join(", ");
-        return connection.query(
-          `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, $1)`,
-          [JSON.stringify(rows)],
-        );
+        const text = `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, $1)`;
+        // Prepared: stages insert the same rows hundreds of times.
+        return connection.query({ name: hash("sha1", text), text, values: [JSON.stringify(rows)] });
       }),
       connection.query("commit"),
     ]);

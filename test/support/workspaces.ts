@@ -51,9 +51,17 @@ export async function insertTemplate(pool: Pool, organizationId: string, userId:
   return versionId;
 }
 
-/** Inserts a template of the default organization. Returns the id of its version. */
-export const insertVersion = (w: World): Promise<string> =>
-  insertTemplate(w.app.services.database.pool, w.defaultOrganization, w.owner.id);
+/** Inserts a template that all members of an organization may use. Returns the id of its version. */
+export async function insertVersion(w: World, organization = w.defaultOrganization): Promise<string> {
+  const { pool } = w.app.services.database;
+  const version = await insertTemplate(pool, organization, w.owner.id);
+  await pool.query(
+    `insert into template_acl_entries (id, template_id, group_id, role, created_at)
+     select $1, v.template_id, $2, 'use', now() from template_versions v where v.id = $3`,
+    [newId(), organization, version],
+  );
+  return version;
+}
 
 /** Inserts a started workspace of a version, without agents. */
 export async function insertWorkspace(pool: Pool, id: string, ownerId: string, name: string, versionId: string) {

@@ -96,7 +96,8 @@ export class Client {
 
 /** The password of all users of worlds but the owner. */
 export const userPassword = "users-have-quite-a-long-password";
-let userPasswordHash: Promise<string> | undefined;
+/** Its hash, by the memory of the hashes of a server. */
+const userPasswordHashes: Record<number, Promise<string>> = {};
 
 export class World {
   readonly nobody: Client;
@@ -158,11 +159,11 @@ export class World {
   };
 
   #setPassword = async (id: string): Promise<void> => {
-    const { passwords, database } = this.app.services;
-    // Hashed once for all: each hash takes 35 ms of CPU.
-    userPasswordHash ??= passwords.hash(userPassword);
+    const { passwords, database, config } = this.app.services;
+    // Hashed once for all: each usual hash takes 35 ms of CPU.
+    const hash = (userPasswordHashes[config.hashCost.memory] ??= passwords.hash(userPassword));
     const setPassword = "update users set login_type = 'password', password_hash = $2 where id = $1";
-    await database.pool.query(setPassword, [id, await userPasswordHash]);
+    await database.pool.query(setPassword, [id, await hash]);
   };
 
   /** Sets roles: site roles by name, or roles in the default organization if the names begin with `organization-`. */

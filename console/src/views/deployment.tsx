@@ -264,7 +264,7 @@ export function HealthView() {
       <Facts
         facts={[
           ["State", readiness && <StateOf key="ready" {...readiness} />],
-          ["Version", info.version],
+          ["Version", info.commit ? `${info.version} (${info.commit})` : info.version],
           ["Deployment ID", info.deploymentId],
           ["Password sign-in", info.passwordAuth ? "On" : "Off"],
           ["Identity providers", info.identityProviders.map(({ label }) => label).join(", ")],

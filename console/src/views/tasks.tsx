@@ -275,6 +275,7 @@ export function TaskView({ id }: { id: string }) {
             {entries.map((entry) => (
               <li key={entry.id} class={entry.type.toLowerCase()}>
                 <span class="hidden">{entry.type === "INPUT" ? "Sent: " : "Agent: "}</span>
+                {entry.sender && <span class="faint block">{entry.sender.name || entry.sender.username}</span>}
                 {entry.content}
               </li>
             ))}

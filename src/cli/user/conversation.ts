@@ -56,7 +56,8 @@ export async function showConversation(
 const codeOf = (error: unknown) => (error instanceof ApiFailure ? error.code : undefined);
 
 function print(output: Output, entry: Entry): void {
-  const speaker = entry.type === "INPUT" ? "you" : "program";
+  // The prompt has no sender.
+  const speaker = entry.type === "OUTPUT" ? "program" : (entry.sender?.username ?? "user");
   output.event(entry, `[${moment(entry.time)}] ${speaker}: ${entry.content}`);
 }
 

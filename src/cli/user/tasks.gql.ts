@@ -128,7 +128,7 @@ export type TaskConversationQueryVariables = Exact<{
 }>;
 
 
-export type TaskConversationQuery = { task: { id: string, status: TaskStatus, logs: { snapshot: boolean, snapshotAt: string | null, entries: Array<{ id: number, time: string, type: TaskLogType, content: string }> } } | null };
+export type TaskConversationQuery = { task: { id: string, status: TaskStatus, logs: { snapshot: boolean, snapshotAt: string | null, entries: Array<{ id: number, time: string, type: TaskLogType, content: string, sender: { username: string } | null }> } } | null };
 
 export type TaskChangedSubscriptionVariables = Exact<{
   id: string;
@@ -142,7 +142,7 @@ export type TaskMessagesSubscriptionVariables = Exact<{
 }>;
 
 
-export type TaskMessagesSubscription = { entry: { id: number, time: string, type: TaskLogType, content: string } };
+export type TaskMessagesSubscription = { entry: { id: number, time: string, type: TaskLogType, content: string, sender: { username: string } | null } };
 
 export type TaskBuildFragment = { id: string, status: WorkspaceStatus, job: { id: string } };
 
@@ -211,9 +211,9 @@ export type InterruptTaskMutation = { interruptTask: { task: { id: string, name:
 
 export const Tasks = operation<TasksQuery, TasksQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Tasks($filter: TaskFilter, $first: Int) { tasks(filter: $filter, first: $first) { totalCount nodes { ...TaskRow } } }");
 export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Task($task: String!, $user: String!) { task(task: $task, user: $user) { ...TaskRow workspaceStatus inputs { id content state createdAt sender { username } } } }");
-export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($task: String!, $user: String!) { task(task: $task, user: $user) { id status logs { snapshot snapshotAt entries { id time type content } } } }");
+export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($task: String!, $user: String!) { task(task: $task, user: $user) { id status logs { snapshot snapshotAt entries { id time type content sender { username } } } } }");
 export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } subscription TaskChanged($id: UUID!) { task: taskChanged(id: $id) { ...TaskRow } }");
-export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { entry: taskMessages(id: $id) { id time type content } }");
+export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { entry: taskMessages(id: $id) { id time type content sender { username } } }");
 export const CreateTask = operation<CreateTaskMutation, CreateTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation CreateTask($input: CreateTaskInput!) { createTask(input: $input) { task { ...TaskRow workspace { id latestBuild { ...TaskBuild } } } } }");
 export const SendTaskInput = operation<SendTaskInputMutation, SendTaskInputMutationVariables>("mutation SendTaskInput($input: SendTaskInputInput!) { sendTaskInput(input: $input) { taskInput { id content state createdAt } } }");
 export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation PauseTask($input: PauseTaskInput!) { done: pauseTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");

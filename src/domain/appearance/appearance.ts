@@ -107,7 +107,7 @@ export async function updateAppearance(ctx: Context, input: UpdateAppearance): P
     logoUrl: input.logoUrl ?? "",
     announcementBanners: input.announcementBanners?.map(bannerOf) ?? unlessBlank(serviceBanner),
   };
-  requireValid(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner");
+  requireValid(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner", serviceBanner);
 
   await replaceSiteSetting(ctx, chosen, appearance, { resourceType: "appearance" });
   return { appearance: complete(ctx, appearance), serviceBanner: serviceBanner ?? serviceBannerOf(appearance) };
@@ -122,10 +122,14 @@ const bannerOf = ({ enabled, message, backgroundColor }: Given<Banner>): Banner 
 const unlessBlank = (banner = noBanner): Banner[] =>
   banner.enabled || banner.message !== "" || banner.backgroundColor !== "" ? [banner] : [];
 
-/** Throws all faults together; `source` is the field that supplied the banners. */
+/**
+ * Throws all faults together; `source` is the field that supplied the banners. The text of a service banner has its limit
+ * even if a list of banners is sent too, since the response has it.
+ */
 function requireValid(
   { applicationName, logoUrl, announcementBanners }: ChosenAppearance,
   source: "announcementBanners" | "serviceBanner",
+  serviceBanner = noBanner,
 ): void {
   const problems = new Problems();
   problems.add(source, announcementBanners.length > maxBanners ? `Must be at most ${maxBanners} banners.` : undefined);
@@ -134,6 +138,8 @@ function requireValid(
     problems.add(`${field}.message`, faultOf(prose(maxMessageLength), message));
     problems.add(`${field}.backgroundColor`, faultOf(color, backgroundColor));
   }
+  if (source !== "serviceBanner")
+    problems.add("serviceBanner.message", faultOf(prose(maxMessageLength), serviceBanner.message));
   problems.add("applicationName", faultOf(label(maxNameLength), applicationName));
   problems.add("logoUrl", faultOf(icon, logoUrl));
   problems.throwIfAny();

@@ -3,9 +3,9 @@ import { permitted, requireAnyPermitted } from "../authorization/authorization.j
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import { purgeMonths } from "../../infrastructure/database/months.js";
-import { anyOf, day, hour } from "../kernel/queries.js";
+import { anyOf, day } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
-import { folded, isUuid } from "../kernel/text.js";
+import { folded, foldedColumn, isUuid } from "../kernel/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, moment, oneOf, parseSearch, uuid } from "../search.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
@@ -77,22 +77,27 @@ function hasStatus(among: readonly Status[]) {
     : sql<SqlBool>`l.disconnect_time is not null`;
 }
 
+/** The emails of a row, as their index has them. */
+const emails = sql`array[${foldedColumn("l.workspaceOwnerEmail")}, ${foldedColumn("l.userEmail")}]`;
+
 // An owner was a member of the organization of the workspace.
 const owner = {
   id: "l.workspaceOwnerId",
   username: "l.workspaceOwnerUsername",
   email: "l.workspaceOwnerEmail",
+  emails,
   organization: "l.organizationId",
 };
 const visitor = {
   id: "l.userId",
   username: "l.username",
   email: "l.userEmail",
+  emails,
   organization: "l.organizationId",
   wasMember: sql<SqlBool>`l.user_id = l.workspace_owner_id`,
 };
 
-/** Each filter has an index in the order of times. */
+/** Each filter has an index in the order of times, but for emails. */
 const connectionList = defineList(readableConnections, {
   id: { column: "l.id", of: ({ id }) => id },
   orders: { [ConnectionLogOrderField.CONNECT_TIME]: { connectTime: time("l.connectTime") } },
@@ -112,8 +117,6 @@ const connectionList = defineList(readableConnections, {
   mayUseStandby: true,
   months: {
     table: "connection_log",
-    // An hour is left for clocks that differ.
-    late: longestDelay + hour,
     first: 2,
     period: ({ after, before }) => ({ after, before }),
   },

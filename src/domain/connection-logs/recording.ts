@@ -9,6 +9,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { inputOf, type Input, list, required } from "../kernel/values.js";
+import { cleaned } from "../kernel/text.js";
 import { noteActivity } from "../workspaces/workspace-schedule.js";
 import { addressOf, ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
 
@@ -94,7 +95,7 @@ const updateSessions = ({ db }: Context, rows: Rows, changes: RawBuilder<unknown
 
 async function recordConnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
-  // What ended first is listed at its end, and so near its id: the months of a list are found by that.
+  // What ended first is listed at its end. A trigger moves what began in an earlier month.
   const changes = sql`connect_time = least(r.connect_time, l.disconnect_time), type = r.type, ip = coalesce(r.ip, l.ip), is_connect_reported = true`;
   const isChanged = sql<SqlBool>`not l.is_connect_reported or r.connect_time < l.connect_time`;
   return (await insertNew(ctx, rows, isSameSession)) + (await updateSessions(ctx, rows, changes, isChanged));
@@ -162,11 +163,11 @@ async function workspacesOf(
 type Row = Insertable<Schema["connectionLog"]> & { connectTime: string };
 type Rows = Map<string, Row>;
 
-/** Characters of reported texts that are stored. */
+/** Characters of reported texts that are stored, as labels. */
 const maxTextLength = 512;
 
-const truncated = (text: string | null | undefined): string | undefined =>
-  text ? Array.from(text).slice(0, maxTextLength).join("") : undefined;
+const shown = (text: string | null | undefined): string | undefined =>
+  text ? cleaned(text, maxTextLength) : undefined;
 
 function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Workspace, now: number): Row {
   const time = timeOf(event, now);
@@ -185,12 +186,12 @@ function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Worksp
     isConnectReported: event.kind === "connect",
     eventId: event.kind === "web" ? event.id : undefined,
     disconnectTime: event.kind === "disconnect" ? time : undefined,
-    disconnectReason: truncated(event.disconnectReason),
+    disconnectReason: shown(event.disconnectReason),
     exitCode: event.exitCode,
     slugOrPort: event.slugOrPort,
     statusCode: event.statusCode,
     userId: event.userId,
-    userAgent: truncated(event.userAgent),
+    userAgent: shown(event.userAgent),
   };
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value != null)) as Row;
 }

@@ -37,7 +37,7 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   const problems = new Problems();
   problems.add("email", faultOf(emailAddress, email));
   problems.add("username", faultOf(usernameValue, username));
-  if (given !== undefined) problems.add("password", await passwordProblem(given, input));
+  if (given !== undefined) problems.add("password", await passwordProblem(given, input, "operator"));
   problems.throwIfAny();
 
   const id = newId();

@@ -1,4 +1,4 @@
-import { version } from "../../runtime/program-files.js";
+import { commit, version } from "../../runtime/program-files.js";
 import { zoneSources } from "../../runtime/time-zones/zone-data.js";
 import type { ProviderName } from "../../infrastructure/identity-providers.js";
 import type { Context } from "../kernel/context.js";
@@ -6,6 +6,8 @@ import type { Context } from "../kernel/context.js";
 /** Public information about this server. */
 export interface ServerInfo {
   version: string;
+  /** That of the sources; null if the build did not know it. */
+  commit: string | null;
   /** Null if the source of the data does not say. */
   timeZoneDataVersion: string | null;
   accessUrl: string;
@@ -37,5 +39,5 @@ export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
     signInUrl: `${accessUrl}/login/${name}`,
   }));
   const timeZoneDataVersion = zoneSources()[0].version;
-  return { version, timeZoneDataVersion, accessUrl, deploymentId, passwordAuth, identityProviders };
+  return { version, commit, timeZoneDataVersion, accessUrl, deploymentId, passwordAuth, identityProviders };
 }

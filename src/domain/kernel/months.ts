@@ -6,20 +6,19 @@ import { day, hour } from "./queries.js";
 
 /**
  * A table with months that a list reads in the order of a time. The months are those of the ids (UUIDv7), which are made by
- * the clock of the database when a row is: the time may be up to a day later, and a day or `late` earlier.
+ * the clock of the database when a row is: the time may be up to a day earlier or later.
  */
 export interface Months<Values> {
   table: Partitioned;
-  /** Milliseconds by which an id may be later than the time of its row. Default: a day. */
-  late?: number;
   /** The number of months that are read first. */
   first: number;
   /** The times that a filter allows, in RFC 3339. */
   period?: (filter: Partial<Values>) => { after?: string | null; before?: string | null };
 }
 
-/** Milliseconds by which an id may be earlier than the time of its row, as clocks differ and transactions take their time. */
+/** Milliseconds by which an id may be earlier or later than the time of its row, as clocks differ and transactions take their time. */
 const early = day;
+const late = day;
 
 /** A part of a list: the rows of a range of times, with the range of ids that they can have. Undefined: without a bound. */
 export interface MonthWindow {
@@ -54,7 +53,7 @@ const windowsBeforeRest = 3;
  * statements. If `ends` are out of date, Postgres finds other months in the ranges of ids.
  */
 export function* windowsOf(
-  { first: size, late = day }: Pick<Months<unknown>, "first" | "late">,
+  { first: size }: Pick<Months<unknown>, "first">,
   { ends, now, isDescending, from = -Infinity, until = Infinity }: WindowOptions,
 ): Generator<MonthWindow> {
   /** The month, by its index, that has an id of a time. */

@@ -4,6 +4,7 @@ import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { defineLogs, type LogArguments } from "../log-lines.js";
 import type { Page } from "../kernel/paging.js";
+import { cleaned } from "../kernel/text.js";
 import type { Watch } from "../kernel/watching.js";
 import { findProvisionerJob, jobHint } from "./provisioner-jobs.js";
 import { Leased, leaseEnd, leaseLost, lockRunning, renewedLease } from "./leases.js";
@@ -44,6 +45,8 @@ const lines = (ctx: Context, job: Expression<string>) =>
 /** A line of the log of a job. */
 export type JobLogRow = InferResult<ReturnType<typeof lines>>[number];
 
+const longestStage = 128;
+
 /** A line that a daemon reports. */
 export const LogEntry = inputOf({
   sequence: required(
@@ -53,7 +56,7 @@ export const LogEntry = inputOf({
   createdAt: required(dateTime, "When it was written."),
   level: required(choice(ProvisionerLogLevel), "Severity of the line."),
   source: required(choice(ProvisionerLogSource), "The source of the line."),
-  stage: required(prose(128), "The step of the job, {limits}."),
+  stage: required(prose(longestStage), "The step of the job, {limits}."),
   output: required(bytes(0, 4096), "The text, {limits}."),
 });
 export type LogEntry = Input<typeof LogEntry>;
@@ -88,7 +91,12 @@ export async function updateProvisionerJob(ctx: Context, { logs, ...job }: Updat
     .executeTakeFirst();
   if (!found) throw leaseLost();
   const { added, ...log } = append(found, entries);
-  const rows = added.map((entry) => ({ ...entry, jobId: found.id, id: newId() }));
+  const rows = added.map((entry) => ({
+    ...entry,
+    stage: cleaned(entry.stage, longestStage),
+    jobId: found.id,
+    id: newId(),
+  }));
   if (rows.length > 0) await ctx.db.insertInto("provisionerJobLogs").values(rows).execute();
   const { expiresAt } = await ctx.db
     .updateTable("provisionerJobs as j")

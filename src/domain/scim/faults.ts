@@ -26,6 +26,12 @@ export function notUnique(attribute: string): DomainError {
   return new DomainError("CONFLICT", message, { ...details, scimType: "uniqueness" });
 }
 
+/** Returns CONFLICT over a user who was suspended otherwise than by the provider, and so does not return by it. */
+export const suspendedOtherwise = (): DomainError =>
+  new DomainError("CONFLICT", "This user was suspended by an administrator, who has to activate it first.", {
+    scimType: "uniqueness",
+  });
+
 /** The resource no longer has the version that the caller requires. */
 export const versionMismatch = (): DomainError =>
   new DomainError("CONFLICT", "The resource has changed: its version differs from If-Match.", { precondition: true });

@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { notUnique } from "./faults.js";
+import { notUnique, suspendedOtherwise } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
 import { hasUserName, isUserNameOfAnother } from "./user-names.js";
@@ -48,7 +48,8 @@ async function usersLike(ctx: Context, { source }: Provisioner, wanted: WantedUs
       "l.externalId",
       sql<boolean>`u.deprovisioned_at is not null`.as("hasLeft"),
       sql<boolean>`l.deprovisioned_at is not null`.as("isGone"),
-      sql<boolean>`l.suspended_at is not null and u.status = 'suspended'`.as("isSuspendedBySource"),
+      sql<boolean>`u.status = 'suspended'`.as("isSuspended"),
+      sql<boolean>`l.suspended_at is not null`.as("isBySource"),
       sql<boolean>`exists(
         select from scim_user_links o where o.user_id = u.id and o.source <> ${source})`.as("isLinkedElsewhere"),
       sql<boolean>`coalesce(l.external_id collate "C" = ${externalId}, false)`.as("hasExternalId"),
@@ -85,20 +86,29 @@ export async function matchUser(
   return { isFree: !found.some(({ hasUsername }) => hasUsername), ...(existing && { existing }) };
 }
 
-/** Selects the one of the users who matches; `undefined` if none does. */
+/**
+ * Selects the one of the users who matches; `undefined` if none does. Throws CONFLICT if the source would bring back one whom
+ * an administrator, or another source, has suspended.
+ */
 function meant(found: readonly Found[], { externalId }: WantedUser, upsert: boolean): Existing | undefined {
   const known = found.find((each) => each.hasExternalId);
-  if (known?.isGone) return { id: known.id, adoption: "revived" };
+  if (known?.isGone) return { id: returning(known), adoption: "revived" };
   if (known && upsert) return { id: known.id, adoption: "updated" };
-  if (known) return known.isSuspendedBySource ? { id: known.id, adoption: "returned" } : undefined;
+  if (known) return known.isSuspended ? { id: returning(known), adoption: "returned" } : undefined;
   const reached = found.find((each) => each.hasEmail);
   if (!reached) return undefined;
   const isOnlyReached = externalId === null && reached.externalId === null && !reached.isLinkedElsewhere;
-  if (reached.isGone && isOnlyReached) return { id: reached.id, adoption: "revivedByEmail" };
+  if (reached.isGone && isOnlyReached) return { id: returning(reached), adoption: "revivedByEmail" };
   const isUpdated = upsert && !reached.hasLeft && !reached.isGone;
   return isUpdated && (externalId === null || reached.externalId === null)
     ? { id: reached.id, adoption: "updated" }
     : undefined;
+}
+
+/** The id of a user whom the source brings back. A deletion by the source does not lift what suspended the user before. */
+function returning({ id, isSuspended, isBySource }: Found): string {
+  if (isSuspended && !isBySource) throw suspendedOtherwise();
+  return id;
 }
 
 /** The first of the usernames that are tried for a user. */

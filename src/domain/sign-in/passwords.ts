@@ -36,16 +36,21 @@ export const chosenPassword = meant(
   { kind: "secret", limits: `at most ${longestPassword} bytes` },
 );
 
+/** Who waits for a check: a request, with a limit of time, or an operator, as long as it takes. */
+type Waiting = PasswordQueue | "operator";
+
 /** Checks the length of a new password, and its strength against attackers who know the user. */
 export async function checkPassword(
   password: string,
   owner: PasswordOwner = {},
-  queue: PasswordQueue = "signedIn",
+  waiting: Waiting = "signedIn",
 ): Promise<PasswordCheck> {
   const problem = faultOf(chosenPassword, password);
   if (problem) return { valid: false, details: problem };
   const known = [owner.email, owner.email?.split("@")[0], owner.username, owner.name].filter((text) => !!text);
-  const { score, advice } = await strengthOf({ password, known: known as string[] }, queue);
+  const isPatient = waiting === "operator";
+  const guessed = { password, known: known as string[] };
+  const { score, advice } = await strengthOf(guessed, isPatient ? "signedIn" : waiting, isPatient);
   const valid = score >= requiredScore;
   return { valid, details: valid ? "" : advice.join(" ") || "Must be harder to guess." };
 }
@@ -54,9 +59,9 @@ export async function checkPassword(
 export async function passwordProblem(
   password: string,
   owner?: PasswordOwner,
-  queue?: PasswordQueue,
+  waiting?: Waiting,
 ): Promise<string | undefined> {
-  const { valid, details } = await checkPassword(password, owner, queue);
+  const { valid, details } = await checkPassword(password, owner, waiting);
   return valid ? undefined : details;
 }
 

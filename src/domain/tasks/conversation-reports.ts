@@ -297,7 +297,7 @@ export async function reportConversation(ctx: Context, report: ConversationRepor
   const isGiven = await finishActions(ctx, taskId, report.finishedActionIds ?? []);
   // A program that has taken an input works, although its state may come with a later report.
   const state = report.state ?? (isGiven ? "working" : conversation.state);
-  const stateMessage = report.state == null ? conversation.stateMessage : (report.stateMessage ?? "").slice(0, 512);
+  const stateMessage = report.state == null ? conversation.stateMessage : cleaned(report.stateMessage ?? "", 512);
   const sessionMode = (report.sessionMode ?? conversation.sessionMode).slice(0, 128);
   const asksNobody = report.asksNobody ?? conversation.asksNobody;
   const sessionId = report.sessionId ? report.sessionId : conversation.sessionId;

@@ -19,6 +19,7 @@ import {
   watchConversation,
 } from "./conversation.js";
 import { storeSnapshotMessages } from "./conversation-reports.js";
+import { senderOfMessage, senderOfText } from "./senders.js";
 import { taskHint } from "./task-status.js";
 import { findTaskFor, notInStatus, type TaskRow, taskTarget } from "./tasks.js";
 
@@ -31,6 +32,8 @@ export interface TaskLogEntry {
   content: string;
   type: TaskLogType;
   time: string;
+  /** Reads the ID of the user who sent an input; null for the prompt, for output, and if it is not known any more. */
+  sender: (ctx: Context) => Promise<string | null>;
 }
 
 /** The conversation of a task, live or as last stored. */
@@ -44,12 +47,15 @@ export interface TaskLogs {
   isCut: boolean;
 }
 
-const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
-  id,
-  content,
-  type: role === "user" ? TaskLogType.INPUT : TaskLogType.OUTPUT,
-  time,
-});
+const entryOf =
+  (taskId: string) =>
+  ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
+    id,
+    content,
+    type: role === "user" ? TaskLogType.INPUT : TaskLogType.OUTPUT,
+    time,
+    sender: async (ctx) => (role === "user" ? senderOfText(ctx, taskId, content, time) : null),
+  });
 
 /**
  * Reads the conversation of a task: of an active one from its program, for callers who may connect to it; else what its
@@ -64,7 +70,7 @@ export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLog
   const stored = await ctx.load(snapshotsByTask, task.id);
   if (stored) {
     const { messages, capturedAt, isCut } = stored;
-    return { entries: messages.map(entryOf), snapshot: true, snapshotAt: capturedAt, isCut };
+    return { entries: messages.map(entryOf(task.id)), snapshot: true, snapshotAt: capturedAt, isCut };
   }
   if (live) throw live;
   if (task.status === "error" || task.status === "unknown") throw notInStatus(task, "It has no stored logs.");
@@ -86,11 +92,12 @@ async function logsOf(
   };
 }
 
-const reportedEntry = ({ seq, role, parts, writtenAt }: ConversationMessageRow): TaskLogEntry => ({
-  id: seq,
-  content: plainText(parts),
-  type: role === "user" ? TaskLogType.INPUT : TaskLogType.OUTPUT,
-  time: writtenAt,
+const reportedEntry = (message: ConversationMessageRow): TaskLogEntry => ({
+  id: message.seq,
+  content: plainText(message.parts),
+  type: message.role === "user" ? TaskLogType.INPUT : TaskLogType.OUTPUT,
+  time: message.writtenAt,
+  sender: (ctx) => senderOfMessage(ctx, message),
 });
 
 /** Batch read of what the agents of tasks stored, for `ctx.load`. */
@@ -112,7 +119,7 @@ async function liveEntries({ services }: Context, task: TaskRow): Promise<TaskLo
   const place = await appPlace(services, task);
   if (place === undefined) return unreachable();
   try {
-    return (await services.agentApi.messages(place)).map(entryOf);
+    return (await services.agentApi.messages(place)).map(entryOf(task.id));
   } catch (error) {
     if (error instanceof AgentUnreachable) return unreachable(error);
     throw error;
@@ -140,7 +147,7 @@ async function openConversation(
   if (task.status !== "active") throw notInStatus(task, "Only an active task has live messages.");
   const place = await appPlace(services, task);
   if (place === undefined) throw unreachable();
-  return entriesOf(await services.agentApi.events(place, signal).catch(upstreamFailure));
+  return entriesOf(task, await services.agentApi.events(place, signal).catch(upstreamFailure));
 }
 
 /** The entries of a task whose agent reports its conversation, until the signal is aborted. */
@@ -157,8 +164,8 @@ async function reportedEntries(
   })();
 }
 
-async function* entriesOf(messages: AsyncIterable<AgentMessage>): AsyncGenerator<TaskLogEntry, void> {
-  for await (const message of messages) yield entryOf(message);
+async function* entriesOf({ id }: TaskRow, messages: AsyncIterable<AgentMessage>): AsyncGenerator<TaskLogEntry, void> {
+  for await (const message of messages) yield entryOf(id)(message);
 }
 
 function upstreamFailure(error: unknown): never {

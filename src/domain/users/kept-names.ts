@@ -32,6 +32,8 @@ interface Columns {
   id: string;
   username: string;
   email: string;
+  /** All folded emails of a row, as an index of arrays has them. Absent if that of `email` has an index. */
+  emails?: ReturnType<typeof sql>;
   /** The organization that a user was a member of, if `wasMember`. Absent if the log does not tell. */
   organization?: string;
   /** The condition of rows that show that the user was a member. Default: all. */
@@ -50,7 +52,9 @@ export const byKeptNames =
     const parts = [
       ...(ids.length > 0 ? [sql<SqlBool>`${sql.ref(id)} = ${oneOf(ids, "uuid")}`] : []),
       ...(usernames.length > 0 ? [isKept(username, usernames)] : []),
-      ...(emails.length > 0 ? [sql<SqlBool>`(${isKept(email, emails)} and ${mayKnow(ctx, columns)})`] : []),
+      ...(emails.length > 0
+        ? [sql<SqlBool>`(${isAmong(columns, emails)} and ${isKept(email, emails)} and ${mayKnow(ctx, columns)})`]
+        : []),
     ];
     return parts.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`(${sql.join(parts, sql` or `)})`;
   };
@@ -58,6 +62,9 @@ export const byKeptNames =
 /** The condition on a column, and that of its partial index. */
 const isKept = (column: string, values: readonly string[]) =>
   sql<SqlBool>`(${foldedColumn(column)} = ${oneOf(values, "text")} and ${sql.ref(column)} is not null)`;
+
+const isAmong = ({ emails }: Columns, values: readonly string[]) =>
+  emails ? sql<SqlBool>`${emails} && ${values}::text[]` : sql<SqlBool>`true`;
 
 /** One value leaves the order of an index. */
 const oneOf = (values: readonly string[], type: "uuid" | "text") =>

@@ -116,17 +116,32 @@ export async function lockUser(ctx: Context, ref: string, permission?: OnAccount
 
 /** Locks users until the transaction ends, without a check. Omits those that are deleted, and system identities. */
 export const lockUsers = (ctx: Context, ids: readonly string[]): Promise<FoundUser[]> =>
-  locked(ctx, (users) =>
-    users.where("u.id", "=", anyOf(ids)).where("u.deletedAt", "is", null).where("u.isSystem", "=", false),
-  ).execute();
+  locked(ctx, (users) => people(users, ids)).execute();
+
+/**
+ * Keeps users unchanged until the transaction ends, like `lockUsers`, but others may keep them unchanged at the same time:
+ * for transactions that decide by users and change none. Such a transaction must not lock one of them later.
+ */
+export const holdUsers = (ctx: Context, ids: readonly string[]): Promise<FoundUser[]> =>
+  locked(ctx, (users) => people(users, ids), "share").execute();
+
+const people = (users: ReturnType<typeof allUsers>, ids: readonly string[]) =>
+  users.where("u.id", "=", anyOf(ids)).where("u.deletedAt", "is", null).where("u.isSystem", "=", false);
 
 /**
  * Locks users in the order of their ids. Not `for update`, which would block inserts of rows that refer to the user. A
  * function reads the memberships, since the snapshot of the statement is older than its wait for the lock.
  */
-const locked = (ctx: Context, choose: (users: ReturnType<typeof allUsers>) => ReturnType<typeof allUsers>) =>
+const locked = (
+  ctx: Context,
+  choose: (users: ReturnType<typeof allUsers>) => ReturnType<typeof allUsers>,
+  mode: "change" | "share" = "change",
+) =>
   ctx.db
-    .with("locked", (db) => choose(allUsers(db)).orderBy("u.id").forNoKeyUpdate())
+    .with("locked", (db) => {
+      const chosen = choose(allUsers(db)).orderBy("u.id");
+      return mode === "share" ? chosen.forShare() : chosen.forNoKeyUpdate();
+    })
     .selectFrom("locked")
     .selectAll()
     .select(sql<Membership[]>`memberships_now(locked.id)`.as("memberships"));

@@ -1,3 +1,4 @@
+import { cleaned } from "../kernel/text.js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Logger } from "pino";
@@ -207,7 +208,7 @@ const maxLineLength = 512;
 
 const lines = z.pipe(
   z.array(storable),
-  z.transform((all) => all.slice(0, maxLines).map((line) => Array.from(line).slice(0, maxLineLength).join(""))),
+  z.transform((all) => all.slice(0, maxLines).map((line) => cleaned(line, maxLineLength))),
 );
 const proxyReport = z.object({ errors: lines, warnings: lines });
 

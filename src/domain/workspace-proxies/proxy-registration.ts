@@ -7,6 +7,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { anyOf, minute, now, purge, rowsByKey } from "../kernel/queries.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
 import { faultOf, flag, inputOf, type Input, optional, prose, required, string, uuid } from "../kernel/values.js";
+import { cleaned } from "../kernel/text.js";
 import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
@@ -87,7 +88,7 @@ function registrationOf(input: RegisterWorkspaceProxy) {
     wildcardHostname: input.wildcardHostname ? wildcardOf(input.wildcardHostname, { allowPrivateDomains: true }) : "",
     derpEnabled: derpEnabled ?? true,
     derpOnly: derpOnly ?? false,
-    version: version ?? "",
+    version: cleaned(version ?? "", 64),
   };
   const problems = new Problems();
   if (registration.accessUrl === undefined)
@@ -95,7 +96,7 @@ function registrationOf(input: RegisterWorkspaceProxy) {
   if (registration.wildcardHostname === undefined)
     problems.add("wildcardHostname", `Must be empty, or ${wildcardRule}.`);
   if (registration.derpOnly && !registration.derpEnabled) problems.add("derpOnly", "Needs derpEnabled.");
-  problems.add("version", faultOf(softwareVersion, registration.version));
+  problems.add("version", faultOf(softwareVersion, version ?? ""));
   problems.add("hostname", faultOf(prose(255), hostname ?? ""));
   problems.throwIfAny();
   return registration as typeof registration & Site;
@@ -143,7 +144,7 @@ async function storeReplica(
 ): Promise<void> {
   const others = await runningReplicas(ctx, [proxyId]).where("id", "<>", id).execute();
   if (others.length >= maxReplicas) throw conflict(`A proxy can have at most ${maxReplicas} processes.`);
-  const seen = { hostname: hostname ?? "", version, lastSeenAt: now };
+  const seen = { hostname: cleaned(hostname ?? "", 255), version, lastSeenAt: now };
   await ctx.db
     .insertInto("workspaceProxyReplicas")
     .values({ proxyId, id, createdAt: now, ...seen })
@@ -165,7 +166,7 @@ export async function heartbeatWorkspaceProxy(ctx: Context, beat: HeartbeatWorks
   problems.throwIfAny();
   const replica = await ctx.db
     .updateTable("workspaceProxyReplicas")
-    .set({ lastSeenAt: now, ...(beat.version != null && { version: beat.version }) })
+    .set({ lastSeenAt: now, ...(beat.version != null && { version: cleaned(beat.version, 64) }) })
     .where("proxyId", "=", id)
     .where("id", "=", beat.replicaId)
     .where(isRunning)

@@ -3,7 +3,7 @@ import { endAgentTokens } from "../agents/agent-tokens.js";
 import { authorize, mayOn } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { conflict, DomainError, forbidden, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, day, now, purge } from "../kernel/queries.js";
 import { notify } from "../notifications/notify.js";
@@ -11,7 +11,7 @@ import { workspaceNotifications } from "../notifications/templates/workspace-not
 import { isUnfinished } from "../tasks/task-messages.js";
 import { ownerHint, taskHint } from "../tasks/task-status.js";
 import { findTemplate } from "../templates/templates.js";
-import { findUser, type FoundUser, lockUsers, userTarget } from "../users/users.js";
+import { findUser, type FoundUser, holdUsers, userTarget } from "../users/users.js";
 import { readOwner } from "./autostart.js";
 import { latestBuildOf } from "./builds.js";
 import { requireQuota } from "./quotas.js";
@@ -69,7 +69,13 @@ export async function transferWorkspaces(ctx: Context, input: TransferWorkspaces
   const ids = [...new Set(found.map(({ id }) => id))].sort();
   const users = await usersOf(ctx, [receiver.id, ...found.map(({ ownerId }) => ownerId)]);
   const locked: WorkspaceRow[] = [];
-  for (const id of ids) locked.push(await lockFrom(ctx, id, users, receiver.id));
+  for (const id of ids) {
+    const workspace = await lockLiving(ctx, id);
+    requireTransferable(workspace, users, receiver.id);
+    locked.push(workspace);
+  }
+  // The quota of the receiver is locked by organization.
+  locked.sort((one, other) => (one.organizationId < other.organizationId ? -1 : 1));
   for (const workspace of locked)
     authorize(ctx.actor, "workspace_transfer:create", targetOf(workspace, users.get(workspace.ownerId)!));
 
@@ -83,22 +89,25 @@ export async function transferWorkspaces(ctx: Context, input: TransferWorkspaces
 
 const targetOf = ({ organizationId }: WorkspaceRow, owner: FoundUser) => ({ ...userTarget(owner), organizationId });
 
-/** Locks users by id. They are locked before workspaces. */
+/**
+ * Keeps users unchanged, before workspaces are locked, and these before their offers. Transfers of other workspaces of the
+ * same users do not wait for each other.
+ */
 async function usersOf(ctx: Context, ids: readonly string[]): Promise<Map<string, FoundUser>> {
-  const locked = await lockUsers(ctx, [...new Set(ids)]);
-  return new Map(locked.map((user) => [user.id, user]));
+  const held = await holdUsers(ctx, [...new Set(ids)]);
+  return new Map(held.map((user) => [user.id, user]));
 }
 
-/** Locks a workspace of one of the locked users that can become that of the receiver. */
-async function lockFrom(
-  ctx: Context,
-  id: string,
-  users: ReadonlyMap<string, FoundUser>,
-  receiverId: string,
-): Promise<WorkspaceRow> {
+/** Locks a workspace that is not deleted. Throws NOT_FOUND. */
+async function lockLiving(ctx: Context, id: string): Promise<WorkspaceRow> {
   const living = workspaces(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null);
   const workspace = await living.forNoKeyUpdate().executeTakeFirst();
   if (!workspace) throw notFound();
+  return workspace;
+}
+
+/** Throws CONFLICT unless a locked workspace is that of one of the held users, and can become that of the receiver. */
+function requireTransferable(workspace: WorkspaceRow, users: ReadonlyMap<string, FoundUser>, receiverId: string): void {
   const { name, organizationId, ownerId, prebuiltPresetId, latestStatus } = workspace;
   if (prebuiltPresetId !== null) throw conflict(`The workspace ${name} is prebuilt, and has no owner yet.`);
   if (ownerId === receiverId) throw conflict(`The workspace ${name} is that of the receiver already.`);
@@ -109,7 +118,6 @@ async function lockFrom(
   if (receiver.status !== "active") throw conflict("The receiver is suspended.");
   if (!receiver.memberships.some((each) => each.organizationId === organizationId))
     throw conflict(`The receiver is no member of the organization of the workspace ${name}.`);
-  return workspace;
 }
 
 /** Offers a workspace to a user, instead of an earlier offer, and tells that user. */
@@ -147,7 +155,7 @@ async function offer(ctx: Context, workspace: WorkspaceRow, receiver: FoundUser)
 async function takeOver(ctx: Context, workspace: WorkspaceRow, users: ReadonlyMap<string, FoundUser>): Promise<void> {
   const { userId: receiverId } = requireUser(ctx.actor);
   const { id: workspaceId, organizationId, ownerId } = workspace;
-  authorize(ctx.actor, "template:use", await findTemplate(ctx, workspace.templateId));
+  await requireTemplate(ctx, workspace);
   const cost = (await latestBuildOf(ctx, workspace))?.dailyCost ?? 0;
   await requireQuota(ctx, { workspaceId, ownerId: receiverId, organizationId, cost, previous: 0 });
   await ctx.db
@@ -176,6 +184,16 @@ async function takeOver(ctx: Context, workspace: WorkspaceRow, users: ReadonlyMa
   };
   ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
   ctx.publish(workspaceHint(workspaceId));
+}
+
+/** Throws FORBIDDEN unless the caller may use the template of a workspace, also if it may not even read the template. */
+async function requireTemplate(ctx: Context, { name, templateId }: WorkspaceRow): Promise<void> {
+  try {
+    authorize(ctx.actor, "template:use", await findTemplate(ctx, templateId));
+  } catch (error) {
+    if (!(error instanceof DomainError) || !["NOT_FOUND", "FORBIDDEN"].includes(error.code)) throw error;
+    throw forbidden(`You may not use the template of the workspace ${name}.`, error.details);
+  }
 }
 
 /** Makes the task of a workspace that of its new owner, without the inputs that the former one queued. */
@@ -251,35 +269,35 @@ export type WorkspaceOffer = Input<typeof WorkspaceOffer>;
  * Returns the id of the workspace.
  */
 export async function acceptWorkspaceTransfer(ctx: Context, id: string): Promise<string> {
-  const { workspaceId, offeredById, users, userId } = await takeOffer(ctx, id);
-  const workspace = await lockFrom(ctx, workspaceId, users, userId);
+  const { workspace, offeredById, users, userId } = await takeOffer(ctx, id);
+  requireTransferable(workspace, users, userId);
   const administrator = await readOwner(ctx, offeredById);
   const target = targetOf(workspace, users.get(workspace.ownerId)!);
   if (!administrator || !mayOn(administrator, "workspace_transfer:create", target))
     throw conflict("The administrator who offered the workspace may no longer do so.");
   await takeOver(ctx, workspace, users);
-  return workspaceId;
+  return workspace.id;
 }
 
 /** Ends an offer to the caller. Returns the id of the workspace, which stays with its owner. */
 export async function declineWorkspaceTransfer(ctx: Context, id: string): Promise<string> {
-  const { workspaceId, users, userId } = await takeOffer(ctx, id);
-  const [workspace] = await workspaces(ctx.db).where("w.id", "=", workspaceId).execute();
+  const { workspace, users, userId } = await takeOffer(ctx, id);
   const diff = { offeredTo: { old: users.get(userId)!.username, new: null } };
-  ctx.audit({ action: "deny", ...ofWorkspace(workspace!), diff });
-  return workspaceId;
+  ctx.audit({ action: "deny", ...ofWorkspace(workspace), diff });
+  return workspace.id;
 }
 
-/** Ends an offer to the caller, and locks both users. Of two requests, the second one finds no offer any more. */
+/** Ends an offer to the caller, of a workspace that it locks. Of two requests, the second one finds no offer any more. */
 async function takeOffer(ctx: Context, id: string) {
   const { userId } = requireUser(ctx.actor);
   authorize(ctx.actor, "workspace_transfer:update", { ownerId: userId });
   const offered = await offersTo(ctx, userId).where("t.id", "=", id).executeTakeFirst();
   if (!offered) throw notFound();
   const users = await usersOf(ctx, [userId, offered.formerOwnerId]);
+  const workspace = await lockLiving(ctx, offered.workspaceId);
   const ended = await ctx.db.deleteFrom("workspaceTransfers").where("id", "=", id).returning("id").executeTakeFirst();
   if (!ended || !users.has(userId)) throw notFound();
-  return { ...offered, users, userId };
+  return { ...offered, workspace, users, userId };
 }
 
 /** Deletes offers that were not accepted in time. */

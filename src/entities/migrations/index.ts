@@ -5,6 +5,8 @@ import { ScimKeyEvents } from "./0053-scim-key-events.js";
 import { MonthBounds } from "./0054-month-bounds.js";
 import { MonthBoundsChecked } from "./0055-month-bounds-checked.js";
 import { MonthIds } from "./0094-month-ids.js";
+import { ConnectionMonths } from "./0095-connection-months.js";
+import { CleanReports } from "./0096-clean-reports.js";
 import { Months } from "./0056-months.js";
 import { TaskConversations } from "./0067-task-conversations.js";
 import { ScimRequests } from "./0068-scim-requests.js";
@@ -67,6 +69,7 @@ import { CleanLabels } from "./0093-clean-labels.js";
 import { MemberChanges } from "./0097-member-changes.js";
 import { AccountNotices } from "./0098-account-notices.js";
 import { CredentialEpochs } from "./0099-credential-epochs.js";
+import { DeletingSources } from "./0090-deleting-sources.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -138,4 +141,7 @@ export const migrations: MigrationObject[] = [
   { name: "0097-member-changes", class: MemberChanges },
   { name: "0098-account-notices", class: AccountNotices },
   { name: "0099-credential-epochs", class: CredentialEpochs },
+  { name: "0095-connection-months", class: ConnectionMonths },
+  { name: "0096-clean-reports", class: CleanReports },
+  { name: "0090-deleting-sources", class: DeletingSources },
 ];

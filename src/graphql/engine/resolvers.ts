@@ -65,7 +65,7 @@ import {
   TaskConversationResolver,
 } from "../tasks/conversation.js";
 import { TaskChangesResolver } from "../tasks/task-changes.js";
-import { TaskInputsResolver, TasksResolver } from "../tasks/tasks.js";
+import { TaskInputsResolver, TaskLogEntriesResolver, TasksResolver } from "../tasks/tasks.js";
 import { TemplateAclResolver } from "../templates/acl.js";
 import { TemplateChangesResolver } from "../templates/template-changes.js";
 import { ParametersOfVersionsResolver, TemplateParametersResolver } from "../templates/template-parameters.js";
@@ -172,6 +172,7 @@ export const resolvers: Function[] = [
   TaskConversationFieldsResolver,
   TaskConversationResolver,
   TaskInputsResolver,
+  TaskLogEntriesResolver,
   TasksResolver,
   TemplateAclResolver,
   TemplateChangesResolver,

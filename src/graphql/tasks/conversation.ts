@@ -30,6 +30,7 @@ import {
   watchTaskActions,
 } from "../../domain/tasks/task-actions.js";
 import { TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
+import { senderOfMessage } from "../../domain/tasks/senders.js";
 import { usersById } from "../../domain/users/users.js";
 import { PublicUserType } from "../users/users.js";
 import { Access, watchedBy } from "../engine/access.js";
@@ -90,10 +91,11 @@ export class ConversationMessageFieldsResolver {
   @FieldResolver(() => PublicUserType, {
     nullable: true,
     description:
-      "The user who sent it; null for the prompt, for messages of the program, and for those of programs that speak AgentAPI, which do not say.",
+      "The user who sent it; null for the prompt, for messages of the program, and for inputs to programs that speak AgentAPI which ended more than 7 days ago.",
   })
-  sender(@Root() { senderId }: ConversationMessageRow, @Ctx() ctx: Context) {
-    return senderId === null ? null : ctx.load(usersById, senderId);
+  async sender(@Root() message: ConversationMessageRow, @Ctx() ctx: Context) {
+    const id = await senderOfMessage(ctx, message);
+    return id === null ? null : ctx.load(usersById, id);
   }
 }
 

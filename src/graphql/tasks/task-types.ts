@@ -63,7 +63,7 @@ export class TaskStateType implements TaskState {
 
 @Access({ readWith: "task:read" })
 @ObjectType("TaskLogEntry", { simpleResolvers: true, description: "An entry of the conversation of a task." })
-export class TaskLogEntryType implements TaskLogEntry {
+export class TaskLogEntryType implements Omit<TaskLogEntry, "sender"> {
   @Field(() => Int, { description: "Number of the entry in the conversation." }) id!: number;
   @Field({ description: "The text." }) content!: string;
   @Field(() => TaskLogType, { description: "Who wrote it." }) type!: TaskLogType;

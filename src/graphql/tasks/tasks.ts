@@ -52,6 +52,19 @@ export class TaskInputsResolver {
   }
 }
 
+@Resolver(() => TaskLogEntryType)
+export class TaskLogEntriesResolver {
+  @FieldResolver(() => PublicUserType, {
+    nullable: true,
+    description:
+      "The user who sent it; null for the prompt, for output, and for inputs to programs that speak AgentAPI which ended more than 7 days ago.",
+  })
+  async sender(@Root() entry: TaskLogEntry, @Ctx() ctx: Context) {
+    const id = await entry.sender(ctx);
+    return id === null ? null : ctx.load(usersById, id);
+  }
+}
+
 @Resolver(() => TaskType)
 export class TasksResolver {
   @FieldResolver(() => TaskStateType, {

@@ -22,30 +22,32 @@ export interface Strength {
 /** Estimates that may wait for the running one; further ones are rejected. A long password takes 0.1 s. */
 const room = { signedIn: 250, stranger: 250 };
 
-/** Milliseconds for one estimate, including the loading of dictionaries at the first. */
+/** Milliseconds for one estimate of a request, including the loading of dictionaries at the first. */
 const timeout = 10_000;
 
 const program = programFile(`infrastructure/passwords/estimator-worker${extname(import.meta.url)}`);
 const queues = passwordQueues(1, room);
 let worker: Worker | undefined;
 
-/** Estimates strength in a worker thread, one password at a time, so that other requests are not delayed. */
-export const strengthOf = (guessed: GuessedPassword, queue: PasswordQueue): Promise<Strength> =>
-  queues[queue](() => ask(guessed));
+/**
+ * Estimates strength in a worker thread, one password at a time, so that other requests are not delayed. Throws UNAVAILABLE
+ * if that takes too long, unless `isPatient`.
+ */
+export const strengthOf = (guessed: GuessedPassword, queue: PasswordQueue, isPatient = false): Promise<Strength> =>
+  queues[queue](() => ask(guessed, isPatient ? undefined : AbortSignal.timeout(timeout)));
 
-async function ask(guessed: GuessedPassword): Promise<Strength> {
+async function ask(guessed: GuessedPassword, deadline?: AbortSignal): Promise<Strength> {
   // Started lazily: the dictionaries take several megabytes.
   const estimator = (worker ??= new Worker(program));
-  const deadline = AbortSignal.timeout(timeout);
   estimator.ref();
   estimator.postMessage(guessed); // oxlint-disable-line unicorn/require-post-message-target-origin -- no window
   try {
-    const [strength] = (await once(estimator, "message", { signal: deadline })) as [Strength];
+    const [strength] = (await once(estimator, "message", deadline && { signal: deadline })) as [Strength];
     estimator.unref();
     return strength;
   } catch (error) {
     worker = undefined;
     await estimator.terminate();
-    throw deadline.aborted ? unavailable("The password takes too long to check.") : error;
+    throw deadline?.aborted ? unavailable("The password takes too long to check.") : error;
   }
 }

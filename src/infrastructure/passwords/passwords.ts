@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
+import type { HashCost } from "../../runtime/config.js";
 import { type PasswordQueue, passwordQueues } from "./password-queues.js";
 
-/** Parameters of argon2id (RFC 9106): 19 MiB of memory (in KiB), two passes, one lane; bytes of salts and digests. */
-const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+/** Bytes of salts and digests. */
 const [saltLength, digestLength] = [16, 32];
 
 /** Variant, version, and parameters of hashes in the PHC string format, in the order in which other programs read them. */
-const scheme = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}`;
+const schemeOf = ({ memory, passes }: HashCost): string => `$argon2id$v=19$m=${memory},t=${passes},p=1`;
 
 /** Jobs of a queue that may wait for the running ones; further ones are rejected. */
 const queueLimit = 64;
@@ -27,11 +27,12 @@ export interface Passwords {
 }
 
 /** Creates the pool, which computes up to `concurrency` hashes in parallel. */
-export function createPasswords(concurrency: number): Passwords {
+export function createPasswords(concurrency: number, cost: HashCost): Passwords {
   const queues = passwordQueues(concurrency, { signedIn: queueLimit, stranger: queueLimit });
-  const dummy = dummyHash();
+  const dummy = dummyHash(cost);
+  const current = formOf(cost);
   return {
-    hash: (password, queue = "signedIn") => queues[queue](() => phcHash(password)),
+    hash: (password, queue = "signedIn") => queues[queue](() => phcHash(password, cost)),
     verify: (hash, password, queue = "signedIn") =>
       queues[queue](async () => (await argon2.verify(hash ?? dummy, password)) && hash !== undefined),
     requireRoom: (queue) => queues[queue].requireRoom(),
@@ -40,16 +41,26 @@ export function createPasswords(concurrency: number): Passwords {
 }
 
 /** Computes a hash in the PHC string format. The library writes parameters in an order of its own. */
-async function phcHash(password: string): Promise<string> {
+async function phcHash(password: string, cost: HashCost): Promise<string> {
   const salt = randomBytes(saltLength);
-  const options = { ...cost, type: argon2.argon2id, version: 0x13, hashLength: digestLength, salt, raw: true } as const;
-  return phcText(salt, await argon2.hash(password, options));
+  const options = {
+    memoryCost: cost.memory,
+    timeCost: cost.passes,
+    parallelism: 1,
+    type: argon2.argon2id,
+    version: 0x13,
+    hashLength: digestLength,
+    salt,
+    raw: true,
+  } as const;
+  return phcText(cost, salt, await argon2.hash(password, options));
 }
 
 /** Generates a well-formed hash of the current cost that no known password matches. */
-const dummyHash = (): string => phcText(randomBytes(saltLength), randomBytes(digestLength));
+const dummyHash = (cost: HashCost): string => phcText(cost, randomBytes(saltLength), randomBytes(digestLength));
 
-const phcText = (salt: Buffer, digest: Buffer): string => `${scheme}$${base64(salt)}$${base64(digest)}`;
+const phcText = (cost: HashCost, salt: Buffer, digest: Buffer): string =>
+  `${schemeOf(cost)}$${base64(salt)}$${base64(digest)}`;
 
 /** Base64 without padding. */
 const base64 = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");
@@ -59,4 +70,6 @@ const base64Length = (bytes: number): number => Math.ceil((bytes * 4) / 3);
 
 const characters = (bytes: number) => `\\$[A-Za-z0-9+/]{${base64Length(bytes)}}`;
 
-const current = new RegExp(`^${scheme.replaceAll("$", "\\$")}${characters(saltLength)}${characters(digestLength)}$`);
+/** Matches the hashes of a cost. */
+const formOf = (cost: HashCost): RegExp =>
+  new RegExp(`^${schemeOf(cost).replaceAll("$", "\\$")}${characters(saltLength)}${characters(digestLength)}$`);

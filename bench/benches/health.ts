@@ -1,0 +1,28 @@
+import { type Contestant, hold } from "../contest.js";
+import type { Load } from "../load.js";
+import { get } from "../requests.js";
+import { type Bench, startScript } from "../run.js";
+import { startSteward } from "../steward.js";
+
+const request = get("/healthz");
+const load: Load = { connections: 16, request: () => request };
+
+/** The texts of Steward are its own affair. */
+const spell = () => "";
+
+const koa: Contestant = { name: "bare Koa", start: startScript("peers/koa.ts"), load, spell };
+const steward: Contestant = { name: "Steward", start: startSteward, load, spell };
+
+/** The cost of every request before it asks for anything. */
+export const healthBench: Bench = {
+  name: "healthz",
+  measure: (run) =>
+    hold(
+      {
+        title: "healthz",
+        contestants: [koa, steward],
+        pairs: [{ of: steward.name, against: koa.name, goal: { limit: 1.8, aim: 1.4 } }],
+      },
+      run,
+    ),
+};
