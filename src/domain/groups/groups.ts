@@ -24,12 +24,13 @@ import { uncounted } from "../organizations/member-counts.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
+import { longestGroupName } from "../../entities/groups.js";
 
 /** Description of inputs that name a group. */
 export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
 
 /** Names of groups. */
-export const groupName = further(urlName(36), (given) =>
+export const groupName = further(urlName(longestGroupName), (given) =>
   given.toLowerCase() === "everyone" ? "The name Everyone is reserved." : undefined,
 );
 

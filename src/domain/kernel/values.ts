@@ -154,8 +154,8 @@ export const textWith = (keywords: z.core.GlobalMeta) => z.string().check(z.meta
 export const oneOfTexts = (values: readonly string[]) =>
   textWith({ pattern: `^(${values.map((each) => each.replace(/[.+]/g, String.raw`\$&`)).join("|")})?$` });
 
-/** Text that is not shown, such as a password or a token of this server, all of which are shorter. */
-export const secret = meant(textWith({ maxLength: 1024 }), { kind: "secret" });
+/** Text that is not shown, such as a password or a token. */
+export const secret = meant(z.string(), { kind: "secret" });
 
 /** Text that can be stored. */
 export const storable = z.string().check(z.refine(isStorable, { error: storableRule, abort: true }));

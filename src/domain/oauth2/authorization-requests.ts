@@ -26,8 +26,7 @@ import { requestedScopes, scopeValue } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
 import { resourceList } from "./audiences.js";
-import { bytes, inputOf, type Input, listOf, optional, required, string } from "../kernel/values.js";
-import { clientReference } from "./client-authentication.js";
+import { bytes, inputOf, type Input, listOf, optional, reference, required, string } from "../kernel/values.js";
 
 /** Maximum length of `state` in bytes. */
 const longestState = 4096;
@@ -36,7 +35,7 @@ const longestState = 4096;
 export const AuthorizationParameters = inputOf({
   // RFC 6749 §4.1.1
   responseType: optional(string, "Required: `code`; implicit grants (`token`) are not supported."),
-  clientId: required(clientReference, "The application: its ID, or the URL of its metadata document."),
+  clientId: required(reference, "The application: its ID, or the URL of its metadata document."),
   redirectUri: optional(
     string,
     "A registered redirect URI; optional if there is only one. The port of loopback addresses is free.",

@@ -7,11 +7,10 @@ import { AuthMethod, type ClientRow, type GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isStale, type KnownClient } from "./recent-clients.js";
 import { parseSecret } from "./secrets.js";
-import { choice, meant, optional, required, secret, textWith } from "../kernel/values.js";
+import { choice, optional, reference, required, secret } from "../kernel/values.js";
 
-/** A `client_id`: an ID, or the URL of a metadata document. The second is that of inputs that require it. */
-export const clientReference = meant(textWith({ maxLength: 2048 }), { kind: "reference" });
-export const namedClient = required(clientReference, "The `client_id` of the application.");
+/** The `client_id` of inputs that require it. */
+export const namedClient = required(reference, "The `client_id` of the application.");
 
 /** The fields of inputs by which an application authenticates. */
 export const clientCredentials = {

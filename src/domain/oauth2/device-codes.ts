@@ -18,11 +18,11 @@ import { type AccessRequest, denyAccess, grantAccess, type PresentedRequest, pre
 import { audiencesOf } from "./default-resources.js";
 import { type DeviceExchange, invalidGrant } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
-import { requestedScopes, requireWithin, scopeNotice, scopeValue } from "./requested-scopes.js";
+import { requestedScopes, requireWithin, scopeNotice } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
-import { inputOf, type Input, optional, pasted, required, string } from "../kernel/values.js";
-import { resourceList, resourceNotice } from "./audiences.js";
+import { inputOf, type Input, listOf, optional, pasted, required, string } from "../kernel/values.js";
+import { resourceNotice, resourceUri } from "./audiences.js";
 
 export const userCodeNotice = "The code that the device shows. Letter case and dashes do not matter.";
 
@@ -33,8 +33,8 @@ export type DeviceDecision = Input<typeof DeviceDecision>;
 export const StartOAuth2Device = inputOf({
   ...clientCredentials,
   clientId: namedClient,
-  scope: optional(scopeValue, scopeNotice),
-  resource: optional(resourceList, `${resourceNotice} Default: the whole of this server.`),
+  scope: optional(string, scopeNotice),
+  resource: optional(listOf(resourceUri), `${resourceNotice} Default: the whole of this server.`),
 });
 export type StartOAuth2Device = Input<typeof StartOAuth2Device>;
 

@@ -14,21 +14,22 @@ import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 import {
   inputOf,
   type Input,
+  listOf,
   meant,
   oneOfTexts,
   optional,
   pasted,
   required,
   secret,
+  string,
   textWith,
 } from "../kernel/values.js";
-import { longestUri } from "./redirect-uris.js";
-import { scopeNotice, scopeValue } from "./requested-scopes.js";
-import { resourceList, resourceNotice } from "./audiences.js";
+import { scopeNotice } from "./requested-scopes.js";
+import { resourceNotice, resourceUri } from "./audiences.js";
 
 /** The form of code verifiers (RFC 7636 §4.1). */
 export const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
-const codeVerifier = meant(textWith({ maxLength: 128, pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
+const codeVerifier = meant(textWith({ pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
 
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
 export const IssueOAuth2Token = inputOf({
@@ -39,19 +40,16 @@ export const IssueOAuth2Token = inputOf({
     "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
   ),
   code: optional(pasted(secret), "Authorization code. Required for `authorization_code`."),
-  redirectUri: optional(
-    textWith({ maxLength: longestUri }),
-    "Redirect URI of the authorization request. May be omitted.",
-  ),
+  redirectUri: optional(string, "Redirect URI of the authorization request. May be omitted."),
   codeVerifier: optional(
     codeVerifier,
     "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
   ),
   refreshToken: optional(pasted(secret), "Refresh token. Required for `refresh_token`."),
   deviceCode: optional(pasted(secret), "Device code. Required for the grant type of device codes."),
-  scope: optional(scopeValue, `${scopeNotice} For \`refresh_token\`, scopes of the grant; default: all of them.`),
+  scope: optional(string, `${scopeNotice} For \`refresh_token\`, scopes of the grant; default: all of them.`),
   resource: optional(
-    resourceList,
+    listOf(resourceUri),
     `${resourceNotice} If there is a grant, resources of the grant; default: all of them.`,
   ),
 });

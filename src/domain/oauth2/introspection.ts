@@ -1,15 +1,15 @@
 import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
-import { authenticateClient, invalidClient, clientCredentials, clientReference } from "./client-authentication.js";
+import { authenticateClient, invalidClient, clientCredentials } from "./client-authentication.js";
 import { requireValues } from "./oauth-errors.js";
 import { findIssuedToken, type IssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
-import { inputOf, type Input, optional, pasted, secret, string } from "../kernel/values.js";
+import { inputOf, type Input, optional, pasted, reference, secret, string } from "../kernel/values.js";
 
 /** A request to introspect a token (RFC 7662 §2.1). */
 export const IntrospectOAuth2Token = inputOf({
   ...clientCredentials,
-  clientId: optional(clientReference, "Required: the `client_id` of the application."),
+  clientId: optional(reference, "Required: the `client_id` of the application."),
   token: optional(pasted(secret), "Required: access token or refresh token."),
   tokenTypeHint: optional(string, "`access_token` or `refresh_token`. Ignored."),
 });

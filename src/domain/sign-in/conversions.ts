@@ -7,13 +7,14 @@ import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { after, minute, now, purge } from "../kernel/queries.js";
 import { folded } from "../kernel/text.js";
-import { choice, type Input, inputOf, reference, required, secret } from "../kernel/values.js";
+import { choice, type Input, inputOf, reference, required } from "../kernel/values.js";
 import { findUser, type FoundUser } from "../users/users.js";
+import { givenPassword } from "./passwords.js";
 
 export const ConvertLogin = inputOf({
   user: required(reference, "The caller: ID, username, or `me`."),
   toType: required(choice(ProviderName), "The provider."),
-  password: required(secret, "The current password."),
+  password: required(givenPassword, "The current password."),
 });
 export type ConvertLogin = Input<typeof ConvertLogin>;
 

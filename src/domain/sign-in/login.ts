@@ -14,20 +14,20 @@ import {
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
-import { inputOf, type Input, pasted, required, secret, textWith } from "../kernel/values.js";
+import { inputOf, type Input, pasted, required, string } from "../kernel/values.js";
 import { counted } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
-import { chosenPassword, passwordProblem } from "./passwords.js";
+import { chosenPassword, passwordProblem, givenPassword } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 
 export const Login = inputOf({
-  email: required(pasted(textWith({ maxLength: 254 })), "The email of the account, in any letter case."),
-  password: required(secret, "The password."),
+  email: required(pasted(string), "The email of the account, in any letter case."),
+  password: required(givenPassword, "The password."),
 });
 export type Login = Input<typeof Login>;
 
 export const ChangePassword = inputOf({
-  currentPassword: required(secret, "The current password."),
+  currentPassword: required(givenPassword, "The current password."),
   newPassword: required(chosenPassword, "Hard to guess, {limits}."),
 });
 export type ChangePassword = Input<typeof ChangePassword>;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { Context } from "../kernel/context.js";
-import { faultOf, type Input, inputOf, meant, required, secret } from "../kernel/values.js";
+import { faultOf, type Input, inputOf, meant, required, secret, textWith } from "../kernel/values.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
 import { strengthOf } from "../../infrastructure/passwords/estimator.js";
 import { findUser } from "../users/users.js";
@@ -26,6 +26,9 @@ const requiredScore = 3;
 
 /** Whether the password exceeds the limit. To be checked before hashing. */
 export const isTooLong = (password: string) => Buffer.byteLength(password) > longestPassword;
+
+/** The password of an account. */
+export const givenPassword = meant(textWith({ maxLength: longestPassword }), { kind: "secret" });
 
 /** A password that a user chooses; how strong it has to be is checked by `checkPassword`. */
 export const chosenPassword = meant(
