@@ -2,7 +2,7 @@
 // Looks inside: the names of tasks are a pure function of their prompts.
 import { expect } from "chai";
 import { displayNameFor, nameFor } from "../src/domain/tasks/names.js";
-import { nameProblem } from "../src/domain/kernel/text.js";
+import { faultOf, urlName } from "../src/domain/kernel/values.js";
 
 const prompts: Array<[prompt: string, slug: string, displayName: string]> = [
   ["Fix the login bug please", "fix-the-login-bug-please", "Fix the login bug please"],
@@ -24,7 +24,7 @@ describe("the names of tasks", () => {
     it(`derives ${JSON.stringify(prompt.slice(0, 40))}`, () => {
       const name = nameFor(prompt);
       expect(name).to.match(new RegExp(`^${slug}-[0-9a-f]{4}$`));
-      expect(nameProblem(name)).to.equal(undefined);
+      expect(faultOf(urlName(32), name)).to.equal(undefined);
       expect(displayNameFor(prompt, "task-name")).to.equal(displayName);
       expect(Array.from(displayName).length).to.be.at.most(64);
     });

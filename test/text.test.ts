@@ -1,20 +1,26 @@
 // Looks inside: pure functions, whose texts of every kind would take a request each.
 import { expect } from "chai";
+import { isUuid, textProblem, utcMoment } from "../src/domain/kernel/text.js";
 import {
-  displayNameProblem,
-  iconProblem,
-  isUuid,
-  nameProblem,
-  proseProblem,
-  textProblem,
-  urlProblem,
-  utcMoment,
-} from "../src/domain/kernel/text.js";
+  emailAddress,
+  faultOf,
+  icon,
+  label,
+  urlName,
+  prose,
+  httpUrl,
+  type Value,
+} from "../src/domain/kernel/values.js";
 import { randomText } from "../src/domain/kernel/ids.js";
-import { groupNameProblem } from "../src/domain/groups/groups.js";
-import { emailProblem, realNameProblem } from "../src/domain/users/names.js";
+import { groupName } from "../src/domain/groups/groups.js";
+import { realName } from "../src/domain/users/names.js";
 
 type Problem = (text: string) => string | undefined;
+
+const rule =
+  (value: Value<string>): Problem =>
+  (text) =>
+    faultOf(value, text);
 
 /** Checks a rule against valid and invalid texts; the problem is reported as a sentence. */
 const holds = (problem: Problem, good: string[], bad: string[]) => () => {
@@ -36,7 +42,7 @@ describe("text rules", () => {
   it(
     "validates names",
     holds(
-      nameProblem,
+      rule(urlName(32)),
       ["a", "A1", "a-b-c", "x".repeat(32), "news"],
       ["", "-a", "a-", "a--b", "a_b", "a b", "é", "a\n", "x".repeat(33), "new", "Create", "ME", "default"],
     ),
@@ -45,7 +51,7 @@ describe("text rules", () => {
   it(
     "validates names of groups",
     holds(
-      groupNameProblem,
+      rule(groupName),
       ["a", "x".repeat(36), "0190b5a2-7c3f-7d11-8a55-3f0c6d1e2b4a", "everyone-else"],
       ["", "x".repeat(37), "Everyone", "EVERYONE", "me", "a b"],
     ),
@@ -54,7 +60,7 @@ describe("text rules", () => {
   it(
     "validates display names",
     holds(
-      displayNameProblem,
+      rule(label(64)),
       ["", "Ops & Co", "ü".repeat(64), "🦊".repeat(64)],
       [" a", "a ", "\ta", "a\u00a0", "x".repeat(65), "🦊".repeat(65), ...untext],
     ),
@@ -62,20 +68,17 @@ describe("text rules", () => {
 
   it(
     "validates names of people",
-    holds(realNameProblem, ["", "Ann Lee", "x".repeat(128)], ["x".repeat(129), " Ann", ...untext]),
+    holds(rule(realName), ["", "Ann Lee", "x".repeat(128)], ["x".repeat(129), " Ann", ...untext]),
   );
 
-  it(
-    "validates free text",
-    holds((text) => proseProblem(text, 5), ["", " a\n ", "🦊🦊🦊🦊🦊"], ["123456", ...untext]),
-  );
+  it("validates free text", holds(rule(prose(5)), ["", " a\n ", "🦊🦊🦊🦊🦊"], ["123456", ...untext]));
 
   it("validates any text", holds(textProblem, ["", "a\u0001b", "🦊"], untext));
 
   it(
     "validates email addresses",
     holds(
-      emailProblem,
+      rule(emailAddress),
       [
         "a@b",
         "ann.lee+x@mail.example.com",
@@ -111,7 +114,7 @@ describe("text rules", () => {
   it(
     "validates URLs",
     holds(
-      urlProblem,
+      rule(httpUrl),
       ["http://a", "https://a.example.com:8443/x?y=z#w", "HTTPS://a.example.com", "http://[::1]/", longUrl(2048)],
       [
         "",
@@ -135,7 +138,7 @@ describe("text rules", () => {
   it(
     "validates icons and avatars",
     holds(
-      iconProblem,
+      rule(icon),
       ["", "/", "/icons/x.svg", "https://a.example.com/x.png"],
       ["x.png", "../x", "/a b", `/${"x".repeat(2048)}`, "/a\0", "ftp://a", ...hostile],
     ),

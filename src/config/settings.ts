@@ -6,8 +6,8 @@ import { readToken, tokenRule } from "../domain/licenses/token.js";
 import { natsServers } from "../infrastructure/events/nats-url.js";
 import { keysRule, readKeys } from "../infrastructure/vault.js";
 import { isWebhookSecret, webhookSecretRule } from "../infrastructure/webhook-signatures.js";
-import { urlProblem } from "../domain/kernel/text.js";
-import { emailProblem, usernameProblem } from "../domain/users/names.js";
+import { emailAddress, faultOf, httpUrl } from "../domain/kernel/values.js";
+import { usernameValue } from "../domain/users/names.js";
 import {
   checkedBy,
   cidr,
@@ -90,11 +90,14 @@ const natsUrl = readBy(
 const someKeys = readBy(readKeys, keysRule);
 const someLicenseKeys = readBy(readLicenseKeys, licenseKeysRule);
 const aLicense = readBy((given) => (readToken(given) ? given : undefined), tokenRule);
-const aUrl = formed(urlProblem, "an http or https URL without user information");
+const aUrl = formed((given) => faultOf(httpUrl, given), "an http or https URL without user information");
 const someLinks = readBy(readSupportLinks, supportLinksRule);
 const someProviders = checkedBy(readProviders, "a JSON array of providers");
-const aName = formed(usernameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
-const anEmail = formed(emailProblem, "an email address");
+const aName = formed(
+  (given) => faultOf(usernameValue, given),
+  "1 to 32 letters, digits and single hyphens, and no reserved name",
+);
+const anEmail = formed((given) => faultOf(emailAddress, given), "an email address");
 const claimName = matching(/^[\x21-\x7e]{1,128}$/, "the name of a claim: 1 to 128 visible ASCII characters");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
 const lifetime = duration("1m", "3650d");

@@ -3,6 +3,10 @@ import { BaseSchema, moment } from "./base.js";
 import { Organization, OrganizationMember } from "./organizations.js";
 import { User } from "./users.js";
 
+/** Maximum lengths in characters, which the columns and the inputs have. */
+export const longestGroupName = 36;
+export const longestGroupLabel = 64;
+
 /** Groups of organizations. `Everyone` has the ID of its organization and no member rows. */
 export const GroupSchema = defineEntity({
   name: "Group",
@@ -33,8 +37,8 @@ export const GroupSchema = defineEntity({
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),
     /** The name of the organization, by which groups are listed. Kept by triggers. */
     organizationName: p.string().length(32).default(""),
-    name: p.string().length(36),
-    displayName: p.string().length(64).default(""),
+    name: p.string().length(longestGroupName),
+    displayName: p.string().length(longestGroupLabel).default(""),
     avatarUrl: p.string().length(2048).default(""),
     quotaAllowance: p.integer().default(0),
     source: p.enum(["user", "oidc"]).default("user"),

@@ -1,18 +1,20 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type Appearance,
   type Banner,
+  ChangedBanner,
   readAppearance,
   serviceBannerOf,
-  type UpdateAppearance,
   updateAppearance,
+  UpdateAppearance,
   type UpdatedAppearance,
 } from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
 import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
 import { Url } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A banner that clients show to every user." })
 class BannerType implements Banner {
@@ -45,35 +47,13 @@ class AppearanceType implements Appearance {
   supportLinks!: SupportLinkType[];
 }
 
-@InputType("BannerInput", { description: "A banner that clients show to every user." })
-class BannerInputType implements Partial<Banner> {
-  @Field({ nullable: true, description: "Whether the banner is shown. Default: false." })
-  enabled?: boolean;
-  @Field({ nullable: true, description: "Text in Markdown, at most 3000 characters." }) message?: string;
-  @Field({
-    nullable: true,
-    description: "Background color: `#` and six hexadecimal digits. Required for a banner that is shown or has a text.",
-  })
-  backgroundColor?: string;
-}
+inputType("BannerInput", ChangedBanner, {
+  description: "A banner that clients show to every user.",
+});
 
-@InputType({ description: "Input of `updateAppearance`. Replaces all settings; omitted fields are cleared." })
-class UpdateAppearanceInput implements UpdateAppearance {
-  @Field(() => [BannerInputType], { nullable: true, description: "Banners shown to every user, at most 20." })
-  announcementBanners?: BannerInputType[] | null;
-  @Field(() => String, { nullable: true, description: "Name of the application, at most 64 characters." })
-  applicationName?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "URL of the logo: a path on this server, or an http or https URL.",
-  })
-  logoUrl?: string | null;
-  @Field(() => BannerInputType, {
-    nullable: true,
-    description: "The only banner if `announcementBanners` is omitted. Ignored if all of its fields are empty.",
-  })
-  serviceBanner?: BannerInputType | null;
-}
+const UpdateAppearanceInput = inputType("UpdateAppearanceInput", UpdateAppearance, {
+  description: "Input of `updateAppearance`. Replaces all settings; omitted fields are cleared.",
+});
 
 @Resolver(() => AppearanceType)
 export class AppearanceResolver {
@@ -97,7 +77,7 @@ export class AppearanceResolver {
     },
   })
   updateAppearance(
-    @Arg("input", { description: "The new branding." }) input: UpdateAppearanceInput,
+    @Arg("input", () => UpdateAppearanceInput, { description: "The new branding." }) input: UpdateAppearance,
     @Ctx() ctx: Context,
   ): Promise<UpdatedAppearance> {
     return updateAppearance(ctx, input);

@@ -1,21 +1,18 @@
-import { Arg, Ctx, Field, InputType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   applicationsHost,
-  type CreateApplicationRedirect,
   createApplicationRedirect,
+  CreateApplicationRedirect,
 } from "../domain/applications/applications.js";
 import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
 import { Url } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 
-@InputType({ description: "An application that the caller wants to open." })
-class CreateApplicationRedirectInput implements CreateApplicationRedirect {
-  @Field({
-    description: "Its http or https URL, at a host of the deployment or of a proxy. At most 2048 bytes.",
-  })
-  redirectUri!: string;
-}
+const CreateApplicationRedirectInput = inputType("CreateApplicationRedirectInput", CreateApplicationRedirect, {
+  description: "An application that the caller wants to open.",
+});
 
 @Resolver()
 export class ApplicationsResolver {
@@ -40,8 +37,8 @@ export class ApplicationsResolver {
     "A redirect to an application.",
   )
   async createApplicationRedirect(
-    @Arg("input", { description: "The application." })
-    input: CreateApplicationRedirectInput,
+    @Arg("input", () => CreateApplicationRedirectInput, { description: "The application." })
+    input: CreateApplicationRedirect,
     @Ctx() ctx: Context,
   ) {
     return { location: await createApplicationRedirect(ctx, input) };

@@ -1,20 +1,8 @@
-import {
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { AuditAction, type Diff } from "../domain/kernel/audit.js";
 import {
-  type AuditEventFilter,
+  AuditEventFilter,
   AuditEventOrderField,
   type AuditEventRow,
   listAuditEvents,
@@ -27,6 +15,7 @@ import { Access } from "./engine/access.js";
 import { enumType } from "./engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "./engine/lists.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 import { PublicUserType } from "./users/users.js";
 
 enumType({ AuditAction }, "The kind of an action on a resource.", {
@@ -86,22 +75,9 @@ const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType, { 
 
 const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: "By time." });
 
-@InputType("AuditEventFilter", {
+const AuditEventFilterInput = inputType("AuditEventFilter", AuditEventFilter, {
   description: "Criteria for filtering audit events. An event must match all given fields.",
-})
-class AuditEventFilterInput implements AuditEventFilter {
-  @Access({ pasted: true })
-  @Field({ nullable: true, description: "User who acted: ID, username or email address then, or `me`." })
-  actor?: string;
-  @Field(() => AuditAction, { nullable: true, description: "The action." }) action?: AuditAction;
-  @Field({ nullable: true, description: "Type of the affected resource." }) resourceType?: string;
-  @Field({ nullable: true, description: "ID of the affected resource." }) resourceId?: string;
-  @Field({ nullable: true, description: "Organization of the resource: ID, name, or `default`." })
-  organization?: string;
-  @Field({ nullable: true, description: "ID of the SCIM key that acted." }) scimKey?: string;
-  @Field(() => DateTime, { nullable: true, description: "Events at or after this time." }) after?: string;
-  @Field(() => DateTime, { nullable: true, description: "Events at or before this time." }) before?: string;
-}
+});
 
 @ArgsType()
 class AuditEventsArgs extends listArgs({

@@ -1,13 +1,15 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
-  type AuthCheck,
-  type CheckedObject,
+  AuthCheck,
+  AuthChecks,
+  CheckedObject,
   checkPermissions,
   type PermissionCheck,
 } from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
 import { Access } from "./engine/access.js";
+import { inputType } from "./engine/inputs.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })
 export class AuthScopes {
@@ -15,40 +17,14 @@ export class AuthScopes {
   external!: readonly string[];
 }
 
-@InputType({
+export const AuthCheckObjectInput = inputType("AuthCheckObjectInput", CheckedObject, {
   description: "The object of a permission check: a stored object by its ID, or any object with the given attributes.",
-})
-export class AuthCheckObjectInput implements CheckedObject {
-  @Field({ description: "Type of the object, such as `group` or `workspace`." })
-  resourceType!: string;
-  @Field({
-    nullable: true,
-    description: "ID of a stored object. If given, the attributes below are ignored.",
-  })
-  resourceId?: string;
-  @Field({ nullable: true, description: "Owner of the object: a user ID or `me`." }) ownerId?: string;
-  @Field({ nullable: true, description: "Organization of the object: an ID, a name, or `default`." })
-  organizationId?: string;
-  @Field({
-    nullable: true,
-    description:
-      "Whether to match an object in any of the caller's organizations. Ignored if `organizationId` is given.",
-  })
-  anyOrg?: boolean;
-}
+});
 
-@InputType({ description: "A permission check: whether the caller may perform an action on an object." })
-@Access({ entryKey: "key" })
-export class AuthCheckInput implements AuthCheck {
-  @Field({
-    description: "Name of the check, unique within the request, 1 to 200 characters. Returned with the result.",
-  })
-  key!: string;
-  @Field({ description: "The action, such as `read` or `update`." })
-  action!: string;
-  @Field({ description: "The object." })
-  object!: AuthCheckObjectInput;
-}
+export const AuthCheckInput = inputType("AuthCheckInput", AuthCheck, {
+  description: "A permission check: whether the caller may perform an action on an object.",
+  entryKey: "key",
+});
 
 @ObjectType({ simpleResolvers: true, description: "The result of a permission check." })
 @Access({ entryKey: "key" })
@@ -71,13 +47,13 @@ export class AuthorizationResolver {
     return { external: scopeCatalog };
   }
 
-  @Access({ anyScope: true, countsAs: { argument: "checks" } })
+  @Access({ anyScope: true, countsAs: { argument: "checks" }, argumentValues: { checks: AuthChecks } })
   @Query(() => [PermissionCheckResult], {
     description:
       "Checks up to 500 permissions of the caller in one request, at most 10 of them on stored objects by ID.",
   })
   authCheck(
-    @Arg("checks", () => [AuthCheckInput], { description: "The checks." }) checks: AuthCheckInput[],
+    @Arg("checks", () => [AuthCheckInput], { description: "The checks." }) checks: AuthCheck[],
     @Ctx() ctx: Context,
   ) {
     return checkPermissions(ctx, checks);

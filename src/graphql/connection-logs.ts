@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   ConnectionLogOrderField,
@@ -7,8 +7,8 @@ import {
   countCap,
   listConnectionLogs,
 } from "../domain/connection-logs/connection-logs.js";
-import { type ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/connection-events.js";
-import { type RecordedConnections, recordConnections } from "../domain/connection-logs/recording.js";
+import { ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/connection-events.js";
+import { recordConnections, RecordConnections, type RecordedConnections } from "../domain/connection-logs/recording.js";
 import { type OrganizationRow, organizationsById } from "../domain/organizations/organizations.js";
 import type { OrderBy, Page } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
@@ -17,6 +17,7 @@ import { Mutates, enumType } from "./engine/declarations.js";
 import { connectionOf, orderOf, PageArgs } from "./engine/lists.js";
 import { OrganizationType } from "./organizations/organizations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 import { PublicUserType } from "./users/users.js";
 
 enumType(
@@ -93,76 +94,11 @@ const ConnectionLogOrder = orderOf("ConnectionLog", ConnectionLogOrderField, {
   CONNECT_TIME: "By the start of the connection.",
 });
 
-@InputType("ConnectionEventInput", {
+inputType("ConnectionEventInput", ConnectionEvent, {
   description: "A connection event reported by a workspace agent or a workspace proxy.",
-})
-class ConnectionEventInputType implements ConnectionEvent {
-  @Field(() => UUID, {
-    description: "ID chosen by the reporter. Events with a known ID are skipped, so reports can be retried.",
-  })
-  id!: string;
-  @Field(() => ConnectionEventKind, {
-    description: "Kind of the event. Agents report CONNECT and DISCONNECT, proxies report WEB.",
-  })
-  kind!: ConnectionEventKind;
-  @Field(() => ConnectionType, {
-    description: "Type of the connection. Agents report sessions, proxies report visits.",
-  })
-  type!: ConnectionType;
-  @Field(() => DateTime, {
-    description:
-      "When the event happened, at most 30 days ago. Times more than 5 minutes in the future are replaced by the current time.",
-  })
-  time!: string;
-  @Field(() => UUID, {
-    nullable: true,
-    description: "ID of the workspace. Required for proxies. For agents, defaults to their own workspace.",
-  })
-  workspaceId?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "Name of the workspace agent. Required for proxies. For agents, defaults to their own name.",
-  })
-  agentName?: string | null;
-  @Field(() => String, { nullable: true, description: "IP address of the client." }) ip?: string | null;
-  @Field(() => UUID, {
-    nullable: true,
-    description: "Required for sessions. ID of the session, the same in its CONNECT and DISCONNECT events.",
-  })
-  connectionId?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "Reason for the end of the session, truncated to 512 characters. DISCONNECT only.",
-  })
-  disconnectReason?: string | null;
-  @Field(() => Int, {
-    nullable: true,
-    description: "Exit code of the process that ran in the session. DISCONNECT only.",
-  })
-  exitCode?: number | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "Required for visits. Slug of the application, or number of the forwarded port.",
-  })
-  slugOrPort?: string | null;
-  @Field(() => Int, { nullable: true, description: "HTTP status of the application's response, 100 to 599. WEB only." })
-  statusCode?: number | null;
-  @Field(() => UUID, { nullable: true, description: "ID of the visitor; null if anonymous. WEB only." })
-  userId?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "User-Agent header of the visitor, truncated to 512 characters. WEB only.",
-  })
-  userAgent?: string | null;
-}
+});
 
-@InputType({ description: "Input of `recordConnections`." })
-class RecordConnectionsInput {
-  @Field(() => [ConnectionEventInputType], {
-    description: "The events, at most 100. One invalid event rejects all of them.",
-  })
-  events!: ConnectionEventInputType[];
-}
+const RecordConnectionsInput = inputType("RecordConnectionsInput", RecordConnections);
 
 @Resolver(() => ConnectionLogType)
 export class ConnectionLogsResolver {
@@ -214,7 +150,7 @@ export class ConnectionLogsResolver {
     skipped: { type: () => Int, description: "Number of events skipped because they were already known." },
   })
   recordConnections(
-    @Arg("input", { description: "The events." }) { events }: RecordConnectionsInput,
+    @Arg("input", () => RecordConnectionsInput, { description: "The events." }) { events }: RecordConnections,
     @Ctx() ctx: Context,
   ): Promise<RecordedConnections> {
     return recordConnections(ctx, events);

@@ -1,8 +1,10 @@
-import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   addLicense,
+  AddLicense,
   deleteLicense,
+  DeleteLicense,
   type License,
   listLicenses,
   refreshEntitlements,
@@ -12,6 +14,7 @@ import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 
 @Access({ readWith: "license:read", references: ["id", "uuid"] })
 @ObjectType("License", {
@@ -35,17 +38,9 @@ export class LicenseType implements License {
   @Field(() => JSONObject, { description: "Claims of the license, unchanged." }) claims!: Record<string, unknown>;
 }
 
-@InputType({ description: "Input of `addLicense`." })
-export class AddLicenseInput {
-  @Access({ pasted: true })
-  @Field({ description: "The license: a JWT of at most 16 KiB." })
-  license!: string;
-}
+export const AddLicenseInput = inputType("AddLicenseInput", AddLicense);
 
-@InputType({ description: "Input of `deleteLicense`." })
-export class DeleteLicenseInput {
-  @Field(() => Int, { description: "Number of the license." }) id!: number;
-}
+export const DeleteLicenseInput = inputType("DeleteLicenseInput", DeleteLicense);
 
 @Resolver()
 export class LicensesResolver {
@@ -60,7 +55,7 @@ export class LicensesResolver {
     license: { type: () => LicenseType, description: "The new license.", covers: "everything" },
   })
   async addLicense(
-    @Arg("input", { description: "The license to upload." }) { license }: AddLicenseInput,
+    @Arg("input", () => AddLicenseInput, { description: "The license to upload." }) { license }: AddLicense,
     @Ctx() ctx: Context,
   ) {
     return { license: await addLicense(ctx, license) };
@@ -71,7 +66,7 @@ export class LicensesResolver {
     license: { type: () => LicenseType, description: "The deleted license." },
   })
   async deleteLicense(
-    @Arg("input", { description: "The license to delete." }) { id }: DeleteLicenseInput,
+    @Arg("input", () => DeleteLicenseInput, { description: "The license to delete." }) { id }: DeleteLicense,
     @Ctx() ctx: Context,
   ) {
     return { license: await deleteLicense(ctx, id) };

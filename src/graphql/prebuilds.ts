@@ -1,13 +1,15 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type PrebuildsSettings,
   readPrebuildsSettings,
   type UpdatedPrebuildsSettings,
   updatePrebuildsSettings,
+  UpdatePrebuildsSettings,
 } from "../domain/prebuilds/prebuilds-settings.js";
 import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
+import { inputType } from "./engine/inputs.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,
@@ -20,13 +22,7 @@ class PrebuildsSettingsType implements PrebuildsSettings {
   reconciliationPaused!: boolean;
 }
 
-@InputType({ description: "Input of `updatePrebuildsSettings`." })
-class UpdatePrebuildsSettingsInput implements PrebuildsSettings {
-  @Field({
-    description: "Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
-  })
-  reconciliationPaused!: boolean;
-}
+const UpdatePrebuildsSettingsInput = inputType("UpdatePrebuildsSettingsInput", UpdatePrebuildsSettings);
 
 @Resolver()
 export class PrebuildsResolver {
@@ -42,8 +38,8 @@ export class PrebuildsResolver {
     changed: { type: () => Boolean, description: "Whether the update changed any setting." },
   })
   updatePrebuildsSettings(
-    @Arg("input", { description: "The new settings." })
-    input: UpdatePrebuildsSettingsInput,
+    @Arg("input", () => UpdatePrebuildsSettingsInput, { description: "The new settings." })
+    input: UpdatePrebuildsSettings,
     @Ctx() ctx: Context,
   ): Promise<UpdatedPrebuildsSettings> {
     return updatePrebuildsSettings(ctx, input);

@@ -1,10 +1,11 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { type QuietHours, readQuietHours } from "../domain/quiet-hours/quiet-hours.js";
-import { type SetQuietHours, setQuietHours } from "../domain/quiet-hours/quiet-hours-changes.js";
+import { setQuietHours, SetQuietHours } from "../domain/quiet-hours/quiet-hours-changes.js";
 import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
 import { DateTime } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 
 @Access({ readWith: "user:read_personal" })
 @ObjectType("QuietHours", {
@@ -27,16 +28,7 @@ export class QuietHoursType implements QuietHours {
   userCanSet!: boolean;
 }
 
-@InputType({ description: "Input of `setQuietHours`." })
-export class SetQuietHoursInput implements SetQuietHours {
-  @Field({ defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "A cron expression with minute and hour, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC. Null or empty restores the default; it must be given.",
-  })
-  schedule?: string | null;
-}
+export const SetQuietHoursInput = inputType("SetQuietHoursInput", SetQuietHours);
 
 @Resolver()
 export class QuietHoursResolver {
@@ -54,7 +46,7 @@ export class QuietHoursResolver {
     quietHours: { type: () => QuietHoursType, description: "The effective quiet hours.", covers: "everything" },
   })
   async setQuietHours(
-    @Arg("input", { description: "The quiet hours." }) input: SetQuietHoursInput,
+    @Arg("input", () => SetQuietHoursInput, { description: "The quiet hours." }) input: SetQuietHours,
     @Ctx() ctx: Context,
   ) {
     return { quietHours: await setQuietHours(ctx, input) };

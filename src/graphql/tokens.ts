@@ -1,17 +1,17 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { logout, revokeSessions } from "../domain/tokens/sessions.js";
 import {
   type ApiKeyRow,
   apiKeysByIds,
-  type CreateApiKey,
   createApiKey,
+  CreateApiKey,
   isCurrentKey,
   listApiKeys,
   revokeApiKey,
-  type RevokeApiKey,
-  type UpdateApiKey,
+  RevokeApiKey,
   updateApiKey,
+  UpdateApiKey,
 } from "../domain/tokens/api-keys.js";
 import { type LeftByKey, type Maker, makersByIds } from "../domain/tokens/key-makers.js";
 import { TokenKind } from "../domain/tokens/token-text.js";
@@ -19,6 +19,7 @@ import { usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
 import { Mutates, enumType } from "./engine/declarations.js";
 import { DateTime } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 import { PublicUserType } from "./users/users.js";
 
 enumType({ ApiKeyKind: TokenKind }, "Kind of an API key.", {
@@ -84,45 +85,11 @@ export class LeftByApiKeyType implements LeftByKey {
   @Field(() => DateTime, { description: "When it was made, or got its latest secret." }) madeAt!: string;
 }
 
-@InputType({ description: "Input of `createApiKey`." })
-export class CreateApiKeyInput implements CreateApiKey {
-  @Field({
-    description: "Name of 1 to 64 characters, unique among the user's API tokens.",
-  })
-  name!: string;
-  @Field(() => [String], { nullable: true, description: "Scopes to restrict the token to. Default: `all`." })
-  scopes?: string[];
-  @Field(() => DateTime, {
-    nullable: true,
-    description: "When the token expires. Default: the default token lifetime of the deployment from now.",
-  })
-  expiresAt?: string;
-  @Field({
-    nullable: true,
-    description: "Owner of the token: the ID or username of a service account. Default: the caller.",
-  })
-  user?: string;
-}
+export const CreateApiKeyInput = inputType("CreateApiKeyInput", CreateApiKey);
 
-@InputType({ description: "Input of `updateApiKey`." })
-export class UpdateApiKeyInput implements UpdateApiKey {
-  @Field({ description: "ID of the API token." }) id!: string;
-  @Field({
-    description: "New name of 1 to 64 characters, unique among the user's API tokens.",
-  })
-  name!: string;
-}
+export const UpdateApiKeyInput = inputType("UpdateApiKeyInput", UpdateApiKey);
 
-@InputType({ description: "Input of `revokeApiKey`." })
-export class RevokeApiKeyInput implements RevokeApiKey {
-  @Field({ description: "ID of the API key." }) id!: string;
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      "Whether the keys and grants that were made with it end, too, and all that was made with those. Default: true for API tokens, false for other kinds.",
-  })
-  withAllItMade?: boolean;
-}
+export const RevokeApiKeyInput = inputType("RevokeApiKeyInput", RevokeApiKey);
 
 @Resolver(() => ApiKeyType)
 export class TokensResolver {
@@ -165,7 +132,10 @@ export class TokensResolver {
     },
   )
   @Access({ needs: ["api_key:create"], openTo: ["session", "token"] })
-  async createApiKey(@Arg("input", { description: "The new token." }) input: CreateApiKeyInput, @Ctx() ctx: Context) {
+  async createApiKey(
+    @Arg("input", () => CreateApiKeyInput, { description: "The new token." }) input: CreateApiKey,
+    @Ctx() ctx: Context,
+  ) {
     const { id, token } = await createApiKey(ctx, input);
     return { token, apiKey: () => ctx.load(apiKeysByIds, id) };
   }
@@ -174,7 +144,10 @@ export class TokensResolver {
     apiKey: { type: () => ApiKeyType, description: "The renamed API token." },
   })
   @Access({ needs: ["api_key:update"], openTo: ["session", "token"] })
-  async updateApiKey(@Arg("input", { description: "The change." }) input: UpdateApiKeyInput, @Ctx() ctx: Context) {
+  async updateApiKey(
+    @Arg("input", () => UpdateApiKeyInput, { description: "The change." }) input: UpdateApiKey,
+    @Ctx() ctx: Context,
+  ) {
     const id = await updateApiKey(ctx, input);
     return { apiKey: () => ctx.load(apiKeysByIds, id) };
   }
@@ -193,7 +166,10 @@ export class TokensResolver {
     },
   )
   @Access({ needs: ["api_key:delete"], openTo: ["session", "token"] })
-  revokeApiKey(@Arg("input", { description: "The key to revoke." }) input: RevokeApiKeyInput, @Ctx() ctx: Context) {
+  revokeApiKey(
+    @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) input: RevokeApiKey,
+    @Ctx() ctx: Context,
+  ) {
     return revokeApiKey(ctx, input);
   }
 

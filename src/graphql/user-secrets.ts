@@ -1,21 +1,23 @@
-import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
-  type CreateUserSecret,
   createUserSecret,
+  CreateUserSecret,
   deleteUserSecret,
+  DeleteUserSecret,
   listUserSecrets,
   readUserSecret,
   readUserSecretUsage,
-  type SecretReference,
-  type UpdateUserSecret,
   updateUserSecret,
+  UpdateUserSecret,
   type UserSecretRow,
   type UserSecretUsage,
+  whose,
 } from "../domain/user-secrets/user-secrets.js";
 import { Access } from "./engine/access.js";
 import { Mutates } from "./engine/declarations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
+import { inputType } from "./engine/inputs.js";
 
 @Access({ readWith: "user_secret:read", references: ["id", "name"] })
 @ObjectType("UserSecret", {
@@ -52,43 +54,13 @@ class UserSecretUsageType implements UserSecretUsage {
   maxEnvBytes!: number;
 }
 
-const whose = "The user: ID, username, or `me`.";
-const envNameRule =
-  "Environment variable to set to the value: letters, digits, and underscores, except reserved names; empty for none.";
-const filePathRule =
-  "File to write the value to: a path that begins with `~/` or `/`, and is not the file of another secret or a directory of its path; empty for none.";
+const CreateUserSecretInput = inputType("CreateUserSecretInput", CreateUserSecret);
 
-@InputType({ description: "Input of `createUserSecret`." })
-class CreateUserSecretInput implements CreateUserSecret {
-  @Field({ defaultValue: "me", description: whose }) user!: string;
-  @Field({
-    description: "Name, unique among the user's secrets: 1 to 255 bytes without `/`, `?`, and `#`.",
-  })
-  name!: string;
-  @Field({ description: "The value, 1 to 24576 bytes, stored unchanged." })
-  value!: string;
-  @Field({ nullable: true, description: "Free text, at most 1024 characters. Default: empty." })
-  description?: string;
-  @Field({ nullable: true, description: `${envNameRule} Default: empty.` }) envName?: string;
-  @Field({ nullable: true, description: `${filePathRule} Default: empty.` }) filePath?: string;
-}
+const UpdateUserSecretInput = inputType("UpdateUserSecretInput", UpdateUserSecret, {
+  description: "Input of `updateUserSecret`, with at least one change. Omitted fields keep their value.",
+});
 
-@InputType({ description: "Input of `updateUserSecret`, with at least one change. Omitted fields keep their value." })
-class UpdateUserSecretInput implements UpdateUserSecret {
-  @Field({ defaultValue: "me", description: whose }) user!: string;
-  @Field({ description: "Exact name of the secret." }) name!: string;
-  @Field({ nullable: true, description: "The new value, 1 to 24576 bytes, stored unchanged." })
-  value?: string;
-  @Field({ nullable: true, description: "Free text, at most 1024 characters." }) description?: string;
-  @Field({ nullable: true, description: envNameRule }) envName?: string;
-  @Field({ nullable: true, description: filePathRule }) filePath?: string;
-}
-
-@InputType({ description: "Input of `deleteUserSecret`." })
-class DeleteUserSecretInput implements SecretReference {
-  @Field({ defaultValue: "me", description: whose }) user!: string;
-  @Field({ description: "Exact name of the secret." }) name!: string;
-}
+const DeleteUserSecretInput = inputType("DeleteUserSecretInput", DeleteUserSecret);
 
 const userSecret = { type: () => UserSecretType, description: "The secret, without its value." };
 
@@ -128,7 +100,7 @@ export class UserSecretsResolver {
   @Access({ needs: ["user_secret:create"] })
   @Mutates("Creates a secret of the caller.", { userSecret: { ...userSecret, covers: "everything" } })
   async createUserSecret(
-    @Arg("input", { description: "The new secret." }) input: CreateUserSecretInput,
+    @Arg("input", () => CreateUserSecretInput, { description: "The new secret." }) input: CreateUserSecret,
     @Ctx() ctx: Context,
   ) {
     return { userSecret: await createUserSecret(ctx, input) };
@@ -137,7 +109,7 @@ export class UserSecretsResolver {
   @Access({ needs: ["user_secret:update"] })
   @Mutates("Updates a secret of the caller. Running workspaces keep the old value until they restart.", { userSecret })
   async updateUserSecret(
-    @Arg("input", { description: "The changes." }) input: UpdateUserSecretInput,
+    @Arg("input", () => UpdateUserSecretInput, { description: "The changes." }) input: UpdateUserSecret,
     @Ctx() ctx: Context,
   ) {
     return { userSecret: await updateUserSecret(ctx, input) };
@@ -150,7 +122,7 @@ export class UserSecretsResolver {
     "Payload of `deleteUserSecret`, with the deleted secret.",
   )
   async deleteUserSecret(
-    @Arg("input", { description: "The secret to delete." }) input: DeleteUserSecretInput,
+    @Arg("input", () => DeleteUserSecretInput, { description: "The secret to delete." }) input: DeleteUserSecret,
     @Ctx() ctx: Context,
   ) {
     return { userSecret: await deleteUserSecret(ctx, input) };

@@ -11,6 +11,18 @@ import { accessHints } from "../workspaces/workspaces.js";
 import { readAgent } from "./access.js";
 import { agentLogHint, type AgentRow } from "./agents.js";
 import { callingAgent, existing } from "./caller.js";
+import {
+  check,
+  choice,
+  dateTime,
+  inputOf,
+  required,
+  string,
+  type Input,
+  list,
+  optional,
+  uuid,
+} from "../kernel/values.js";
 
 /** The importance of a line. */
 export const AgentLogLevel = {
@@ -36,22 +48,30 @@ const mostLines = 100;
 const longestLine = 4096;
 const budget = 1024 * 1024;
 
+export const AgentLogLine = inputOf({
+  createdAt: required(dateTime, "When it was written."),
+  level: required(choice(AgentLogLevel), "Importance of the line."),
+  output: required(string, "Text of the line; a text of more than 4 KiB is cut and gets a mark."),
+});
+export type AgentLogLine = Input<typeof AgentLogLine>;
+
 /** Lines that an agent appends to its log. */
-export interface AppendAgentLogs {
-  /** Default: the agent itself. */
-  logSourceId?: string | null;
-  logs: Array<Pick<AgentLogRow, "createdAt" | "level" | "output">>;
-}
+export const AppendAgentLogs = inputOf({
+  logSourceId: optional(uuid, "ID of a log source of the agent. Default: the agent itself."),
+  logs: required(list(mostLines, AgentLogLine, "lines"), "The lines in their order, {limits}."),
+});
+export type AppendAgentLogs = Input<typeof AppendAgentLogs>;
 
 /**
  * Appends lines to the log of the calling agent. Longer lines are cut to 4 KiB, with a mark. Once the log has 1 MiB, further lines are
  * dropped. Returns whether any were.
  */
-export async function appendAgentLogs(ctx: Context, { logSourceId = null, logs }: AppendAgentLogs): Promise<boolean> {
+export async function appendAgentLogs(ctx: Context, input: AppendAgentLogs): Promise<boolean> {
   const agent = callingAgent(ctx);
   const problems = new Problems();
-  problems.add("logs", logs.length > mostLines ? `Must be at most ${mostLines} lines.` : undefined);
+  check(AppendAgentLogs, input, problems);
   problems.throwIfAny();
+  const { logSourceId = null, logs } = input;
   const log = await ctx.db
     .selectFrom("workspaceAgents")
     .select(["logSequence", "logsLength", "logsOverflowed", "logSourceId"])

@@ -1,10 +1,11 @@
 import { sql } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
-import type { AgentUsage } from "../../entities/agents.js";
+
 import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
-import { cleaned, proseProblem, wholeNumber } from "../kernel/text.js";
+import { check, choice, inputOf, type Input, int, listOf, optional, prose, required } from "../kernel/values.js";
+import { cleaned } from "../kernel/text.js";
 import { now } from "../kernel/queries.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { announceTaskError } from "../tasks/task-errors.js";
@@ -70,25 +71,22 @@ export async function disconnectAgent(ctx: Context): Promise<string> {
 export const AgentSubsystem = { ENVBOX: "envbox", ENVBUILDER: "envbuilder", EXECTRACE: "exectrace" } as const;
 export type AgentSubsystem = (typeof AgentSubsystem)[keyof typeof AgentSubsystem];
 
-export interface AgentStartup {
-  version: string;
-  /** Default: empty. */
-  apiVersion?: string | null;
-  expandedDirectory: string;
-  /** Default: none. */
-  subsystems?: AgentSubsystem[] | null;
-}
+export const AgentStartup = inputOf({
+  version: required(prose(64), "Version of the program, {limits}."),
+  apiVersion: optional(prose(16), "Version of the interface that it uses, {limits}. Default: empty."),
+  expandedDirectory: required(prose(4096), "Its working directory, {limits}."),
+  subsystems: optional(listOf(choice(AgentSubsystem)), "Parts of its environment. Default: none."),
+});
+export type AgentStartup = Input<typeof AgentStartup>;
 
 /** Records what the calling agent is, when it starts. */
 export async function reportAgentStartup(ctx: Context, startup: AgentStartup): Promise<string> {
   const agent = callingAgent(ctx);
+  const problems = new Problems();
+  check(AgentStartup, startup, problems);
+  problems.throwIfAny();
   const { expandedDirectory } = startup;
   const apiVersion = startup.apiVersion ?? "";
-  const problems = new Problems();
-  problems.add("version", proseProblem(startup.version, 64));
-  problems.add("apiVersion", proseProblem(apiVersion, 16));
-  problems.add("expandedDirectory", proseProblem(expandedDirectory, 4096));
-  problems.throwIfAny();
   const version = cleaned(startup.version, 64);
   const subsystems = [...new Set(startup.subsystems)];
   const { taskId } = await lockCaller(ctx, agent);
@@ -108,6 +106,11 @@ const started: ReadonlySet<AgentLifecycle> = new Set([
 
 const order = Object.values(AgentLifecycle);
 
+export const ReportAgentLifecycle = inputOf({
+  state: required(choice(AgentLifecycle), "The state: a later one than before, or STARTING."),
+});
+export type ReportAgentLifecycle = Input<typeof ReportAgentLifecycle>;
+
 /** Records the state of the calling agent. Throws CONFLICT for a former state other than `starting`. */
 export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle): Promise<string> {
   const agent = callingAgent(ctx);
@@ -123,33 +126,34 @@ export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle):
   return agent.id;
 }
 
-/** Thousandths of a processor, and bytes; absent if unknown. */
-export type AgentResources = { [Part in Exclude<keyof AgentUsage, "reportedAt">]?: number | null };
+/** A million processors, in thousandths of one. */
+const millicores = int(0, 1_000_000_000);
+const size = int(0, Number.MAX_SAFE_INTEGER);
 
-const processors = ["cpuUsedMillicores", "cpuTotalMillicores"] as const;
-/** A million processors. */
-const mostMillicores = 1_000_000_000;
-const parts = ["memoryUsedBytes", "memoryTotalBytes", "diskUsedBytes", "diskTotalBytes"] as const;
+/** Thousandths of a processor, and bytes; absent if unknown. */
+export const AgentResources = inputOf({
+  cpuUsedMillicores: optional(millicores, "Processors in use, in thousandths of one, since the report before."),
+  cpuTotalMillicores: optional(millicores, "All processors, in thousandths of one: 1000 for each."),
+  memoryUsedBytes: optional(size, "Memory in use, in bytes."),
+  memoryTotalBytes: optional(size, "All memory, in bytes."),
+  diskUsedBytes: optional(size, "Disk space in use, in bytes."),
+  diskTotalBytes: optional(size, "All disk space, in bytes."),
+});
+export type AgentResources = Input<typeof AgentResources>;
 
 /** Records the processors, memory and disk of the calling agent, in place of the last report. */
 export async function reportAgentResources(ctx: Context, resources: AgentResources): Promise<string> {
   const agent = callingAgent(ctx);
   const problems = new Problems();
-  for (const part of processors) {
-    const value = resources[part] ?? 0;
-    problems.add(part, value < 0 || value > mostMillicores ? wholeNumber(0, mostMillicores) : undefined);
-  }
-  for (const part of parts)
-    problems.add(part, (resources[part] ?? 0) < 0 ? wholeNumber(0, Number.MAX_SAFE_INTEGER) : undefined);
+  check(AgentResources, resources, problems);
   problems.throwIfAny();
-  const bytesOf = (part: (typeof parts)[number]) => resources[part] ?? null;
   const usage = {
     cpuUsedMillicores: resources.cpuUsedMillicores ?? null,
     cpuTotalMillicores: resources.cpuTotalMillicores ?? null,
-    memoryUsedBytes: bytesOf("memoryUsedBytes"),
-    memoryTotalBytes: bytesOf("memoryTotalBytes"),
-    diskUsedBytes: bytesOf("diskUsedBytes"),
-    diskTotalBytes: bytesOf("diskTotalBytes"),
+    memoryUsedBytes: resources.memoryUsedBytes ?? null,
+    memoryTotalBytes: resources.memoryTotalBytes ?? null,
+    diskUsedBytes: resources.diskUsedBytes ?? null,
+    diskTotalBytes: resources.diskTotalBytes ?? null,
     reportedAt: new Date(databaseTime()).toISOString(),
   };
   return existing(await updateCaller(ctx, agent).set({ usage }).returning("a.id").executeTakeFirst()).id;

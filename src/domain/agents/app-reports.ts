@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { badInput, Problems } from "../kernel/errors.js";
+import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { cleaned, isStorable } from "../kernel/text.js";
 import { now } from "../kernel/queries.js";
@@ -10,22 +10,43 @@ import { updateTaskStatus } from "../tasks/task-status.js";
 import { appStatusReported } from "../tasks/workspace-events.js";
 import { noteActivity } from "../workspaces/workspace-schedule.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
-import type { AppHealth, AppState } from "./agent-apps.js";
+import { AppHealth } from "./agent-apps.js";
 import { callingAgent, publishChange, taskOfAgent } from "./caller.js";
-
-/** The health of apps by their slugs. */
-export type ReportedHealth = ReadonlyArray<{ slug: string; health: AppHealth }>;
+import {
+  check,
+  choice,
+  inputOf,
+  type Input,
+  list,
+  meant,
+  optional,
+  required,
+  string,
+  textBy,
+} from "../kernel/values.js";
 
 /** Maximum number of apps of an agent. */
 const mostApps = 50;
 
+export const ReportedAppHealth = inputOf({
+  slug: required(string, "Slug of the app."),
+  health: required(choice(AppHealth), "Its health; not DISABLED. Ignored for apps without a health check."),
+});
+export type ReportedAppHealth = Input<typeof ReportedAppHealth>;
+
+export const ReportAppHealth = inputOf({
+  apps: required(list(mostApps, ReportedAppHealth, "apps"), "The apps, {limits}."),
+});
+export type ReportAppHealth = Input<typeof ReportAppHealth>;
+
 /** Records the health of apps of the calling agent. Apps without a health check remain `disabled`. */
-export async function reportAppHealth(ctx: Context, apps: ReportedHealth): Promise<string> {
+export async function reportAppHealth(ctx: Context, { apps }: ReportAppHealth): Promise<string> {
   const agent = callingAgent(ctx);
-  if (apps.length > mostApps) throw badInput([{ field: "apps", detail: `Must be at most ${mostApps} apps.` }]);
+  const problems = new Problems();
+  check(ReportAppHealth, { apps }, problems);
+  problems.throwIfAny();
   const own = await appsOfCaller(ctx, agent).orderBy("app.slug").execute();
   const given = new Map<string, AppHealth>();
-  const problems = new Problems();
   for (const [index, { slug, health }] of apps.entries()) {
     const isOwn = own.some((app) => app.slug === slug);
     const problem = given.has(slug) ? "Must not be given twice." : isOwn ? undefined : slugRule;
@@ -64,14 +85,32 @@ const appsOfCaller = ({ db }: Context, { id }: AgentActor) =>
 
 const slugRule = "Must be the slug of an app of the agent.";
 
-/** A report of a program about its work in an app. */
-export interface AppStatusReport {
-  appSlug: string;
-  state: AppState;
-  message: string;
-  /** Default: none. */
-  uri?: string | null;
+/** The states of apps as programs report them. */
+export const ReportedAppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILURE: "failed" } as const;
+
+const messageProblem = (text: string): string | undefined =>
+  Buffer.byteLength(text) <= 160 && isStorable(text)
+    ? undefined
+    : "Must be at most 160 bytes of valid Unicode without NUL characters.";
+
+function uriProblem(text: string): string | undefined {
+  if (text === "") return undefined;
+  const url = Buffer.byteLength(text) <= 2048 && isStorable(text) ? URL.parse(text) : null;
+  const isAllowed = url !== null && ["http:", "https:", "file:"].includes(url.protocol) && url.username === "";
+  return isAllowed ? undefined : "Must be an http, https or file URI of at most 2048 bytes without user info.";
 }
+
+const statusMessage = meant(textBy(messageProblem, { maxLength: 160 }), { limits: "at most 160 bytes" });
+const statusUri = meant(textBy(uriProblem, { maxLength: 2048 }), { limits: "at most 2048 bytes" });
+
+/** A report of a program about its work in an app. */
+export const AppStatusReport = inputOf({
+  appSlug: required(string, "Slug of an app of the agent."),
+  state: required(choice(ReportedAppState), "The state of the program."),
+  message: required(statusMessage, "Message for people, {limits}; may be empty."),
+  uri: optional(statusUri, "URI of what the message is about: http, https or file, {limits}. Default: none."),
+});
+export type AppStatusReport = Input<typeof AppStatusReport>;
 
 /** Number of statuses that are kept of each app. */
 const mostStatuses = 100;
@@ -88,8 +127,7 @@ export async function reportAppStatus(ctx: Context, report: AppStatusReport): Pr
   const app = await appsOfCaller(ctx, agent).where("app.slug", "=", appSlug).executeTakeFirst();
   const problems = new Problems();
   problems.add("appSlug", app ? undefined : slugRule);
-  problems.add("message", messageProblem(report.message));
-  problems.add("uri", uriProblem(uri));
+  check(AppStatusReport, report, problems);
   problems.throwIfAny();
 
   const { id: appId, lifecycle, taskId } = app!;
@@ -124,16 +162,4 @@ export async function reportAppStatus(ctx: Context, report: AppStatusReport): Pr
   // A program that is known to be unhealthy may say why only now.
   if (state === "failed") await announceTaskError(ctx, taskId);
   return agent.id;
-}
-
-const messageProblem = (text: string): string | undefined =>
-  Buffer.byteLength(text) <= 160 && isStorable(text)
-    ? undefined
-    : "Must be at most 160 bytes of valid Unicode without NUL characters.";
-
-function uriProblem(text: string): string | undefined {
-  if (text === "") return undefined;
-  const url = Buffer.byteLength(text) <= 2048 && isStorable(text) ? URL.parse(text) : null;
-  const isAllowed = url !== null && ["http:", "https:", "file:"].includes(url.protocol) && url.username === "";
-  return isAllowed ? undefined : "Must be an http, https or file URI of at most 2048 bytes without user info.";
 }

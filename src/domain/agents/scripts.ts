@@ -6,6 +6,7 @@ import { badInput } from "../kernel/errors.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import type { AgentRow } from "./agents.js";
 import { callingAgent } from "./caller.js";
+import { anyInt, choice, dateTime, inputOf, optional, required, type Input, uuid } from "../kernel/values.js";
 
 /** How the last run of a script ended. */
 export const ScriptStatus = {
@@ -70,13 +71,14 @@ export async function logSourcesOf(ctx: Context, agent: AgentRow): Promise<LogSo
 }
 
 /** The result of a run of a script. Times are RFC 3339. */
-export interface ScriptResult {
-  scriptId: string;
-  exitCode: number;
-  status: ScriptStatus;
-  startedAt?: string | null;
-  endedAt?: string | null;
-}
+export const ScriptResult = inputOf({
+  scriptId: required(uuid, "ID of a script of the agent."),
+  exitCode: required(anyInt, "Exit code of the script."),
+  status: required(choice(ScriptStatus), "How the run ended."),
+  startedAt: optional(dateTime, "When the run began."),
+  endedAt: optional(dateTime, "When the run ended."),
+});
+export type ScriptResult = Input<typeof ScriptResult>;
 
 /** Records the result of a script of the calling agent, in place of that of the last run. */
 export async function reportScriptResult(ctx: Context, result: ScriptResult): Promise<string> {

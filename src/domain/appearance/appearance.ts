@@ -4,7 +4,19 @@ import { authorize } from "../authorization/authorization.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
-import { iconProblem, labelProblem, proseProblem } from "../kernel/text.js";
+import {
+  faultOf,
+  flag,
+  icon,
+  type Input,
+  inputOf,
+  label,
+  list,
+  matching,
+  optional,
+  orEmpty,
+  prose,
+} from "../kernel/values.js";
 
 /** A message that clients show to all users. */
 export interface Banner {
@@ -51,22 +63,39 @@ function complete({ config }: Context, appearance: ChosenAppearance): Appearance
 
 type Given<Value> = { [Key in keyof Value]?: Value[Key] | null };
 
+const maxBanners = 20;
+const maxMessageLength = 3000;
+const maxNameLength = 64;
+
+const color = matching(/^#[0-9a-fA-F]{6}$/, "Must be # and six hexadecimal digits.");
+
+export const ChangedBanner = inputOf({
+  enabled: optional(flag, "Whether the banner is shown. Default: false."),
+  message: optional(prose(maxMessageLength), "Text in Markdown, {limits}."),
+  backgroundColor: optional(
+    orEmpty(color),
+    "Background color: `#` and six hexadecimal digits. Required for a banner that is shown or has a text.",
+  ),
+});
+export type ChangedBanner = Input<typeof ChangedBanner>;
+
 /** An appearance that replaces the stored one. Absent fields become empty. */
-export interface UpdateAppearance extends Given<Omit<ChosenAppearance, "announcementBanners">> {
-  announcementBanners?: Array<Given<Banner>> | null;
-  /** The only banner if `announcementBanners` is absent; ignored if blank. */
-  serviceBanner?: Given<Banner> | null;
-}
+export const UpdateAppearance = inputOf({
+  announcementBanners: optional(list(maxBanners, ChangedBanner), "Banners shown to every user, {limits}."),
+  applicationName: optional(label(maxNameLength), "Name of the application, {limits}."),
+  logoUrl: optional(icon, "URL of the logo: a path on this server, or an http or https URL."),
+  serviceBanner: optional(
+    ChangedBanner,
+    "The only banner if `announcementBanners` is omitted. Ignored if all of its fields are empty.",
+  ),
+});
+export type UpdateAppearance = Input<typeof UpdateAppearance>;
 
 /** The stored appearance, and the given service banner. */
 export interface UpdatedAppearance {
   appearance: Appearance;
   serviceBanner: Banner;
 }
-
-const maxBanners = 20;
-const maxMessageLength = 3000;
-const maxNameLength = 64;
 
 /** Replaces the appearance of the deployment. Throws FORBIDDEN without the permission or the license. */
 export async function updateAppearance(ctx: Context, input: UpdateAppearance): Promise<UpdatedAppearance> {
@@ -106,15 +135,12 @@ function requireValid(
   problems.add(source, announcementBanners.length > maxBanners ? `Must be at most ${maxBanners} banners.` : undefined);
   for (const [index, { message, backgroundColor }] of announcementBanners.slice(0, maxBanners).entries()) {
     const field = source === "serviceBanner" ? source : `${source}[${index}]`;
-    problems.add(`${field}.message`, proseProblem(message, maxMessageLength));
-    problems.add(`${field}.backgroundColor`, colorProblem(backgroundColor));
+    problems.add(`${field}.message`, faultOf(prose(maxMessageLength), message));
+    problems.add(`${field}.backgroundColor`, faultOf(color, backgroundColor));
   }
   if (source !== "serviceBanner")
-    problems.add("serviceBanner.message", proseProblem(serviceBanner.message, maxMessageLength));
-  problems.add("applicationName", labelProblem(applicationName, maxNameLength));
-  problems.add("logoUrl", iconProblem(logoUrl));
+    problems.add("serviceBanner.message", faultOf(prose(maxMessageLength), serviceBanner.message));
+  problems.add("applicationName", faultOf(label(maxNameLength), applicationName));
+  problems.add("logoUrl", faultOf(icon, logoUrl));
   problems.throwIfAny();
 }
-
-const colorProblem = (text: string): string | undefined =>
-  /^#[0-9a-f]{6}$/i.test(text) ? undefined : "Must be # and six hexadecimal digits.";

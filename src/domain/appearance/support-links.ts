@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { jsonIn } from "../kernel/objects.js";
-import { iconProblem, labelProblem, urlProblem } from "../kernel/text.js";
-import { text } from "../kernel/validation.js";
+import { faultOf, icon, label, textBy, httpUrl } from "../kernel/values.js";
 
 const icons = ["bug", "chat", "docs", "star"];
 const locations = ["navbar", "dropdown"];
@@ -13,15 +12,15 @@ export const supportLinksRule =
   `icon (${icons.join(", ")} or a URL; docs) and location (${locations.join(" or ")}; navbar)`;
 
 const link = z.strictObject({
-  name: text((given) => (given.trim() === "" ? "Is required." : labelProblem(given, 64))),
-  target: text(urlProblem),
+  name: textBy((given) => (given.trim() === "" ? "Is required." : faultOf(label(64), given))),
+  target: httpUrl,
   /** One of `icons`, which clients have built in, or a URL. */
   icon: z.prefault(
-    text((given) => (icons.includes(given) ? undefined : iconProblem(given || " "))),
+    textBy((given) => (icons.includes(given) ? undefined : faultOf(icon, given || " "))),
     "docs",
   ),
   location: z.prefault(
-    text((given) => (locations.includes(given) ? undefined : "Is not known.")),
+    textBy((given) => (locations.includes(given) ? undefined : "Is not known.")),
     "navbar",
   ),
 });

@@ -4,7 +4,7 @@ import { requireUser, type UserActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, unauthenticated } from "../kernel/errors.js";
 import { after, day, now, purge } from "../kernel/queries.js";
-import { urlProblem } from "../kernel/text.js";
+import { faultOf, type Input, inputOf, required, httpUrl } from "../kernel/values.js";
 import { insertKey, makeRoomForKey } from "../tokens/api-keys.js";
 import { newToken } from "../tokens/token-text.js";
 import { primarySite } from "../workspace-proxies/workspace-proxies.js";
@@ -21,9 +21,13 @@ export function applicationsHost({ config }: Context): string {
   return config.wildcardAccessUrl + (port && `:${port}`);
 }
 
-export interface CreateApplicationRedirect {
-  redirectUri: string;
-}
+export const CreateApplicationRedirect = inputOf({
+  redirectUri: required(
+    httpUrl,
+    "Its http or https URL, at a host of the deployment or of a proxy. At most 2048 bytes.",
+  ),
+});
+export type CreateApplicationRedirect = Input<typeof CreateApplicationRedirect>;
 
 /**
  * Creates an application key of the caller. Returns the URL that passes it to the host of the application, in an
@@ -44,7 +48,7 @@ const invalid = (detail: string, message?: string) => badInput([{ field: "redire
 /** Parses the URL. Redirects are serialized from the result, since browsers may parse the text differently. */
 function redirectUrl(text: string): URL {
   if (text === "") throw invalid("Is required.");
-  const problem = urlProblem(text);
+  const problem = faultOf(httpUrl, text);
   if (problem) throw invalid(problem);
   return new URL(text);
 }

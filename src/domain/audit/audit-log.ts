@@ -8,10 +8,12 @@ import { purgeMonths } from "../../infrastructure/database/months.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
-import type { AuditAction } from "../kernel/audit.js";
+import { AuditAction } from "../kernel/audit.js";
+import { choice, inputOf, type Input, dateTime, optional, pasted, reference, string } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const e = columnsOf("auditLog", "e");
+
 
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {
@@ -43,19 +45,17 @@ function readableEvents(ctx: Context) {
 export type AuditEventRow = InferResult<ReturnType<typeof readableEvents>>[number];
 
 /** Filters of audit events. An absent filter does not narrow. */
-export interface AuditEventFilter {
-  /** Id of a user; username or email that the user had then; or `me`. */
-  actor?: string | null;
-  action?: AuditAction | null;
-  resourceType?: string | null;
-  resourceId?: string | null;
-  /** Id of an organization, which may be deleted; name; or `default`. */
-  organization?: string | null;
-  /** Id of a SCIM key, which may be revoked. */
-  scimKey?: string | null;
-  after?: string | null;
-  before?: string | null;
-}
+export const AuditEventFilter = inputOf({
+  actor: optional(pasted(reference), "User who acted: ID, username or email address then, or `me`."),
+  action: optional(choice(AuditAction), "The action."),
+  resourceType: optional(string, "Type of the affected resource."),
+  resourceId: optional(string, "ID of the affected resource."),
+  organization: optional(reference, "Organization of the resource: ID, name, or `default`."),
+  scimKey: optional(string, "ID of the SCIM key that acted."),
+  after: optional(dateTime, "Events at or after this time."),
+  before: optional(dateTime, "Events at or before this time."),
+});
+export type AuditEventFilter = Input<typeof AuditEventFilter>;
 
 export const AuditEventOrderField = { TIME: "time" } as const;
 export type AuditEventOrderField = (typeof AuditEventOrderField)[keyof typeof AuditEventOrderField];

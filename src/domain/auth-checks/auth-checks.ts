@@ -11,26 +11,41 @@ import {
 import { isPermission, mayOn, type Target } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
+import {
+  characters,
+  flag,
+  inputOf,
+  type Input,
+  optional,
+  reference,
+  required,
+  string,
+  list,
+} from "../kernel/values.js";
+
+/** An object of a check. */
+export const CheckedObject = inputOf({
+  resourceType: required(string, "Type of the object, such as `group` or `workspace`."),
+  resourceId: optional(string, "ID of a stored object. If given, the attributes below are ignored."),
+  ownerId: optional(reference, "Owner of the object: a user ID or `me`."),
+  organizationId: optional(reference, "Organization of the object: an ID, a name, or `default`."),
+  anyOrg: optional(
+    flag,
+    "Whether to match an object in any of the caller's organizations. Ignored if `organizationId` is given.",
+  ),
+});
+export type CheckedObject = Input<typeof CheckedObject>;
 
 /** A check whether the caller may perform an action on an object. */
-export interface AuthCheck {
-  /** The caller's name for the check, which identifies its result. */
-  key: string;
-  action: string;
-  object: CheckedObject;
-}
-
-/** A stored object by its id, or any object with the given traits. An empty string is treated as absent. */
-export interface CheckedObject {
-  resourceType: string;
-  resourceId?: string | null;
-  /** An id or `me`. */
-  ownerId?: string | null;
-  /** An id, a name or `default`. */
-  organizationId?: string | null;
-  /** Whether the permission in any of the caller's organizations suffices. */
-  anyOrg?: boolean | null;
-}
+export const AuthCheck = inputOf({
+  key: required(
+    characters(1, 200),
+    "Name of the check, unique within the request, {limits}. Returned with the result.",
+  ),
+  action: required(string, "The action, such as `read` or `update`."),
+  object: required(CheckedObject, "The object."),
+});
+export type AuthCheck = Input<typeof AuthCheck>;
 
 export interface PermissionCheck {
   key: string;
@@ -39,6 +54,7 @@ export interface PermissionCheck {
 
 /** Limits per request, over all fields of a document. */
 const maxChecks = 500;
+export const AuthChecks = list(maxChecks, AuthCheck);
 const maxObjects = 10;
 const maxKeyLength = 200;
 

@@ -8,15 +8,21 @@ import { anyOf, jsonOf, takeTurn } from "../kernel/queries.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { inputOf, type Input, list, required } from "../kernel/values.js";
 import { cleaned } from "../kernel/text.js";
 import { noteActivity } from "../workspaces/workspace-schedule.js";
-import { addressOf, type ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
+import { addressOf, ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
 
 /** The number of events that changed the log, and of those that did not. */
 export interface RecordedConnections {
   recorded: number;
   skipped: number;
 }
+
+export const RecordConnections = inputOf({
+  events: required(list(100, ConnectionEvent), "The events, {limits}. One invalid event rejects all of them."),
+});
+export type RecordConnections = Input<typeof RecordConnections>;
 
 /** Records events that an agent or a proxy reports, which move the deadlines of the workspaces. If any event is invalid, throws and records nothing. */
 export async function recordConnections(

@@ -2,7 +2,8 @@ import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../kernel/audit.js";
 import { folded, foldedColumn } from "../kernel/text.js";
-import { emailProblem, usernameProblem } from "../users/names.js";
+import { emailAddress, faultOf } from "../kernel/values.js";
+import { usernameValue } from "../users/names.js";
 import { newId, randomText } from "../kernel/ids.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/passwords.js";
@@ -37,8 +38,8 @@ const throwTaken = onViolation({ users_email_unique: taken, users_username_uniqu
 export async function createAdministrator(ctx: Context, input: CreateAdministrator): Promise<Administrator> {
   const { email, username, password: given } = input;
   const problems = new Problems();
-  problems.add("email", emailProblem(email));
-  problems.add("username", usernameProblem(username));
+  problems.add("email", faultOf(emailAddress, email));
+  problems.add("username", faultOf(usernameValue, username));
   if (given !== undefined) problems.add("password", await passwordProblem(given, input, "operator"));
   problems.throwIfAny();
 

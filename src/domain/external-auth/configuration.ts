@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
 import { isObject, jsonIn } from "../kernel/objects.js";
-import { iconProblem, isStorable } from "../kernel/text.js";
-import { addFault, type Payload } from "../kernel/validation.js";
+import { isStorable } from "../kernel/text.js";
+import { addFault, icon, isValid, type Payload } from "../kernel/values.js";
 import {
   type Endpoints,
   ExternalAuthProviderType,
@@ -114,7 +114,7 @@ const fields = z
     display_name: orNone(text),
     display_icon: z.optional(
       fitting(
-        (given) => iconProblem(given) === undefined,
+        (given) => isValid(icon, given),
         "must be empty, a path that begins with one slash, or an http or https URL",
       ),
     ),

@@ -12,10 +12,17 @@ import { hashSecret } from "../tokens/token-text.js";
 import { upstreamFailed } from "./external-auth.js";
 import { makeRoom, storeLink } from "./linking.js";
 import { storedId } from "./links.js";
-import { callerWho, type ExternalAuthProvider, findProvider, requireLicensed } from "./providers.js";
+import { callerWho, type ExternalAuthProvider, findProvider, requireLicensed, providerRule } from "./providers.js";
+import { inputOf, reference, required, type Input, optional, pasted, string } from "../kernel/values.js";
+
+export const StartExternalAuthDevice = inputOf({
+  providerId: required(reference, providerRule),
+});
+export type StartExternalAuthDevice = Input<typeof StartExternalAuthDevice>;
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const externalAuthDevices = columnsOf("externalAuthDevices");
+
 
 /** Seconds by which polls that are too frequent extend the interval (RFC 8628 §3.5), and up to which. */
 const slowDown = { by: 5, upTo: 60 };
@@ -71,11 +78,11 @@ async function requestDevice(ctx: Context, provider: ExternalAuthProvider): Prom
   }
 }
 
-export interface CompleteDevice {
-  providerId: string;
-  /** Default: the newest code of the caller. */
-  deviceCode?: string | null;
-}
+export const CompleteDevice = inputOf({
+  providerId: required(reference, providerRule),
+  deviceCode: optional(pasted(string), "The device code. Default: the caller's newest one."),
+});
+export type CompleteDevice = Input<typeof CompleteDevice>;
 
 /** Selects device codes that have not expired. */
 const devices = ({ services: { database } }: Context) =>

@@ -1,6 +1,7 @@
 import { retryAfterIn } from "../../infrastructure/retry-after.js";
 import { isObject, jsonIn } from "../kernel/objects.js";
-import { isStorable, urlProblem } from "../kernel/text.js";
+import { isStorable } from "../kernel/text.js";
+import { isValid, httpUrl } from "../kernel/values.js";
 import { codeIn, ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 
 /** A response that was received completely. */
@@ -139,7 +140,7 @@ export function deviceIn(received: Received): DeviceAuthorization {
 
 /** An http or https URL that may be shown; null for any other value. */
 export const urlIn = (value: unknown): string | null =>
-  typeof value === "string" && urlProblem(value) === undefined ? value : null;
+  typeof value === "string" && isValid(httpUrl, value) ? value : null;
 
 /** Throws a refusal unless a token was revoked (RFC 7009 §2.2). */
 export function requireRevoked(received: Received): void {

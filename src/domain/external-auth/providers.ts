@@ -27,6 +27,9 @@ export function callerWho(ctx: Context, permission: `external_auth_link:${"read"
   return userId;
 }
 
+/** The description of an ID of a provider in inputs. */
+export const providerRule = "ID of the provider, in any letter case.";
+
 /** Finds a provider by its id, in any letter case. Throws NOT_FOUND. */
 export function findProvider({ services }: Having, id: string): ExternalAuthProvider {
   const provider = services.externalAuth.find(id);

@@ -9,10 +9,12 @@ import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { Revocable } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { linkHint, openTokens, sealedFields, storedId } from "./links.js";
-import { callerWho } from "./providers.js";
+import { callerWho, providerRule } from "./providers.js";
+import { inputOf, reference, required, type Input } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const l = columnsOf("externalAuthLinks", "l");
+
 
 /** The result of unlinking an account. */
 export interface Unlinked {
@@ -25,6 +27,11 @@ export interface Unlinked {
 
 /** Milliseconds for the revocation. */
 const budget = 10_000;
+
+export const DeleteExternalAuth = inputOf({
+  providerId: required(reference, `${providerRule} The provider may have been removed.`),
+});
+export type DeleteExternalAuth = Input<typeof DeleteExternalAuth>;
 
 /**
  * Unlinks the caller's account at a provider, which may have been removed. The deletion is committed before the provider

@@ -9,6 +9,14 @@ import { isUuid } from "../kernel/text.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { type GroupRow, groups, membersAtOnce } from "./groups.js";
 import { lockMembers } from "./memberships.js";
+import { dateTime, faultOf, inputOf, type Input, matching, optional, reference, required } from "../kernel/values.js";
+
+/** The description of entries of groups in inputs. */
+export const groupRoleNotice =
+  "A role of a group is the role of all its members, present and future. Those who manage the members of the group decide who they are and can add themselves: owners, user administrators, administrators and user administrators of the organization, and identity providers with a SCIM key.";
+
+/** The role that an entry gets; empty to remove it. */
+const entryRole = matching(/^([Uu][Ss][Ee]|[Aa][Dd][Mm][Ii][Nn])?$/, `The role must be "use", "admin", or empty.`);
 
 /** The role of an entry of an access list. */
 export type EntryRole = "use" | "admin";
@@ -33,17 +41,22 @@ export interface AccessList {
 }
 
 /** A change of an entry. Roles in any letter case; null and "" remove it. */
-export interface AclChange {
-  id: string;
-  role?: string | null;
-  /** When the entry ends by itself, RFC 3339; absent and null for never. Lists whose entries do not end ignore it. */
-  expiresAt?: string | null;
-}
+export const AclChange = inputOf({
+  id: required(reference, "ID of the user or group."),
+  role: optional(entryRole, "`use` or `admin`, in any letter case; null or empty removes the entry."),
+});
+
+/** A change of an entry that may end by itself. */
+export const EndingAclChange = inputOf({
+  ...AclChange.shape,
+  expiresAt: optional(dateTime, "When the entry ends by itself: a time within ten years. Null or omitted for never."),
+});
+export type EndingAclChange = Input<typeof EndingAclChange>;
 
 /** Changes of the access list of an object. Entries that are not named stay. */
 export interface AclChanges {
-  userPerms?: AclChange[] | null;
-  groupPerms?: AclChange[] | null;
+  userPerms?: EndingAclChange[] | null;
+  groupPerms?: EndingAclChange[] | null;
 }
 
 /** Maximum number of entries of a change. */
@@ -174,7 +187,7 @@ async function lockEligible(ctx: Context, organizationId: string, userIds: strin
 
 const objectOf = ({ objectId }: { objectId: string }) => objectId;
 
-const idsOf = (changes: readonly AclChange[]) => changes.map(({ id }) => id).filter(isUuid);
+const idsOf = (changes: readonly EndingAclChange[]) => changes.map(({ id }) => id).filter(isUuid);
 
 function endProblem(expiresAt: string, isRole: boolean): string | undefined {
   if (!isRole) return "Must be given with a role only.";
@@ -192,7 +205,7 @@ interface ReadChange {
 
 function readChanges(
   kind: "user" | "group",
-  changes: readonly AclChange[],
+  changes: readonly EndingAclChange[],
   eligible: readonly string[],
   problems: Problems,
 ): ReadChange[] {
@@ -202,8 +215,8 @@ function readChanges(
     const isRole = role === "use" || role === "admin";
     if (!isUuid(id)) problems.add(field, `The key ${quote(given)} must be a UUID.`);
     else if (seen.has(id)) problems.add(field, "Must occur only once.");
-    if (role !== "" && !isRole) problems.add(field, `The role must be "use", "admin", or empty.`);
-    else if (isRole && isUuid(id) && !known.has(id))
+    problems.add(field, faultOf(entryRole, role));
+    if (isRole && isUuid(id) && !known.has(id))
       problems.add(field, `Must be a ${kind === "user" ? "member" : "group"} of the organization.`);
     if (expiresAt != null) problems.add(`${field}.expiresAt`, endProblem(expiresAt, isRole));
     seen.add(id);

@@ -8,8 +8,8 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { may } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { wholeNumber } from "../kernel/text.js";
-import { findGroup, type GroupRow, lockGroup } from "./groups.js";
+import { check, type Input, inputOf, int, reference, required } from "../kernel/values.js";
+import { findGroup, groupReference, type GroupRow, lockGroup } from "./groups.js";
 
 /** The AI budget of every member of a group per calendar month, in millionths of the deployment's currency. */
 export interface GroupAiBudget extends BudgetRow {
@@ -40,21 +40,24 @@ export async function readGroupAiBudget(ctx: Context, ref: string): Promise<Grou
   return budget;
 }
 
-export interface SetGroupAiBudget {
-  group: string;
-  spendLimitMicros: number;
-}
-
-export const spendLimitRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+export const SetGroupAiBudget = inputOf({
+  group: required(reference, groupReference),
+  spendLimitMicros: required(
+    int(1, Number.MAX_SAFE_INTEGER),
+    "Monthly limit per member, in millionths of the deployment's currency, {limits}.",
+  ),
+});
+export type SetGroupAiBudget = Input<typeof SetGroupAiBudget>;
 
 /** Sets or replaces the budget of a group. */
-export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): Promise<GroupAiBudget> {
-  const group = await lockGroup(ctx, input.group, "group_ai_budget:update");
+export async function setGroupAiBudget(
+  ctx: Context,
+  { group: ref, spendLimitMicros: limit }: SetGroupAiBudget,
+): Promise<GroupAiBudget> {
+  const group = await lockGroup(ctx, ref, "group_ai_budget:update");
   requireFeature(ctx, "aibridge");
-  const limit = input.spendLimitMicros;
   const problems = new Problems();
-  const isLimit = Number.isSafeInteger(limit) && limit > 0;
-  problems.add("spendLimitMicros", isLimit ? undefined : spendLimitRule);
+  check(SetGroupAiBudget, { spendLimitMicros: limit }, problems);
   problems.throwIfAny();
 
   const stored = await ctx.em.findOneOrFail(Group, group.id);
@@ -66,6 +69,8 @@ export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): P
   const [budget] = await budgetsByGroup(ctx, [group.id]);
   return { ...budget!, group };
 }
+
+export const DeleteGroupAiBudget = inputOf({ group: required(reference, groupReference) });
 
 /** Deletes the budget of a group. Returns the budget before the deletion. */
 export async function deleteGroupAiBudget(ctx: Context, ref: string): Promise<GroupAiBudget> {

@@ -1,28 +1,42 @@
 import { databaseTime } from "../../runtime/clock.js";
-import { Group } from "../../entities/groups.js";
+import { Group, longestGroupLabel } from "../../entities/groups.js";
 import { auditChangesOf, auditWith, auditedAs } from "../kernel/audit.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
 import { changesOf, given } from "../kernel/objects.js";
-import { displayNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
+import {
+  check,
+  icon,
+  idList,
+  type Input,
+  inputOf,
+  int,
+  label,
+  optional,
+  orEmpty,
+  reference,
+  required,
+} from "../kernel/values.js";
 import { lockOrganization } from "../organizations/organizations.js";
-import { type GroupRow, GroupSource, isEveryone, lockGroup, groupNameProblem } from "./groups.js";
+import { type GroupRow, GroupSource, groupName, groupReference, isEveryone, lockGroup } from "./groups.js";
 import { groupsHint } from "./memberships.js";
 
-/** The fields of a group that callers can set. */
-export interface GroupFields {
-  name?: string | null;
-  displayName?: string | null;
-  avatarUrl?: string | null;
-  quotaAllowance?: number | null;
-}
+const mostUsers = 1000;
 
-export interface CreateGroup extends GroupFields {
-  name: string;
-  organization: string;
-}
+const quotaAllowance = int(0, 2147483647);
+
+export const quotaAllowanceMeaning = "Credits that the group adds to the workspace quota of each member.";
+
+export const CreateGroup = inputOf({
+  organization: required(reference, "Organization of the new group: ID, name, or `default`."),
+  name: required(groupName, "Unique in the organization: {limits}."),
+  displayName: optional(label(longestGroupLabel), "Display name, {limits}. Default: empty."),
+  avatarUrl: optional(icon, "URL or path of the avatar, or empty. Default: empty."),
+  quotaAllowance: optional(quotaAllowance, `${quotaAllowanceMeaning} Default: 0.`),
+});
+export type CreateGroup = Input<typeof CreateGroup>;
 
 /** Creates a group without members. Returns its id. */
 export async function createGroup(ctx: Context, { organization: ref, ...fields }: CreateGroup): Promise<string> {
@@ -39,7 +53,7 @@ export async function addGroup(
 ): Promise<string> {
   requireFeature(ctx, "template_rbac");
   const problems = new Problems();
-  addFieldProblems(problems, fields);
+  check(CreateGroup, fields, problems);
   problems.throwIfAny();
   await requireRoom(ctx, organizationId);
 
@@ -63,13 +77,25 @@ async function requireRoom(ctx: Context, organizationId: string): Promise<void> 
   if (count >= most) throw badInput([{ field: "name", detail }]);
 }
 
-export interface UpdateGroup extends GroupFields {
-  group: string;
-  addUsers?: string[] | null;
-  removeUsers?: string[] | null;
-}
+export const UpdateGroup = inputOf({
+  group: required(reference, groupReference),
+  name: optional(orEmpty(groupName), "New name, unique in the organization; empty to keep it."),
+  displayName: optional(label(longestGroupLabel), "New display name, {limits}."),
+  avatarUrl: optional(icon, "New URL or path of the avatar, or empty for none."),
+  quotaAllowance: optional(quotaAllowance, quotaAllowanceMeaning),
+  addUsers: optional(
+    idList(mostUsers, "users"),
+    "IDs of users to add, {limits}. They must be members of the organization. They get all that the group has: its quota, its AI budget, and its roles on templates and workspaces.",
+  ),
+  removeUsers: optional(
+    idList(mostUsers, "users"),
+    "IDs of users to remove, {limits}. Removals are applied after additions.",
+  ),
+});
+export type UpdateGroup = Input<typeof UpdateGroup>;
 
-const mostUsers = 1000;
+/** The fields of a group that callers can set. */
+export type GroupFields = Omit<UpdateGroup, "group" | "addUsers" | "removeUsers">;
 
 /** Changes a group and its members: first additions, then removals. Any fault rolls back all of it. Returns the id. */
 export async function updateGroup(ctx: Context, { group: ref, addUsers, removeUsers, ...fields }: UpdateGroup) {
@@ -80,13 +106,11 @@ export async function updateGroup(ctx: Context, { group: ref, addUsers, removeUs
     throw forbidden("Members of the Everyone group are managed by the organization.");
 
   const problems = new Problems();
-  const tooMany = `Must be at most ${mostUsers} users.`;
-  problems.add("addUsers", add.length > mostUsers ? tooMany : undefined);
-  problems.add("removeUsers", remove.length > mostUsers ? tooMany : undefined);
+  check(UpdateGroup, { addUsers, removeUsers }, problems);
   const isFew = problems.isEmpty;
   const changes = changesOf(group, { ...fields, name: fields.name || null });
   if (isEveryone(group)) addEveryoneProblems(problems, changes);
-  else addFieldProblems(problems, changes);
+  else check(UpdateGroup, changes, problems);
   if (isFew) await addMemberProblems(ctx, problems, group, add);
   problems.throwIfAny();
 
@@ -164,6 +188,8 @@ async function removeOthers(ctx: Context, group: Members, kept: readonly string[
   return removed.map(({ userId }) => userId);
 }
 
+export const DeleteGroup = inputOf({ group: required(reference, groupReference) });
+
 /** Deletes a group with its memberships and budget. Returns the group before the deletion. */
 export async function deleteGroup(ctx: Context, ref: string): Promise<GroupRow> {
   const group = await lockGroup(ctx, ref, "group:delete");
@@ -191,20 +217,11 @@ const onNameTaken = onViolation({
     ]),
 });
 
-export const quotaAllowanceRule = wholeNumber(0, 2147483647);
-
-function addFieldProblems(problems: Problems, { name, displayName, avatarUrl, quotaAllowance }: GroupFields): void {
-  if (name != null) problems.add("name", groupNameProblem(name));
-  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
-  if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
-  if (quotaAllowance != null && quotaAllowance < 0) problems.add("quotaAllowance", quotaAllowanceRule);
-}
-
 /** Adds the faults of new values. Everyone cannot be renamed. */
 function addEveryoneProblems(problems: Problems, { name, displayName, ...others }: GroupFields): void {
   if (name) problems.add("name", "The Everyone group cannot be renamed.");
   if (displayName) problems.add("displayName", "The Everyone group cannot be renamed.");
-  addFieldProblems(problems, others);
+  check(UpdateGroup, others, problems);
 }
 
 /** Adds the faults of users to be added to a locked group. */

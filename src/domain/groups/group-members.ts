@@ -3,6 +3,7 @@ import { may, siteRoles } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { containing, folded } from "../kernel/text.js";
+import { type Input, inputOf, optional, string } from "../kernel/values.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
 import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../search.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
@@ -22,10 +23,13 @@ export interface GroupMemberRow {
 }
 
 /** Filters of members. An absent filter does not narrow. */
-export interface GroupMemberFilter {
-  /** Words and `key:value` terms. */
-  search?: string | null;
-}
+export const GroupMemberFilter = inputOf({
+  search: optional(
+    string,
+    "Words that must each occur in the username or email address, and terms of the form `key:value`. Keys: name, status, login_type, role, service_account, created_before, created_after, last_seen_before, last_seen_after.",
+  ),
+});
+export type GroupMemberFilter = Input<typeof GroupMemberFilter>;
 
 export const GroupMemberOrderField = { USERNAME: "username" } as const;
 export type GroupMemberOrderField = (typeof GroupMemberOrderField)[keyof typeof GroupMemberOrderField];

@@ -7,18 +7,36 @@ import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, text } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { isUuid, nameProblem } from "../kernel/text.js";
+import { isUuid } from "../kernel/text.js";
+import {
+  check,
+  choice,
+  further,
+  idList,
+  type Input,
+  inputOf,
+  urlName,
+  optional,
+  reference,
+  string,
+} from "../kernel/values.js";
 import { uncounted } from "../organizations/member-counts.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
+import { longestGroupName } from "../../entities/groups.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const g = columnsOf("groups", "g");
 
-/** The rule of names of groups. */
-export const groupNameProblem = (name: string): string | undefined =>
-  name.toLowerCase() === "everyone" ? "The name Everyone is reserved." : nameProblem(name, 36);
+
+/** Description of inputs that name a group. */
+export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
+
+/** Names of groups. */
+export const groupName = further(urlName(longestGroupName), (given) =>
+  given.toLowerCase() === "everyone" ? "The name Everyone is reserved." : undefined,
+);
 
 /** The origin of a group: created by a user, or by an identity provider. */
 export const GroupSource = { USER: "user", OIDC: "oidc" } as const;
@@ -104,16 +122,17 @@ export async function findGroupByName(ctx: Context, organizationRef: string, nam
 }
 
 /** Filters of groups. An absent filter does not narrow. */
-export interface GroupFilter {
-  /** Id, name or `default`. */
-  organization?: string | null;
-  /** Id, username or `me`. */
-  hasMember?: string | null;
-  ids?: string[] | null;
-  source?: GroupSource | null;
-  /** Part of the name or display name, in any letter case. */
-  search?: string | null;
-}
+export const GroupFilter = inputOf({
+  organization: optional(reference, "Organization of the group: ID, name, or `default`."),
+  hasMember: optional(
+    reference,
+    "User who is a member: ID, username, or `me`. Matches only memberships that the caller may read.",
+  ),
+  ids: optional(idList(200), "IDs of the groups, {limits}."),
+  source: optional(choice(GroupSource), "How the group was created."),
+  search: optional(string, "Substring of the name or display name, case-insensitive."),
+});
+export type GroupFilter = Input<typeof GroupFilter>;
 
 /** Orders of groups. None by member count, since each new member would then write all indexes of its groups. */
 export const GroupOrderField = { NAME: "name" } as const;
@@ -148,8 +167,6 @@ const groupList = defineList(listed, {
   planned: ["search"],
 });
 
-const mostIds = 200;
-
 /** Maximum number of groups in a complete list. */
 const mostGroups = 1_000_000;
 
@@ -159,8 +176,7 @@ export async function listGroups(ctx: Context, query: GroupsQuery): Promise<Page
   const problems = new Problems();
   const organization = await idOf(ctx, filter?.organization, findOrganization, "filter.organization", problems);
   const member = await idOf(ctx, filter?.hasMember, findUser, "filter.hasMember", problems);
-  const isLong = (filter?.ids?.length ?? 0) > mostIds;
-  problems.add("filter.ids", isLong ? `Must be at most ${mostIds} ids.` : undefined);
+  check(GroupFilter, filter ?? {}, problems, "filter");
   const matching = { ...filter, organization, hasMember: member };
   return groupList.page(ctx, { filter: matching, orderBy, page, most: complete ? mostGroups : undefined }, problems);
 }

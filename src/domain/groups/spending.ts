@@ -2,10 +2,21 @@ import { sql } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
-import { badInput, Problems } from "../kernel/errors.js";
+import { Problems } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { wholeNumber } from "../kernel/text.js";
+import {
+  check,
+  type Input,
+  inputOf,
+  int,
+  list,
+  optional,
+  otherwise,
+  reference,
+  required,
+  uuid,
+} from "../kernel/values.js";
 import { hasMember } from "./groups.js";
 import { findMembership } from "../workspaces/quotas.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -63,23 +74,24 @@ export async function readAiSpend(ctx: Context, userRef: string, organizationRef
 }
 
 /** An amount spent by a task of a user. */
-export interface AiUsageEntry {
-  /** Chosen by the reporter. Makes reports idempotent. */
-  id: string;
-  userId: string;
-  taskId?: string | null;
-  amountMicros: number;
-}
-
-export interface RecordAiUsage {
-  /** Id, name or `default`. */
-  organization: string;
-  entries: AiUsageEntry[];
-}
+export const AiUsageEntry = inputOf({
+  id: required(uuid, "ID chosen by the reporter. Entries with a known ID are skipped, so reports can be retried."),
+  userId: required(uuid, "ID of the task's owner."),
+  taskId: optional(uuid, "ID of the task."),
+  amountMicros: required(
+    int(1, Number.MAX_SAFE_INTEGER),
+    "Amount spent, in millionths of the deployment's currency, {limits}.",
+  ),
+});
+export type AiUsageEntry = Input<typeof AiUsageEntry>;
 
 const mostEntries = 1000;
 
-export const amountRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+export const RecordAiUsage = inputOf({
+  organization: otherwise(reference, "default", "Organization of the tasks: ID, name, or `default`."),
+  entries: required(list(mostEntries, AiUsageEntry, "entries"), "The entries, {limits}."),
+});
+export type RecordAiUsage = Input<typeof RecordAiUsage>;
 
 /**
  * Records spending of members of an organization, reported by an AI gateway. Returns the number of new entries. Ignores
@@ -88,8 +100,9 @@ export const amountRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 export async function recordAiUsage(ctx: Context, { organization: ref, entries }: RecordAiUsage): Promise<number> {
   const organization = await findOrganization(ctx, ref);
   authorize(ctx.actor, "group_ai_budget:update", { organizationId: organization.id });
-  if (entries.length > mostEntries)
-    throw badInput([{ field: "entries", detail: `Must be at most ${mostEntries} entries.` }]);
+  const problems = new Problems();
+  check(RecordAiUsage, { entries }, problems);
+  if (entries.length > mostEntries) problems.throwIfAny();
 
   const known = await ctx.db
     .selectFrom("organizationMembers")
@@ -98,11 +111,9 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
     .where("userId", "=", anyOf(entries.map(({ userId }) => userId)))
     .execute();
   const members = new Set(known.map(({ userId }) => userId));
-  const problems = new Problems();
-  for (const [index, { userId, amountMicros }] of entries.entries()) {
+  for (const [index, { userId }] of entries.entries()) {
     const isMember = members.has(userId);
     problems.add(`entries[${index}].userId`, isMember ? undefined : "Must be the id of a member of the organization.");
-    problems.add(`entries[${index}].amountMicros`, amountMicros > 0 ? undefined : amountRule);
   }
   problems.throwIfAny();
   const recorded = await ctx.db

@@ -1,5 +1,6 @@
 import type { Problems } from "./errors.js";
-import { isStorable, isUuid, utcMoment, wholeNumber } from "./text.js";
+import { isStorable, isUuid, utcMoment } from "./text.js";
+import { faultOf, int, type Value } from "./values.js";
 
 /** The paging arguments of lists. Null is the same as absent. */
 export interface PageArguments {
@@ -50,8 +51,8 @@ const usualSize = 100;
 const largestSize = 1000;
 const largestOffset = 2147483647;
 
-export const pageSizeRule = wholeNumber(0, largestSize);
-export const offsetRule = wholeNumber(0, largestOffset);
+export const pageSize = int(0, largestSize);
+export const offsetValue = int(0, largestOffset);
 export const placeRule = "Must be a cursor of this list or the id of a row.";
 
 /**
@@ -60,8 +61,7 @@ export const placeRule = "Must be a cursor of this list or the id of a row.";
  * otherwise.
  */
 export function readRange(args: PageArguments, order: OrderKeys, problems: Problems, isId = isUuid): Range {
-  const sized = (name: "first" | "last") =>
-    problems.add(name, isWithin(args[name], largestSize) ? undefined : pageSizeRule);
+  const sized = (name: "first" | "last") => problems.add(name, fault(pageSize, args[name]));
   const placed = (name: "after" | "before"): Place | undefined => {
     const place = args[name] ? readPlace(args[name], order, isId) : undefined;
     problems.add(name, args[name] && !place ? placeRule : undefined);
@@ -74,7 +74,7 @@ export function readRange(args: PageArguments, order: OrderKeys, problems: Probl
   }
   sized(backward ? "last" : "first");
   const place = placed(backward ? "before" : "after");
-  problems.add("offset", isWithin(args.offset, largestOffset) ? undefined : offsetRule);
+  problems.add("offset", fault(offsetValue, args.offset));
   return {
     limit: (backward ? args.last : args.first) || usualSize,
     offset: args.offset ?? 0,
@@ -83,8 +83,7 @@ export function readRange(args: PageArguments, order: OrderKeys, problems: Probl
   };
 }
 
-const isWithin = (value: number | null | undefined, most: number) =>
-  value == null || (Number.isInteger(value) && value >= 0 && value <= most);
+const fault = (value: Value, given: number | null | undefined) => (given == null ? undefined : faultOf(value, given));
 
 /** Encodes the position of a row, its id and its order keys by name, as an opaque cursor. */
 export const cursor = (id: string, keys: Readonly<Record<string, string>>): string =>

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 
-/** Formats of text. Functions named `…Problem` return the violated rule as a sentence, `undefined` for valid text. */
+/** Formats of text. Rules of values are in `values.ts`. */
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -63,59 +63,9 @@ export const cleaned = (text: string, longest: number): string =>
     .join("")
     .trim();
 
-export const textProblem = (text: string): string | undefined =>
-  isStorable(text) ? undefined : "Must be valid Unicode without NUL characters.";
+export const storableRule = "Must be valid Unicode without NUL characters.";
 
-/** The rule of integers within limits. */
-export const wholeNumber = (least: number, most: number): string => `Must be a whole number from ${least} to ${most}.`;
-
-const namePattern = /^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$/;
-const reservedNames = new Set(["new", "create", "me", "default"]);
-
-/** Names in URLs: of users, organizations, templates, workspaces, tasks, and groups. */
-export function nameProblem(text: string, longest = 32): string | undefined {
-  if (text.length > longest || !namePattern.test(text))
-    return `Must be 1 to ${longest} letters, digits and single hyphens between them.`;
-  return reservedNames.has(text.toLowerCase()) ? "This name is reserved." : undefined;
-}
-
-const atMost = (text: string, longest: number): string | undefined =>
-  text.length > longest && Array.from(text).length > longest ? `Must be at most ${longest} characters.` : undefined;
-
-const shownRule = "Must be one line without control characters and characters that change the direction of text.";
-
-/** Names that people read: one line without white space around it, and without what terminals and pages obey. */
-export const labelProblem = (text: string, longest: number): string | undefined =>
-  textProblem(text) ??
-  atMost(text, longest) ??
-  (text.trim() === text ? undefined : "Must not begin or end with white space.") ??
-  (isObeyed(text) ? shownRule : undefined);
-
-export const displayNameProblem = (text: string): string | undefined => labelProblem(text, 64);
-
-/** Free text, such as descriptions. */
-export const proseProblem = (text: string, longest: number): string | undefined =>
-  textProblem(text) ?? atMost(text, longest);
-
-/** Whether `text` is an HTTP URL that all parsers read alike: without user information, backslashes and white space. */
-const isUrl = (text: string): boolean =>
-  /^https?:\/\/(?!\/|[^/?#]*@)[^\s\\\p{Cc}]+$/iu.test(text) &&
-  Buffer.byteLength(text) <= 2048 &&
-  text.isWellFormed() &&
-  URL.canParse(text);
-
-export const urlProblem = (text: string): string | undefined =>
-  isUrl(text) ? undefined : "Must be an http or https URL of at most 2048 bytes without user information.";
-
-/** Whether `text` is a path on this server that browsers cannot take for another host. */
-const isPath = (text: string): boolean =>
-  /^\/(?![/\\])[^\s\p{Cc}]*$/u.test(text) && Buffer.byteLength(text) <= 2048 && text.isWellFormed();
-
-/** Icons and avatars. */
-export const iconProblem = (text: string): string | undefined =>
-  text === "" || isPath(text) || isUrl(text)
-    ? undefined
-    : "Must be empty, a path that begins with one slash, or an http or https URL of at most 2048 bytes.";
+export const textProblem = (text: string): string | undefined => (isStorable(text) ? undefined : storableRule);
 
 /** The `like` pattern of texts that contain `part`. */
 export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { quote } from "../kernel/errors.js";
 import { isObject } from "../kernel/objects.js";
-import { emailProblem } from "../users/names.js";
+import { emailAddress, isValid } from "../kernel/values.js";
 
 /** The last second of the year 9999, the maximum of RFC 3339. */
 const lastSecond = 253_402_300_799;
@@ -10,7 +10,7 @@ export const isTime = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= lastSecond;
 
 const isName = (value: unknown) => typeof value === "string" && value.length > 0 && value.length <= 200;
-const isEmail = (value: unknown) => typeof value === "string" && emailProblem(value) === undefined;
+const isEmail = (value: unknown) => isValid(emailAddress, value);
 const areTexts = (value: unknown) => Array.isArray(value) && value.every((each) => typeof each === "string");
 const isWholeNumber = (value: unknown) => Number.isInteger(value) && Math.abs(Number(value)) <= 2_147_483_647;
 const isMapOfNumbers = (value: unknown) => isObject(value) && Object.values(value).every(isWholeNumber);

@@ -13,6 +13,7 @@ import { isTime } from "./claims.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 import { endOf, isFor, isOver, verifyLicense } from "./verification.js";
 import { isUuid } from "../kernel/text.js";
+import { anyInt, bytes, inputOf, type Input, pasted, required } from "../kernel/values.js";
 
 /** A stored license. Its token is never returned. */
 export interface License {
@@ -47,6 +48,11 @@ export async function listLicenses(ctx: Context): Promise<License[]> {
   authorize(ctx.actor, "license:read");
   return (await licenses(ctx).orderBy("id").execute()).map(shown);
 }
+
+export const AddLicense = inputOf({
+  license: required(pasted(bytes(0, 16 * 1024)), "The license: a JWT of at most 16 KiB."),
+});
+export type AddLicense = Input<typeof AddLicense>;
 
 /** Stores a license. Takes effect on this replica before the response, and on the others soon after. */
 export async function addLicense(ctx: Context, text: string): Promise<License> {
@@ -116,6 +122,11 @@ async function storeLicense(ctx: Context, text: string, token: LicenseToken): Pr
   ctx.audit({ action: "create", ...identified(license) });
   return shown(license);
 }
+
+export const DeleteLicense = inputOf({
+  id: required(anyInt, "Number of the license."),
+});
+export type DeleteLicense = Input<typeof DeleteLicense>;
 
 /** Deletes a license and returns it. Takes effect on this replica before the response. */
 export async function deleteLicense(ctx: Context, id: number): Promise<License> {

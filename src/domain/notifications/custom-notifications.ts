@@ -3,7 +3,18 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { Problems, rateLimited } from "../kernel/errors.js";
-import { labelProblem, proseProblem } from "../kernel/text.js";
+import {
+  check,
+  faultOf,
+  inputOf,
+  type Input,
+  label,
+  meant,
+  optional,
+  prose,
+  required,
+  textBy,
+} from "../kernel/values.js";
 import { isRepeat } from "./idempotency-keys.js";
 import { notify, notifyNow } from "./notify.js";
 import { customTemplate, testTemplate } from "./templates/custom-templates.js";
@@ -23,13 +34,27 @@ export async function sendTestNotification(ctx: Context): Promise<string[]> {
   return sent.map(({ id }) => id);
 }
 
-/** The texts of a custom notification; one of the two is required. */
-export interface CustomContent {
-  /** Markdown, one line. */
-  title?: string | null;
-  /** Markdown. */
-  message?: string | null;
-}
+/** The texts of a custom notification; one of the two is required. Around the title, white space does not count. */
+export const CustomContent = inputOf({
+  title: optional(
+    meant(
+      textBy((text) => faultOf(label(120), text.trim()), { maxLength: 120 }),
+      { limits: "at most 120 characters" },
+    ),
+    "Markdown, {limits}.",
+  ),
+  message: optional(prose(2000), "Markdown, {limits}."),
+});
+export type CustomContent = Input<typeof CustomContent>;
+
+export const SendCustomNotification = inputOf({
+  content: required(CustomContent, "The texts."),
+  idempotencyKey: optional(
+    prose(255),
+    "A key that identifies the request. A repeated request with the same key and content has no effect for 24 hours; one with other content fails with CONFLICT. At most 255 characters.",
+  ),
+});
+export type SendCustomNotification = Input<typeof SendCustomNotification>;
 
 /**
  * Sends a notification with custom text to the caller. Returns its id in the inbox; `undefined` if the caller has
@@ -70,10 +95,9 @@ function checked(content: CustomContent, key: string | null | undefined): Texts 
     problems.add("content.title", rule);
     problems.add("content.message", rule);
   } else {
-    problems.add("content.title", labelProblem(title.trim(), 120));
-    problems.add("content.message", proseProblem(message, 2000));
+    check(CustomContent, content, problems, "content");
   }
-  problems.add("idempotencyKey", proseProblem(key ?? "", 255));
+  check(SendCustomNotification, { idempotencyKey: key }, problems);
   problems.throwIfAny();
   return { title, message };
 }

@@ -10,15 +10,16 @@ import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
 import { plainText } from "./markdown.js";
+import { check, choice, flag, idList, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const inboxEpochColumns = columnsOf("inboxEpochs");
 const inboxCursors = columnsOf("inboxCursors");
-
 const inboxEpochs = columnsOf("inboxEpochs", "ended");
 const counter = columnsOf("inboxCursors", "counter");
 const mine = columnsOf("inboxCursors", "mine");
 const item = columnsOf("inbox", "item");
+
 
 /** The notifications in the inbox of a user. */
 export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
@@ -67,14 +68,15 @@ export enum ReadStatus {
   UNREAD = "unread",
 }
 
+const mostIds = 100;
+
 /** Filters of notifications. An absent filter does not narrow. */
-export interface InboxFilter {
-  /** Ids that must all be targets of the notification. */
-  targets?: string[] | null;
-  /** Ids of templates, one of which must be that of the notification. */
-  templates?: string[] | null;
-  readStatus?: ReadStatus | null;
-}
+export const InboxFilter = inputOf({
+  targets: optional(idList(mostIds), "Notifications that have all of these targets. At most 100."),
+  templates: optional(idList(mostIds), "Notifications of any of these templates. At most 100."),
+  readStatus: optional(choice(ReadStatus), "Its read status. Default: ALL."),
+});
+export type InboxFilter = Input<typeof InboxFilter>;
 
 /** The condition under which a notification `item` is unread in the current epoch of its inbox. */
 export const isUnread = (epoch: Expression<number>) => sql<SqlBool>`(item.read_at is null and item.epoch = ${epoch})`;
@@ -89,14 +91,9 @@ export function hasStatus(status: ReadStatus | null | undefined, epoch: RawBuild
 /** The condition under which a notification `item` has all targets. */
 export const hasTargets = (ids: readonly string[]) => sql<SqlBool>`item.targets @> ${ids}::uuid[]`;
 
-const mostIds = 100;
-
 /** Adds the faults of a filter to `problems`. */
-export function checkFilter({ targets, templates }: InboxFilter, problems: Problems): void {
-  const rule = `Must contain at most ${mostIds} ids.`;
-  if (targets && targets.length > mostIds) problems.add("filter.targets", rule);
-  if (templates && templates.length > mostIds) problems.add("filter.templates", rule);
-}
+export const checkFilter = (filter: InboxFilter, problems: Problems): void =>
+  check(InboxFilter, filter, problems, "filter");
 
 /** Returns the id of the caller, who may read its own inbox. Throws FORBIDDEN for machines, which have no inbox. */
 export const inboxOwner = (ctx: Context): string => requireUser(ctx.actor).userId;
@@ -159,6 +156,12 @@ async function requirePlace(ctx: Context, { after, before }: PageArguments): Pro
   const detail = "Must be a notification in your inbox.";
   throw badInput([{ field: before ? "before" : "after", detail }], invalidQuery);
 }
+
+export const MarkInboxNotification = inputOf({
+  id: required(uuid, "The notification."),
+  isRead: required(flag, "True marks it as read, false as unread."),
+});
+export type MarkInboxNotification = Input<typeof MarkInboxNotification>;
 
 /** Marks a notification of the caller as read or unread. Returns its id. A repeated mark keeps its time. */
 export async function markInboxNotification(

@@ -6,12 +6,25 @@ import { notFound, Problems } from "../kernel/errors.js";
 import { defineList, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
-import type { DeliveryMethod } from "./methods.js";
+import { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";
 import { accountNotifications } from "./templates/account-notifications.js";
+import {
+  check,
+  choice,
+  dateTime,
+  idList,
+  inputOf,
+  type Input,
+  optional,
+  pasted,
+  reference,
+  uuid,
+} from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const notificationMessages = columnsOf("notificationMessages");
+
 
 export const MessageState = {
   PENDING: "pending",
@@ -48,15 +61,15 @@ const messages = ({ db }: Context) =>
 export type MessageRow = InferResult<ReturnType<typeof messages>>[number];
 
 /** Filters of messages. An absent filter does not narrow. */
-export interface MessageFilter {
-  state?: MessageState | null;
-  template?: string | null;
-  /** Id of a user; username or email that the user had then; or `me`. */
-  user?: string | null;
-  method?: DeliveryMethod | null;
-  after?: string | null;
-  before?: string | null;
-}
+export const MessageFilter = inputOf({
+  state: optional(choice(MessageState), "State."),
+  template: optional(uuid, "ID of the template."),
+  user: optional(pasted(reference), "The user: ID, username or email address then, or `me`."),
+  method: optional(choice(DeliveryMethod), "Method."),
+  after: optional(dateTime, "Messages of events at or after this time."),
+  before: optional(dateTime, "Messages of events at or before this time."),
+});
+export type MessageFilter = Input<typeof MessageFilter>;
 
 const isTo = byKeptNames({ id: "m.userId", username: "m.username", email: "m.userEmail" });
 
@@ -114,14 +127,22 @@ export async function attemptsByMessage(ctx: Context, ids: readonly string[]): P
   return rowsByKey(found, ids, ({ messageId }) => messageId);
 }
 
-/** Which dead messages to repair: some, by id, or those that match a filter. */
-export interface RepairMessages {
-  ids?: readonly string[] | null;
-  filter?: Pick<MessageFilter, "template" | "user" | "method"> | null;
-}
-
 /** Maximum number of messages that one repair changes. */
 const mostRepaired = 10_000;
+
+export const UndeliveredFilter = inputOf({
+  template: optional(uuid, "ID of the template."),
+  user: optional(pasted(reference), "The user: ID, username or email address then, or `me`."),
+  method: optional(choice(DeliveryMethod), "Method."),
+});
+export type UndeliveredFilter = Input<typeof UndeliveredFilter>;
+
+/** Which dead messages to repair: some, by id, or those that match a filter. */
+export const RepairMessages = inputOf({
+  ids: optional(idList(mostRepaired), "IDs of messages, {limits}."),
+  filter: optional(UndeliveredFilter, "Selects messages; the oldest 10000."),
+});
+export type RepairMessages = Input<typeof RepairMessages>;
 
 /**
  * Sends messages again that could not be delivered, with as many attempts as new ones. Passcodes are excluded: their
@@ -165,7 +186,7 @@ async function lockDead(
   authorize(ctx.actor, "notification_message:update");
   const problems = new Problems();
   if ((ids == null) === (filter == null)) problems.add("ids", "Give either ids or a filter.");
-  if (ids && ids.length > mostRepaired) problems.add("ids", `Must be at most ${mostRepaired} ids.`);
+  check(RepairMessages, { ids }, problems);
   problems.throwIfAny();
   const { template, method } = filter ?? {};
   const user = recipientIn(ctx, filter ?? {});

@@ -5,6 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templates, templateWithId } from "./templates/all-templates.js";
+import { choice, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 
 /** How notifications reach users. The inbox is part of the server; the others need a configured receiver. */
 export const DeliveryMethod = { SMTP: "smtp", WEBHOOK: "webhook", INBOX: "inbox" } as const;
@@ -77,6 +78,15 @@ export async function readNotificationTemplate(ctx: Context, id: string): Promis
   if (!found) throw notFound();
   return found;
 }
+
+export const UpdateNotificationTemplateMethod = inputOf({
+  template: required(uuid, "The template."),
+  method: optional(
+    choice(DeliveryMethod),
+    "The method to use in addition to the inbox, `INBOX` for the inbox alone, null for the default. A method that is not configured is replaced by the default.",
+  ),
+});
+export type UpdateNotificationTemplateMethod = Input<typeof UpdateNotificationTemplateMethod>;
 
 /** Chooses the method of a template; null returns to the default. `changed` is false if it was the same. */
 export async function updateNotificationTemplateMethod(

@@ -2,6 +2,7 @@ import { authorize } from "../authorization/authorization.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
 import { dispatchHint } from "./notify.js";
+import { flag, inputOf, type Input, required } from "../kernel/values.js";
 
 export interface NotificationSettings {
   /** While true, nothing is delivered outside of inboxes. Messages wait, and are delivered afterwards. */
@@ -12,6 +13,11 @@ export interface NotificationSettings {
 const settings = siteSetting<NotificationSettings>("notifications", { notifierPaused: false });
 
 export const readNotificationSettings = (ctx: Context): Promise<NotificationSettings> => readSiteSetting(ctx, settings);
+
+export const UpdateNotificationSettings = inputOf({
+  notifierPaused: required(flag, "Whether to pause delivery outside of inboxes."),
+});
+export type UpdateNotificationSettings = Input<typeof UpdateNotificationSettings>;
 
 /** Replaces the settings of notifications. `changed` is false if they were the same. */
 export async function updateNotificationSettings(

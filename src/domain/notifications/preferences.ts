@@ -10,6 +10,18 @@ import { findUser, lockUser, userTarget } from "../users/users.js";
 import { DeliveryMethod } from "./methods.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templates, templateWithId } from "./templates/all-templates.js";
+import {
+  check,
+  choice,
+  flag,
+  inputOf,
+  type Input,
+  list,
+  optional,
+  otherwise,
+  reference,
+  required,
+} from "../kernel/values.js";
 
 /** The choice of a user about a template. */
 export interface PreferenceRow {
@@ -22,17 +34,24 @@ export interface PreferenceRow {
 }
 
 /** A choice of a user about a template. */
-export interface Choice {
-  template: string;
-  disabled: boolean;
-}
+export const Choice = inputOf({
+  template: required(reference, "ID of the template."),
+  disabled: required(flag, "Whether to disable these notifications. Has no effect on mandatory templates."),
+});
+export type Choice = Input<typeof Choice>;
 
-export interface UpdatePreferences {
-  user: string;
-  choices: readonly Choice[];
-  /** Default: all methods. */
-  method?: DeliveryMethod | null;
-}
+/** Maximum number of choices: a multiple of the number of templates. */
+const mostChoices = 100;
+
+export const UpdatePreferences = inputOf({
+  user: otherwise(reference, "me", "The user: ID, username, or `me`."),
+  choices: required(
+    list(mostChoices, Choice, "choices"),
+    "The decisions, {limits}. Templates that are not named stay as they are.",
+  ),
+  method: optional(choice(DeliveryMethod), "The method they apply to. Default: all methods."),
+});
+export type UpdatePreferences = Input<typeof UpdatePreferences>;
 
 const allMethods = Object.values(DeliveryMethod);
 
@@ -112,12 +131,9 @@ async function store({ db }: Context, preferences: readonly Preference[]) {
     .execute();
 }
 
-/** Maximum number of choices: a multiple of the number of templates. */
-const mostChoices = 100;
-
 function checked(choices: UpdatePreferences["choices"]): Array<{ template: NotificationTemplate; disabled: boolean }> {
   const problems = new Problems();
-  problems.add("choices", choices.length > mostChoices ? `Must be at most ${mostChoices} choices.` : undefined);
+  check(UpdatePreferences, { choices }, problems);
   problems.throwIfAny();
   const wanted = new Map<string, { template: NotificationTemplate; disabled: boolean }>();
   for (const [index, { template: id, disabled }] of choices.entries()) {

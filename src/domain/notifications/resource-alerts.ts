@@ -2,7 +2,7 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
-import { proseProblem } from "../kernel/text.js";
+import { check, choice, further, inputOf, type Input, int, list, optional, prose, required } from "../kernel/values.js";
 import { type Notification, notify, oncePerHour } from "./notify.js";
 import { workspaceNotifications } from "./templates/workspace-notifications.js";
 
@@ -10,12 +10,25 @@ import { workspaceNotifications } from "./templates/workspace-notifications.js";
 export const AgentResource = { MEMORY: "memory", DISK: "disk" } as const;
 export type AgentResource = (typeof AgentResource)[keyof typeof AgentResource];
 
+const percentRule = "Must be a percentage from 1 to 100.";
+const percent = int(1, 100, percentRule);
+
+export const FullVolume = inputOf({
+  path: required(
+    further(prose(255), (path) => (path === "" ? "Is required." : undefined)),
+    "Path at which it is mounted, {limits}.",
+  ),
+  threshold: required(percent, "Threshold in percent, {limits}."),
+});
+export type FullVolume = Input<typeof FullVolume>;
+
 /** A report of an agent: the threshold in percent of the memory, or of each volume that is above it. */
-export interface ResourceAlert {
-  resource: AgentResource;
-  threshold?: number | null;
-  volumes?: ReadonlyArray<{ path: string; threshold: number }> | null;
-}
+export const ResourceAlert = inputOf({
+  resource: required(choice(AgentResource), "The resource."),
+  threshold: optional(percent, "Threshold in percent, {limits}. Required for MEMORY."),
+  volumes: optional(list(20, FullVolume, "volumes"), "Volumes, {limits}. Required for DISK."),
+});
+export type ResourceAlert = Input<typeof ResourceAlert>;
 
 const workspaceOfAgent = ({ db }: Context, agentId: string) =>
   db
@@ -47,25 +60,17 @@ export async function reportResourceAlert(ctx: Context, alert: ResourceAlert): P
   return true;
 }
 
-/** Maximum number of volumes, and of characters of their paths. */
-const mostVolumes = 20;
-const longestPath = 255;
-
 function requireValid({ resource, threshold, volumes }: ResourceAlert): void {
   const problems = new Problems();
-  if (resource === AgentResource.MEMORY) problems.add("threshold", percentProblem(threshold));
-  else if (!volumes || volumes.length === 0) problems.add("volumes", "Is required.");
-  else if (volumes.length > mostVolumes) problems.add("volumes", `Must be at most ${mostVolumes} volumes.`);
-  else
-    for (const [nr, { path, threshold: own }] of volumes.entries()) {
-      problems.add(`volumes[${nr}].path`, path === "" ? "Is required." : proseProblem(path, longestPath));
-      problems.add(`volumes[${nr}].threshold`, percentProblem(own));
-    }
+  if (resource === AgentResource.MEMORY) {
+    problems.add("threshold", threshold == null ? percentRule : undefined);
+    check(ResourceAlert, { threshold }, problems);
+  } else {
+    problems.add("volumes", volumes && volumes.length > 0 ? undefined : "Is required.");
+    check(ResourceAlert, { volumes }, problems);
+  }
   problems.throwIfAny();
 }
-
-const percentProblem = (percent: number | null | undefined): string | undefined =>
-  percent != null && percent >= 1 && percent <= 100 ? undefined : "Must be a percentage from 1 to 100.";
 
 const contentOf = (
   { name }: { name: string },

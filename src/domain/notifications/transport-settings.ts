@@ -16,6 +16,7 @@ import {
   withStored,
 } from "./transports.js";
 import { dispatchHint } from "./notify.js";
+import { characters, flag, inputOf, type Input, int, list, meant, optional, secret } from "../kernel/values.js";
 
 /** The settings in effect. Secrets are never returned. */
 export interface NotificationTransports {
@@ -33,20 +34,41 @@ export interface NotificationTransports {
   webhook: { url: string | null; secret: { isSet: boolean }; lockedFields: string[] };
 }
 
+/** Maximum number of characters of a text. */
+const longest = 1024;
+/** Maximum number of secrets that sign a message. */
+const mostSecrets = 5;
+
+/** The text of a setting, which has further rules. */
+const settingText = characters(1, longest);
+
+export const SmtpSettings = inputOf({
+  host: optional(settingText, "Hostname."),
+  port: optional(int(1, 65_535), "Port, {limits}. Default: 587."),
+  from: optional(settingText, "Sender address; required with a host."),
+  hello: optional(settingText, "Hostname for EHLO. Default: `localhost`."),
+  username: optional(settingText, "Username; required with a password."),
+  password: optional(meant(settingText, { kind: "secret" }), "Password; required with a username."),
+  forceTls: optional(flag, "Whether connections use TLS from the start. Default: false."),
+  requireTls: optional(flag, "Whether mail is sent only over TLS. Default: false."),
+});
+export type SmtpSettings = Input<typeof SmtpSettings>;
+
+export const WebhookSettings = inputOf({
+  url: optional(settingText, "URL that notifications are posted to."),
+  secrets: optional(
+    list(mostSecrets, secret),
+    "At most 5 secrets of Standard Webhooks, all of which sign each message, so that receivers can change to a new one. With a URL and without secrets, one is generated.",
+  ),
+});
+export type WebhookSettings = Input<typeof WebhookSettings>;
+
 /** New values. Absent fields stay as they are, null returns to the default. */
-export interface UpdateTransports {
-  smtp?: {
-    host?: string | null;
-    port?: number | null;
-    from?: string | null;
-    hello?: string | null;
-    username?: string | null;
-    password?: string | null;
-    forceTls?: boolean | null;
-    requireTls?: boolean | null;
-  } | null;
-  webhook?: { url?: string | null; secrets?: string[] | null } | null;
-}
+export const UpdateTransports = inputOf({
+  smtp: optional(SmtpSettings, "Changes of the mail server."),
+  webhook: optional(WebhookSettings, "Changes of the receiver of webhooks."),
+});
+export type UpdateTransports = Input<typeof UpdateTransports>;
 
 const secretFields: ReadonlySet<string> = new Set(["password", "secrets"]);
 
@@ -156,17 +178,11 @@ function changed(
   return { settings, secrets };
 }
 
-/** Maximum number of characters of a text. */
-const longest = 1024;
-
 function ruleProblem({ description, accepts }: DeclaredSetting, value: unknown): string | undefined {
   const text = String(value);
   const isValid = text !== "" && text.length <= longest && accepts(text);
   return isValid ? undefined : `Must be ${description}, of 1 to ${longest} characters.`;
 }
-
-/** Maximum number of secrets that sign a message. */
-const mostSecrets = 5;
 
 const secretsProblem = (secrets: readonly string[]): string | undefined =>
   secrets.length > mostSecrets || !secrets.every(isWebhookSecret)

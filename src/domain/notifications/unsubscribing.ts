@@ -7,6 +7,12 @@ import { folded } from "../kernel/text.js";
 import { day, now } from "../kernel/queries.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templateWithId } from "./templates/all-templates.js";
+import { inputOf, pasted, required, secret, type Input } from "../kernel/values.js";
+
+export const UnsubscribeFromNotification = inputOf({
+  token: required(pasted(secret), "Token of the link in a mail."),
+});
+export type UnsubscribeFromNotification = Input<typeof UnsubscribeFromNotification>;
 
 /** The path of the page on which recipients of mail unsubscribe. */
 const path = "/notifications/unsubscribe";

@@ -11,13 +11,26 @@ import { anyOf } from "../kernel/queries.js";
 import { clientHint } from "../tokens/hints.js";
 import { findUser, userTarget } from "../users/users.js";
 import { defaultResourceProblem } from "./audiences.js";
-import { addProblems, type AppFields, type AppSettings, changed, readResources } from "./app-rules.js";
+import {
+  addProblems,
+  type AppFields,
+  type AppSettings,
+  changed,
+  readResources,
+  appFields,
+  givenAppName,
+} from "./app-rules.js";
 import { lockApp, resourcesOfApps } from "./apps.js";
 import { type ClientRow, GrantType } from "./clients.js";
 import { isLive } from "./grants.js";
+import { inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 
-export type CreateApp = AppFields & { name: string };
-export type UpdateApp = AppFields & { id: string };
+const nameRule = "{limits} without control characters; white space around it is removed.";
+
+export const NamedApp = inputOf({
+  id: required(uuid, "ID of the application."),
+});
+export type NamedApp = Input<typeof NamedApp>;
 
 const initially: AppSettings = {
   name: "",
@@ -30,6 +43,12 @@ const initially: AppSettings = {
   defaultResource: null,
   isDisabled: false,
 };
+
+export const CreateApp = inputOf({
+  ...appFields,
+  name: required(givenAppName, `Name of ${nameRule}`),
+});
+export type CreateApp = Input<typeof CreateApp>;
 
 /** Creates a confidential application without secrets. Returns its id. */
 export async function createApp(ctx: Context, fields: CreateApp): Promise<string> {
@@ -109,6 +128,13 @@ const throwTaken = onViolation({
   oauth2_resources_pkey: () =>
     conflictOn("resourceIndicators", "Another application is the resource server of one of these URIs."),
 });
+
+export const UpdateApp = inputOf({
+  ...appFields,
+  ...NamedApp.shape,
+  name: optional(givenAppName, `New name of ${nameRule}`),
+});
+export type UpdateApp = Input<typeof UpdateApp>;
 
 /**
  * Changes the given fields of an application. Disabling it ends its access tokens; its refresh tokens are accepted again

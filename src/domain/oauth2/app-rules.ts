@@ -1,28 +1,82 @@
 import type { Config } from "../../runtime/config.js";
 import { isScope, scopeCatalog } from "../authorization/authorization.js";
 import { type Problems, quote } from "../kernel/errors.js";
-import { iconProblem, labelProblem } from "../kernel/text.js";
-import { canonicalResource, mostResources, ownResources } from "./audiences.js";
+import {
+  bytes,
+  check,
+  choice,
+  faultOf,
+  flag,
+  further,
+  icon,
+  inputOf,
+  type Input,
+  label,
+  list,
+  listOf,
+  meant,
+  optional,
+  string,
+  textBy,
+  uuid,
+} from "../kernel/values.js";
+import { canonicalResource, mostResources, ownResources, resourceUri } from "./audiences.js";
 import { type ClientRow, GrantType } from "./clients.js";
-import { type RedirectRules, redirectUriProblem, redirectUrisProblems } from "./redirect-uris.js";
+import { longestUri, mostUris, type RedirectRules, redirectUriProblem, redirectUrisProblems } from "./redirect-uris.js";
+
+/** Names of applications, without white space around them. */
+export const appName = further(label(64), (text) => (text === "" ? "Must be 1 to 64 characters long." : undefined));
+
+/** The name of an application in inputs. White space around it does not count. */
+export const givenAppName = meant(
+  textBy((text) => faultOf(appName, text.trim()), { minLength: 1, maxLength: 64 }),
+  { limits: "1 to 64 characters" },
+);
+
+const uri = bytes(0, longestUri);
 
 /** The fields of an application that owners set. Absent ones keep their value. */
-export interface AppFields {
-  name?: string | null;
-  icon?: string | null;
-  /** Replaces the first redirect URI. Not to be combined with `redirectUris`. */
-  callbackUrl?: string | null;
-  redirectUris?: string[] | null;
-  pkceRequired?: boolean | null;
-  scopeCeiling?: string[] | null;
-  grantTypes?: GrantType[] | null;
-  serviceUserId?: string | null;
-  /** URIs for which the application is the resource server. */
-  resourceIndicators?: string[] | null;
-  /** The resource of requests that name none. Empty: that of the deployment, or the whole of this server. */
-  defaultResource?: string | null;
-  disabled?: boolean | null;
-}
+export const appFields = {
+  icon: optional(icon, "URL of an icon: an http or https URL, a path on this server, or empty."),
+  callbackUrl: optional(
+    bytes(0, longestUri),
+    "The first redirect URI, {limits}. Cannot be combined with `redirectUris`.",
+  ),
+  redirectUris: optional(
+    list(mostUris, uri),
+    "All redirect URIs, {limits}: absolute, without fragment, user information and wildcards, with https, http, or a scheme of the application's own. One without a dot needs a host: `example://host/path`.",
+  ),
+  pkceRequired: optional(
+    flag,
+    "Whether authorization requires a code challenge (PKCE). Can be false only for applications of owners.",
+  ),
+  scopeCeiling: optional(
+    list(scopeCatalog.length, string),
+    "The widest scopes that the application can get; `all` for no limit.",
+  ),
+  grantTypes: optional(
+    listOf(choice(GrantType)),
+    "The ways in which the application may get tokens. Client credentials require a service account.",
+  ),
+  serviceUserId: optional(
+    uuid,
+    "ID of the service account that the application acts as with client credentials. Requires permission to create API tokens for it.",
+  ),
+  resourceIndicators: optional(
+    list(mostResources, resourceUri),
+    "URLs for which the application is the resource server (RFC 8707), {limits}, each for one application only.",
+  ),
+  defaultResource: optional(
+    resourceUri,
+    "URL that tokens are for if a request names no resource (RFC 8707): of this server, or a resource indicator of an application. Empty for none.",
+  ),
+  disabled: optional(
+    flag,
+    "Whether the application can neither get tokens nor use those that it has. Disabling ends its access tokens; refresh tokens work again when it is enabled.",
+  ),
+};
+const namedFields = inputOf({ ...appFields, name: optional(givenAppName, "Name.") });
+export type AppFields = Input<typeof namedFields>;
 
 /** The columns that owners set. */
 export type AppSettings = Pick<
@@ -56,12 +110,6 @@ export function changed(before: AppSettings, fields: AppFields): AppSettings {
   };
 }
 
-/** The violated rule of a name without white space around it. */
-export function appNameProblem(name: string): string | undefined {
-  if (name === "") return "Must be 1 to 64 characters long.";
-  return labelProblem(name, 64);
-}
-
 /** Adds the faults of given fields of an application, and of what they result in. */
 export function addProblems(
   problems: Problems,
@@ -70,8 +118,8 @@ export function addProblems(
   after: AppSettings,
   { oauth2RedirectSchemes: schemes }: Pick<Config, "oauth2RedirectSchemes">,
 ): void {
-  if (fields.name != null) problems.add("name", appNameProblem(after.name));
-  if (fields.icon != null) problems.add("icon", iconProblem(fields.icon));
+  const { name, icon: givenIcon } = fields;
+  check(namedFields, { name, icon: givenIcon }, problems);
   const registrant = kind === "admin" ? "administrator" : "anybody";
   addRedirectProblems(problems, { registrant, schemes }, fields, after);
   const isPkceOptional = kind === "admin" && type === "confidential";

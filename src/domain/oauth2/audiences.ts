@@ -2,10 +2,19 @@ import type { Config } from "../../runtime/config.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
 import { oauthFailure } from "./oauth-errors.js";
+import { characters, list } from "../kernel/values.js";
 
 /** Maximum number of resources in a request, and bytes of each. */
 export const mostResources = 16;
 const longestResource = 2048;
+
+/** A resource indicator in inputs. `canonicalResource` has its rules. */
+export const resourceUri = characters(0, longestResource);
+
+/** The `resource` parameters in inputs, and what is said of them. */
+export const resourceList = list(mostResources, resourceUri);
+export const resourceNotice =
+  "URIs of the resources that the token is for (RFC 8707): of this server, or registered by applications.";
 
 /**
  * The canonical form of a resource indicator (RFC 8707 §2): scheme and host in lower case, without default port, dot

@@ -22,31 +22,52 @@ import {
   redirectUriProblem,
   withParameters,
 } from "./redirect-uris.js";
-import { requestedScopes } from "./requested-scopes.js";
+import { requestedScopes, scopeValue } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { resourceList } from "./audiences.js";
+import { bytes, inputOf, type Input, listOf, optional, reference, required, string } from "../kernel/values.js";
+
+/** Maximum length of `state` in bytes. */
+const longestState = 4096;
 
 /** The parameters of an authorization request. Empty ones count as absent (RFC 6749 §3.1). */
-export interface AuthorizationParameters {
+export const AuthorizationParameters = inputOf({
   // RFC 6749 §4.1.1
-  responseType?: string | null;
-  clientId?: string | null;
-  redirectUri?: string | null;
-  scope?: string | null;
-  state?: string | null;
+  responseType: optional(string, "Required: `code`; implicit grants (`token`) are not supported."),
+  clientId: required(reference, "The application: its ID, or the URL of its metadata document."),
+  redirectUri: optional(
+    string,
+    "A registered redirect URI; optional if there is only one. The port of loopback addresses is free.",
+  ),
+  scope: optional(scopeValue, "Scopes, separated by spaces. Default: those that the application registered."),
+  state: optional(
+    bytes(0, longestState),
+    "A random text that is returned unchanged, {limits}. Required without `codeChallenge`.",
+  ),
   // RFC 7636 §4.3
-  codeChallenge?: string | null;
-  codeChallengeMethod?: string | null;
+  codeChallenge: optional(
+    string,
+    "SHA-256 of the code verifier in base64url (RFC 7636). Required for most applications.",
+  ),
+  codeChallengeMethod: optional(string, "`S256`. Required with `codeChallenge`."),
   // RFC 8707 §2.1
-  resource?: string[] | null;
+  resource: optional(
+    resourceList,
+    "URIs of the resources that access is for (RFC 8707), {limits}. Default: the default resource of the application or of the deployment, else the whole of this server.",
+  ),
   // OAuth 2.0 Multiple Response Type Encoding Practices §2.1
-  responseMode?: string | null;
+  responseMode: optional(string, "`query`, which is the default."),
   // RFC 9101 §5
-  request?: string | null;
-  requestUri?: string | null;
-  /** The names of parameters that are given more than once and thus have no value (RFC 6749 §3.1). */
-  repeatedParameters?: string[] | null;
-}
+  request: optional(string, "Request objects (RFC 9101) are not supported."),
+  requestUri: optional(string, "References to request objects are not supported."),
+  // Those have no value (RFC 6749 §3.1).
+  repeatedParameters: optional(
+    listOf(string),
+    "Names of protocol parameters, other than `resource`, that were sent more than once; the request then fails. For REST requests, the server sets this field.",
+  ),
+});
+export type AuthorizationParameters = Input<typeof AuthorizationParameters>;
 
 /** An authorization request as it is presented to the user. */
 export interface AuthorizationRequest extends PresentedRequest {
@@ -56,7 +77,7 @@ export interface AuthorizationRequest extends PresentedRequest {
 }
 
 /** The parameters that were sent. */
-type Given = { [Name in keyof AuthorizationParameters]: NonNullable<AuthorizationParameters[Name]> };
+type Given = { [Name in keyof AuthorizationParameters]?: NonNullable<AuthorizationParameters[Name]> };
 
 /** A request of a known application, whose redirect URI is registered. */
 interface Identified {
@@ -67,9 +88,6 @@ interface Identified {
 
 /** A request that the user can allow. */
 type Checked = Identified & AccessRequest;
-
-/** Maximum size of `state` in bytes. */
-const longestState = 4096;
 
 /**
  * The rules of authorization requests, in the order of their failures. The redirect URI is known to be the application's

@@ -3,10 +3,23 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
 import { isSecretOf } from "../tokens/token-text.js";
-import type { AuthMethod, ClientRow, GrantType } from "./clients.js";
+import { AuthMethod, type ClientRow, type GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isStale, type KnownClient } from "./recent-clients.js";
 import { parseSecret } from "./secrets.js";
+import { choice, optional, reference, required, secret } from "../kernel/values.js";
+
+/** The `client_id` of inputs that require it. */
+export const namedClient = required(reference, "The `client_id` of the application.");
+
+/** The fields of inputs by which an application authenticates. */
+export const clientCredentials = {
+  clientSecret: optional(secret, "Secret of the application. Public applications have none."),
+  clientAuthMethod: optional(
+    choice(AuthMethod),
+    "How the secret was sent; the server sets it for REST. If given, it must be as the application registered it.",
+  ),
+};
 
 /** How an application identifies itself (RFC 6749 §2.3). Empty values count as absent. */
 export interface ClientCredentials {

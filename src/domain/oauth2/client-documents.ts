@@ -5,7 +5,7 @@ import { DomainError } from "../kernel/errors.js";
 import { after, day, now } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
 import { isObject } from "../kernel/objects.js";
-import { storable } from "../kernel/validation.js";
+import { storable } from "../kernel/values.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
 import { clientFields, type ClientRow, clients, clientWithId } from "./clients.js";
 import { isLocal } from "../workspace-proxies/sites.js";

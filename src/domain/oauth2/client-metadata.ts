@@ -2,38 +2,99 @@ import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { isDeeper } from "../kernel/objects.js";
-import { cleaned, holdsStorableText, proseProblem, urlProblem } from "../kernel/text.js";
-import { appNameProblem } from "./app-rules.js";
+import { cleaned, holdsStorableText } from "../kernel/text.js";
+import {
+  bytes,
+  faultOf,
+  httpUrl,
+  inputOf,
+  type Input,
+  isValid,
+  jsonObject,
+  list,
+  listOf,
+  oneOfTexts,
+  optional,
+  orEmpty,
+  prose,
+  string,
+} from "../kernel/values.js";
+import { appName } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./oauth-errors.js";
-import { type RedirectSchemes, redirectUrisProblems } from "./redirect-uris.js";
-import { scopeProblem, splitScope } from "./requested-scopes.js";
+import { longestUri, mostUris, type RedirectSchemes, redirectUrisProblems } from "./redirect-uris.js";
+import { scopeProblem, scopeValue, splitScope } from "./requested-scopes.js";
+
+const longestName = 64;
+const longestLabel = 255;
+const mostContacts = 32;
+const largestKeySet = 16 * 1024;
+const deepestKeySet = 8;
+
+/** What is said of the metadata, in inputs and in what is returned. */
+export const metadataTexts = {
+  clientId: "ID of the client.",
+  registrationAccessToken: "The registration access token of the client.",
+  redirectUris:
+    "Redirect URIs, at most 32: https, http with a loopback host, or a scheme of the client's own: with a dot, or with a host, as in `example://host/path`.",
+  tokenEndpointAuthMethod:
+    "How the client authenticates: `client_secret_basic`, `client_secret_post`, or `none` for public clients.",
+  grantTypes: "Grant types: `authorization_code`, `refresh_token`, or `urn:ietf:params:oauth:grant-type:device_code`.",
+  responseTypes: "Response types; only `code` is supported.",
+  clientName: "Name that the consent page shows, cut to 64 characters.",
+  clientUri: "URL of the home page.",
+  logoUri: "URL of the logo, which is never loaded.",
+  tosUri: "URL of the terms of service.",
+  policyUri: "URL of the privacy policy.",
+  jwksUri: "URL of the public keys. It is stored but not used.",
+  scope: "Scopes of requests that name none, separated by spaces. Unknown ones are dropped.",
+  contacts: "Contacts of the people responsible, at most 32.",
+  jwks: "Public keys as a JWK Set of 16 KiB or less. They are stored but not used.",
+  softwareId: "ID of the software, at most 255 characters.",
+  softwareVersion: "Version of the software, at most 255 characters.",
+  applicationType:
+    "`web` or `native` (OpenID Connect Dynamic Client Registration 1.0). It is stored, and restricts nothing.",
+};
+
+/** Grant types for applications that no administrator has checked. */
+const grantTypes: readonly string[] = [GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN, GrantType.DEVICE_CODE];
+const authMethods: readonly string[] = Object.values(AuthMethod);
+
+const texts = metadataTexts;
+const page = orEmpty(httpUrl);
 
 /**
  * The metadata of an application (RFC 7591 §2), from a registration or a metadata document. Null and empty values
  * count as absent.
  */
-export interface ClientMetadata {
-  redirectUris?: string[] | null;
-  tokenEndpointAuthMethod?: string | null;
-  grantTypes?: string[] | null;
-  responseTypes?: string[] | null;
-  clientName?: string | null;
-  clientUri?: string | null;
-  logoUri?: string | null;
-  tosUri?: string | null;
-  policyUri?: string | null;
-  jwksUri?: string | null;
-  scope?: string | null;
-  contacts?: string[] | null;
-  jwks?: Record<string, unknown> | null;
-  softwareId?: string | null;
-  softwareVersion?: string | null;
-  /** `web` or `native`. Recorded only: real applications register types that do not fit their redirect URIs. */
-  applicationType?: string | null;
-  /** Ignored: no issuer of statements is trusted. */
-  softwareStatement?: string | null;
-}
+export const ClientMetadata = inputOf({
+  redirectUris: optional(
+    list(mostUris, bytes(0, longestUri)),
+    `${texts.redirectUris} Required for the grant type \`authorization_code\`.`,
+  ),
+  tokenEndpointAuthMethod: optional(
+    oneOfTexts(authMethods),
+    `${texts.tokenEndpointAuthMethod} Default: the first, but the others that use the secret are accepted, too.`,
+  ),
+  grantTypes: optional(listOf(oneOfTexts(grantTypes)), `${texts.grantTypes} Default: the first two.`),
+  responseTypes: optional(listOf(oneOfTexts(["code"])), texts.responseTypes),
+  clientName: optional(string, `${texts.clientName} Default: the host of the home page or of the first redirect URI.`),
+  clientUri: optional(page, texts.clientUri),
+  logoUri: optional(page, texts.logoUri),
+  tosUri: optional(page, texts.tosUri),
+  policyUri: optional(page, texts.policyUri),
+  jwksUri: optional(page, texts.jwksUri),
+  scope: optional(scopeValue, `${texts.scope} Default: those for all clients.`),
+  contacts: optional(list(mostContacts, prose(254)), texts.contacts),
+  jwks: optional(jsonObject, texts.jwks),
+  softwareId: optional(prose(longestLabel), texts.softwareId),
+  softwareVersion: optional(prose(longestLabel), texts.softwareVersion),
+  // Recorded only: real applications register types that do not fit their redirect URIs.
+  applicationType: optional(string, texts.applicationType),
+  // No issuer of statements is trusted.
+  softwareStatement: optional(string, "A signed statement about the software. It is ignored."),
+});
+export type ClientMetadata = Input<typeof ClientMetadata>;
 
 /** The columns of an application that its metadata decides. */
 export interface ClientProfile extends Pick<ClientRow, "type" | "name" | "redirectUris" | "grantTypes" | "metadata"> {
@@ -42,18 +103,8 @@ export interface ClientProfile extends Pick<ClientRow, "type" | "name" | "redire
   scopeCeiling: string[];
 }
 
-const longestName = 64;
-const longestLabel = 255;
-const mostContacts = 32;
-const largestKeySet = 16 * 1024;
-const deepestKeySet = 8;
-
 const uris = ["clientUri", "logoUri", "tosUri", "policyUri", "jwksUri"] as const;
 const labels = ["softwareId", "softwareVersion"] as const;
-
-/** Grant types for applications that no administrator has checked. */
-const grantTypes: readonly string[] = [GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN, GrantType.DEVICE_CODE];
-const authMethods: readonly string[] = Object.values(AuthMethod);
 
 type Configured = Pick<Config, "oauth2DynamicScopes" | "oauth2RedirectSchemes">;
 
@@ -79,7 +130,7 @@ export function profileOf(
   const authMethod = given.tokenEndpointAuthMethod || otherwise;
   addFlowProblems(problems, { authMethod, grants, responses: given.responseTypes ?? [] });
   const name = nameOf(given);
-  problems.add("clientName", appNameProblem(name));
+  problems.add("clientName", faultOf(appName, name));
   addDescriptionProblems(problems, given);
   if (!problems.isEmpty) throw metadataFailure(problems, hasWrongRedirects);
 
@@ -134,13 +185,13 @@ function addFlowProblems(problems: Problems, { authMethod, grants, responses }: 
 const oneOf = (values: readonly string[]) => `Must be one of: ${values.join(", ")}.`;
 
 function addDescriptionProblems(problems: Problems, given: ClientMetadata): void {
-  for (const field of uris) if (given[field]) problems.add(field, urlProblem(given[field]));
+  for (const field of uris) if (given[field]) problems.add(field, faultOf(httpUrl, given[field]));
   problems.add("scope", scopeProblem(given.scope ?? ""));
   const contacts = given.contacts ?? [];
   if (contacts.length > mostContacts) problems.add("contacts", `Must be at most ${mostContacts} contacts.`);
   for (const [index, contact] of contacts.slice(0, mostContacts).entries())
-    problems.add(`contacts[${index}]`, proseProblem(contact, 254));
-  for (const field of labels) problems.add(field, proseProblem(given[field] ?? "", longestLabel));
+    problems.add(`contacts[${index}]`, faultOf(prose(254), contact));
+  for (const field of labels) problems.add(field, faultOf(prose(longestLabel), given[field] ?? ""));
   // RFC 7591 §2.
   if (given.jwks && given.jwksUri) problems.add("jwks", "Must not be given together with a URI of the keys.");
   if (given.jwks) problems.add("jwks", keySetProblem(given.jwks));
@@ -159,7 +210,7 @@ function descriptionOf(given: ClientMetadata): Record<string, unknown> {
     fields.flatMap((field) => (given[field] ? [[field, shownOf(given[field])]] : [])),
   );
   const { applicationType } = given;
-  const isRecorded = applicationType && proseProblem(applicationType, longestLabel) === undefined;
+  const isRecorded = applicationType && isValid(prose(longestLabel), applicationType);
   return isRecorded ? { ...described, applicationType } : described;
 }
 

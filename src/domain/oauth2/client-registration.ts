@@ -6,7 +6,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import type { Validation } from "../kernel/errors.js";
 import { hashSecret, isSecretOf } from "../tokens/token-text.js";
-import { type ClientMetadata, profileOf } from "./client-metadata.js";
+import { ClientMetadata, metadataTexts, profileOf } from "./client-metadata.js";
 import { hasSecret, issueSecret } from "./client-secrets.js";
 import { removeClient } from "./app-changes.js";
 import { type AuthMethod, type ClientRow, clients, GrantType } from "./clients.js";
@@ -14,6 +14,7 @@ import { oauthFailure } from "./oauth-errors.js";
 import { newSecret } from "./secrets.js";
 import { clientHint } from "../tokens/hints.js";
 import { mayRegister, requireOAuth2 } from "./oauth2-settings.js";
+import { inputOf, type Input, optional, pasted, required, secret, uuid } from "../kernel/values.js";
 
 /** The registration of an application as it reads it (RFC 7591 §3.2.1, RFC 7592 §3): what is in effect. */
 export interface ClientConfiguration extends Omit<ClientMetadata, "redirectUris" | "grantTypes" | "responseTypes"> {
@@ -65,13 +66,19 @@ export interface Registered {
 }
 
 /** The credentials with which an application manages its registration (RFC 7592 §1.2). */
-export interface RegistrationReference {
-  clientId: string;
-  registrationAccessToken?: string | null;
-}
+export const RegistrationReference = inputOf({
+  clientId: required(uuid, metadataTexts.clientId),
+  registrationAccessToken: optional(pasted(secret), metadataTexts.registrationAccessToken),
+});
+export type RegistrationReference = Input<typeof RegistrationReference>;
 
 /** New metadata of an application. A secret that is sent must be its own: it does not change (RFC 7592 §2.2). */
-export type UpdateOAuth2Client = RegistrationReference & ClientMetadata & { clientSecret?: string | null };
+export const UpdateOAuth2Client = inputOf({
+  ...ClientMetadata.shape,
+  ...RegistrationReference.shape,
+  clientSecret: optional(secret, "The secret of the client. May be omitted, but must not be wrong."),
+});
+export type UpdateOAuth2Client = Input<typeof UpdateOAuth2Client>;
 
 /** Registers an application at its own request (RFC 7591 §3). Callers need no credential. */
 export async function registerOAuth2Client(ctx: Context, given: ClientMetadata): Promise<Registered> {

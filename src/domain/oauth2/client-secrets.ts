@@ -12,6 +12,7 @@ import { revokeGrantsOfSecret } from "./grants.js";
 import { newSecret, parseSecret } from "./secrets.js";
 import { clientHint } from "../tokens/hints.js";
 import { isSecretOf } from "../tokens/token-text.js";
+import { dateTime, inputOf, optional, required, type Input, uuid } from "../kernel/values.js";
 
 const fields = ["id", "clientId", "suffix", "createdAt", "lastUsedAt", "expiresAt"] as const;
 
@@ -31,11 +32,11 @@ export async function secretsOfApp(ctx: Context, { id }: { id: string }): Promis
   return ctx.load(secretsByApp, id);
 }
 
-export interface CreateClientSecret {
-  app: string;
-  /** By default, never. */
-  expiresAt?: string | null;
-}
+export const CreateClientSecret = inputOf({
+  app: required(uuid, "ID of the application."),
+  expiresAt: optional(dateTime, "When the secret expires. Default: never."),
+});
+export type CreateClientSecret = Input<typeof CreateClientSecret>;
 
 /** Maximum number of secrets of an application that have not expired. */
 const mostSecrets = 10;
@@ -110,6 +111,12 @@ export async function hasSecret(ctx: Context, clientId: string, text: string): P
     .executeTakeFirst();
   return found !== undefined && isSecretOf(found.secretHash, parsed.secret);
 }
+
+export const DeleteClientSecret = inputOf({
+  app: required(uuid, "ID of the application."),
+  id: required(uuid, "ID of the secret."),
+});
+export type DeleteClientSecret = Input<typeof DeleteClientSecret>;
 
 /** Deletes a secret, and ends the grants whose latest tokens the application got with it. Returns the secret. */
 export async function deleteClientSecret(

@@ -8,29 +8,40 @@ import { after, hour, now, purge } from "../kernel/queries.js";
 import { randomText } from "../kernel/ids.js";
 import {
   authenticateClient,
-  type ClientCredentials,
   invalidClient,
   requireGrantType,
+  clientCredentials,
+  namedClient,
 } from "./client-authentication.js";
 import { clientsById } from "./clients.js";
 import { type AccessRequest, denyAccess, grantAccess, type PresentedRequest, presented } from "./consent.js";
 import { audiencesOf } from "./default-resources.js";
 import { type DeviceExchange, invalidGrant } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
-import { requestedScopes, requireWithin } from "./requested-scopes.js";
+import { requestedScopes, requireWithin, scopeNotice } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { inputOf, type Input, listOf, optional, pasted, required, string } from "../kernel/values.js";
+import { resourceNotice, resourceUri } from "./audiences.js";
+
+export const userCodeNotice = "The code that the device shows. Letter case and dashes do not matter.";
+
+export const DeviceDecision = inputOf({ userCode: required(pasted(string), userCodeNotice) });
+export type DeviceDecision = Input<typeof DeviceDecision>;
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const oauth2DeviceCodes = columnsOf("oauth2DeviceCodes");
-
 const d = columnsOf("oauth2DeviceCodes", "d");
 
+
 /** A device authorization request (RFC 8628 §3.1). */
-export interface StartOAuth2Device extends ClientCredentials {
-  scope?: string | null;
-  resource?: readonly string[] | null;
-}
+export const StartOAuth2Device = inputOf({
+  ...clientCredentials,
+  clientId: namedClient,
+  scope: optional(string, scopeNotice),
+  resource: optional(listOf(resourceUri), `${resourceNotice} Default: the whole of this server.`),
+});
+export type StartOAuth2Device = Input<typeof StartOAuth2Device>;
 
 /** A device authorization response (RFC 8628 §3.2). */
 export interface StartedDevice {

@@ -6,11 +6,30 @@ import { after, now } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
 import { epochOf } from "../tokens/api-keys.js";
 import { isSecretOf, newToken } from "../tokens/token-text.js";
-import { type AuthenticatedClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
-import type { GrantType } from "./clients.js";
+import { type AuthenticatedClient, invalidClient, clientCredentials, namedClient } from "./client-authentication.js";
+import { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
+import {
+  inputOf,
+  type Input,
+  listOf,
+  meant,
+  oneOfTexts,
+  optional,
+  pasted,
+  required,
+  secret,
+  string,
+  textWith,
+} from "../kernel/values.js";
+import { scopeNotice } from "./requested-scopes.js";
+import { resourceNotice, resourceUri } from "./audiences.js";
+
+/** The form of code verifiers (RFC 7636 §4.1). */
+export const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
+const codeVerifier = meant(textWith({ pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 /** What is presented, of whichever kind, and a refresh token. */
@@ -20,21 +39,33 @@ const grants = columnsOf("oauth2Grants");
 const refreshTokenColumns = columnsOf("oauth2RefreshTokens");
 const keys = columnsOf("apiKeys");
 const accounts = columnsOf("users");
-
 const u = columnsOf("users", "u");
 const g = columnsOf("oauth2Grants", "g");
 
+
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
-export interface IssueOAuth2Token extends ClientCredentials {
-  grantType?: string | null;
-  code?: string | null;
-  redirectUri?: string | null;
-  codeVerifier?: string | null;
-  refreshToken?: string | null;
-  deviceCode?: string | null;
-  scope?: string | null;
-  resource?: readonly string[] | null;
-}
+export const IssueOAuth2Token = inputOf({
+  ...clientCredentials,
+  clientId: namedClient,
+  grantType: required(
+    oneOfTexts(Object.values(GrantType)),
+    "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
+  ),
+  code: optional(pasted(secret), "Authorization code. Required for `authorization_code`."),
+  redirectUri: optional(string, "Redirect URI of the authorization request. May be omitted."),
+  codeVerifier: optional(
+    codeVerifier,
+    "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
+  ),
+  refreshToken: optional(pasted(secret), "Refresh token. Required for `refresh_token`."),
+  deviceCode: optional(pasted(secret), "Device code. Required for the grant type of device codes."),
+  scope: optional(string, `${scopeNotice} For \`refresh_token\`, scopes of the grant; default: all of them.`),
+  resource: optional(
+    listOf(resourceUri),
+    `${resourceNotice} If there is a grant, resources of the grant; default: all of them.`,
+  ),
+});
+export type IssueOAuth2Token = Input<typeof IssueOAuth2Token>;
 
 /** Tokens for an application (RFC 6749 §5.1). */
 export interface IssuedTokens {

@@ -12,9 +12,21 @@ import { userHint } from "../tokens/hints.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { inputOf, type Input, reference, required, uuid } from "../kernel/values.js";
+
+export const GrantsOfApp = inputOf({
+  clientId: required(reference, "The `client_id` of the application."),
+});
+export type GrantsOfApp = Input<typeof GrantsOfApp>;
+
+export const NamedGrant = inputOf({
+  id: required(uuid, "ID of the grant."),
+});
+export type NamedGrant = Input<typeof NamedGrant>;
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const g = columnsOf("oauth2Grants", "g");
+
 
 /** Why a grant ended before its time. */
 export const RevokeReason = {

@@ -1,14 +1,19 @@
 import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
-import { authenticateClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
+import { authenticateClient, invalidClient, clientCredentials } from "./client-authentication.js";
 import { requireValues } from "./oauth-errors.js";
 import { findIssuedToken, type IssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { inputOf, type Input, optional, pasted, reference, secret, string } from "../kernel/values.js";
 
 /** A request to introspect a token (RFC 7662 §2.1). */
-export interface IntrospectOAuth2Token extends ClientCredentials {
-  token?: string | null;
-}
+export const IntrospectOAuth2Token = inputOf({
+  ...clientCredentials,
+  clientId: optional(reference, "Required: the `client_id` of the application."),
+  token: optional(pasted(secret), "Required: access token or refresh token."),
+  tokenTypeHint: optional(string, "`access_token` or `refresh_token`. Ignored."),
+});
+export type IntrospectOAuth2Token = Input<typeof IntrospectOAuth2Token>;
 
 /** The state of a token (RFC 7662 §2.2). All but `active` is absent if it is not active. */
 export interface OAuth2Introspection {

@@ -2,7 +2,20 @@ import { authorize } from "../authorization/authorization.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { canonicalResource, defaultResourceProblem } from "./audiences.js";
+import { canonicalResource, defaultResourceProblem, resourceUri } from "./audiences.js";
+import { flag, inputOf, type Input, optional } from "../kernel/values.js";
+
+export const UpdateOAuth2Settings = inputOf({
+  dynamicRegistration: optional(
+    flag,
+    "Whether applications may register themselves. Default: the configuration of the server decides.",
+  ),
+  defaultResource: optional(
+    resourceUri,
+    "URL that tokens of applications that registered themselves are for, if their requests name no resource: of this server, or a resource indicator of an application. Default: the whole of this server.",
+  ),
+});
+export type UpdateOAuth2Settings = Input<typeof UpdateOAuth2Settings>;
 
 /** The settings of OAuth2 that owners make. Null: the configuration of the server holds. */
 export interface OAuth2Settings {
@@ -30,7 +43,7 @@ export function readOAuth2Settings(ctx: Context): Promise<OAuth2Settings> {
 }
 
 /** Replaces the settings. */
-export async function updateOAuth2Settings(ctx: Context, given: Partial<OAuth2Settings>): Promise<OAuth2Settings> {
+export async function updateOAuth2Settings(ctx: Context, given: UpdateOAuth2Settings): Promise<OAuth2Settings> {
   authorize(ctx.actor, "deployment_config:update");
   const problems = new Problems();
   if (given.defaultResource) problems.add("defaultResource", await defaultResourceProblem(ctx, given.defaultResource));

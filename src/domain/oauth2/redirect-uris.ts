@@ -1,8 +1,8 @@
 import { quote } from "../kernel/errors.js";
 
 /** Maximum number of redirect URIs of an application, and bytes of each. */
-const mostUris = 32;
-const longestUri = 2048;
+export const mostUris = 32;
+export const longestUri = 2048;
 
 const loopbackHosts = new Set(["127.0.0.1", "[::1]", "localhost"]);
 

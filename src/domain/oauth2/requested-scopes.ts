@@ -2,6 +2,7 @@ import type { Config } from "../../runtime/config.js";
 import { isScope, narrowed } from "../authorization/authorization.js";
 import type { ClientRow } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
+import { textBy } from "../kernel/values.js";
 
 /** Maximum size of a `scope` parameter in bytes, and number of scopes in it. */
 const longest = 4096;
@@ -16,6 +17,10 @@ export const scopeProblem = (scope: string): string | undefined =>
   Buffer.byteLength(scope) <= longest && namesIn(scope).length <= mostScopes
     ? undefined
     : `Must be at most ${mostScopes} scopes in ${longest} bytes.`;
+
+/** The `scope` parameter in inputs, and what is said of it. */
+export const scopeValue = textBy(scopeProblem, { maxLength: longest });
+export const scopeNotice = "Scopes, separated by spaces. Names of no scope are ignored.";
 
 /** Splits the `scope` parameter (RFC 6749 §3.3). Throws `invalid_scope` for one that is too long. */
 export function splitScope(scope: string): string[] {

@@ -1,14 +1,19 @@
 import type { Context } from "../kernel/context.js";
-import { authenticateClient, type ClientCredentials, identifyClient } from "./client-authentication.js";
+import { authenticateClient, identifyClient, clientCredentials, namedClient } from "./client-authentication.js";
 import { requireValues } from "./oauth-errors.js";
 import { revokeGrants } from "./grants.js";
 import { findIssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { inputOf, type Input, optional, pasted, required, secret, string } from "../kernel/values.js";
 
 /** A request to revoke a token (RFC 7009 §2.1). The type of the token is visible in its text: a hint is not needed. */
-export interface RevokeOAuth2Token extends ClientCredentials {
-  token?: string | null;
-}
+export const RevokeOAuth2Token = inputOf({
+  ...clientCredentials,
+  clientId: namedClient,
+  token: required(pasted(secret), "Access token or refresh token."),
+  tokenTypeHint: optional(string, "`access_token` or `refresh_token`. Ignored."),
+});
+export type RevokeOAuth2Token = Input<typeof RevokeOAuth2Token>;
 
 /**
  * Ends the grant of an access or refresh token, if it was issued to the application (RFC 7009). All other tokens are

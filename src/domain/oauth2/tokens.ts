@@ -24,6 +24,7 @@ import {
   revokeAfterwards,
   rotateRefreshToken,
   useServiceAccount,
+  verifierForm,
 } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { isRegistered } from "./redirect-uris.js";
@@ -175,8 +176,6 @@ function matchRedirectUri(exchange: CodeExchange): void {
   if (redirectUri && redirectUri !== exchange.presented.redirectUri)
     throw burnt(exchange, invalidGrant("The redirect URI differs from that of the authorization request."));
 }
-
-const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
 
 /** A verifier is required if the authorization request had a challenge, and rejected otherwise. */
 function verifyCodeChallenge(exchange: CodeExchange): void {

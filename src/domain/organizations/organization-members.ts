@@ -13,14 +13,15 @@ import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
 import { folded } from "../kernel/text.js";
+import { check, choice, type Input, inputOf, listOf, optional, reference, required } from "../kernel/values.js";
 import { anyOf } from "../kernel/queries.js";
 import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
 import { uncounted } from "./member-counts.js";
 import { userHint } from "../tokens/hints.js";
-import { isListed, searchProblem, userContains } from "../users/listing.js";
+import { isListed, searchText, userContains } from "../users/listing.js";
 import { requireNoWorkspaces } from "../users/owned-workspaces.js";
-import { type HeldRole, heldRoles, readRoles } from "../users/user-roles.js";
+import { type HeldRole, heldRoles, readRoles, RoleName } from "../users/user-roles.js";
 import {
   type FoundUser,
   foldedUsername,
@@ -65,11 +66,17 @@ const members = ({ db }: Context) =>
 type MemberRow = InferResult<ReturnType<typeof members>>[number];
 
 /** Filters of members. An absent filter does not narrow. */
-export interface OrganizationMemberFilter {
-  /** Part of the username, email or real name, in any letter case. */
-  search?: string | null;
-  role?: OrganizationRole | null;
-}
+export const OrganizationMemberFilter = inputOf({
+  search: optional(
+    searchText,
+    "Substring of the username, the real name, or (if the caller may read it) the email address, case-insensitive.",
+  ),
+  role: optional(
+    choice(RoleName),
+    "Role held in the organization. Matches only members whose roles the caller may read.",
+  ),
+});
+export type OrganizationMemberFilter = Input<typeof OrganizationMemberFilter>;
 
 export const OrganizationMemberOrderField = { USERNAME: "username", JOINED_AT: "joinedAt" } as const;
 export type OrganizationMemberOrderField =
@@ -97,7 +104,7 @@ const memberList = defineListOfEach(membersOf, {
   },
   filters: {
     search: (eb, part: string, ctx) => eb.and([isListed, userContains(part, isReadable(ctx))]),
-    role: (eb, role: OrganizationRole, ctx) =>
+    role: (eb, role: string, ctx) =>
       eb.and([isReadable(ctx), sql<SqlBool>`m.roles <> '{}' and ${role} = any(m.roles)`]),
   },
   planned: ["search", "role"],
@@ -120,7 +127,7 @@ export async function listOrganizationMembers(
   if (orderBy?.field === OrganizationMemberOrderField.JOINED_AT && !readsAll(ctx, id))
     throw forbidden("You cannot read when members joined.");
   const problems = new Problems();
-  problems.add("filter.search", searchProblem(filter?.search));
+  check(OrganizationMemberFilter, filter ?? {}, problems, "filter");
   const found = await memberList.pageOf(ctx, id, { filter, orderBy, page }, problems);
   return visiblePage(ctx, found);
 }
@@ -188,6 +195,12 @@ export async function readOrganizationMember(
   if (!member) throw notFound();
   return visiblePart(ctx, member);
 }
+
+export const AddOrganizationMember = inputOf({
+  organization: required(reference, "The organization: ID, name, or `default`."),
+  user: required(reference, "The user: ID, username, or `me`."),
+});
+export type AddOrganizationMember = Input<typeof AddOrganizationMember>;
 
 /** Adds a user to an organization, without roles. Returns the ids of the organization and the user. */
 export async function addOrganizationMember(ctx: Context, input: MemberRef): Promise<MemberRef> {
@@ -284,6 +297,12 @@ async function lockMember(
   return member;
 }
 
+export const RemoveOrganizationMember = inputOf({
+  organization: required(reference, "The organization: ID, name, or `default`."),
+  user: required(reference, "The user: ID, username, or `me`."),
+});
+export type RemoveOrganizationMember = Input<typeof RemoveOrganizationMember>;
+
 /**
  * Deletes a membership with its roles, groups, and entries of access lists. Throws CONFLICT for owners of workspaces of
  * the organization. Returns the member before the deletion.
@@ -353,6 +372,13 @@ export async function endRoles(ctx: Context, user: FoundUser): Promise<void> {
     });
   ctx.publish(userHint(user.id));
 }
+
+export const SetOrganizationMemberRoles = inputOf({
+  organization: required(reference, "The organization: ID, name, or `default`."),
+  user: required(reference, "The user: ID, username, or `me`."),
+  roles: required(listOf(choice(RoleName)), "Replaces all roles held in the organization."),
+});
+export type SetOrganizationMemberRoles = Input<typeof SetOrganizationMemberRoles>;
 
 /** Replaces the roles of a member. Throws FORBIDDEN if the caller may not assign one of the added or removed roles. */
 export async function setOrganizationMemberRoles(

@@ -10,7 +10,20 @@ import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { given } from "../kernel/objects.js";
 import { anyOf, now, rowById } from "../kernel/queries.js";
-import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
+import { isUuid } from "../kernel/text.js";
+import {
+  check,
+  icon,
+  type Input,
+  inputOf,
+  label,
+  meant,
+  urlName,
+  optional,
+  prose,
+  reference,
+  required,
+} from "../kernel/values.js";
 import { userHint } from "../tokens/hints.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -114,18 +127,27 @@ export const maxOrganizationsPerUser = 1000;
 export const tooManyOrganizations = () =>
   conflict(`A user can be a member of at most ${maxOrganizationsPerUser} organizations.`);
 
-/** New values of an organization. An update keeps those that are absent; a creation requires the name. */
-export type OrganizationChange = {
-  [Field in "name" | "displayName" | "description" | "icon"]?: string | null;
-};
+/** An icon, which the API has as a URL. */
+const iconUrl = meant(icon, { scalar: "URL" });
+
+export const CreateOrganization = inputOf({
+  name: required(urlName(32), "Unique, case-insensitive: {limits}."),
+  displayName: optional(label(64), "Display name, {limits}. Default: empty."),
+  description: optional(prose(1000), "Description, {limits}. Default: empty."),
+  icon: optional(iconUrl, "URL of an icon. Default: empty."),
+});
+export type CreateOrganization = Input<typeof CreateOrganization>;
 
 /** Creates an organization and its group Everyone. Returns its id. */
-export async function createOrganization(ctx: Context, input: OrganizationChange): Promise<string> {
+export async function createOrganization(
+  ctx: Context,
+  { name: wanted, ...others }: CreateOrganization,
+): Promise<string> {
   authorize(ctx.actor, "organization:create");
   requireFeature(ctx, "multiple_organizations");
-  const { name = "", ...fields } = given(input);
-  requireWellFormed({ name, ...fields });
-  return addOrganization(ctx, { name, ...fields }).catch(throwTaken);
+  const fields = { name: wanted, ...given(others) };
+  requireWellFormed(fields);
+  return addOrganization(ctx, fields).catch(throwTaken);
 }
 
 /** Stores an organization and its group Everyone, which has the same id. Returns the id. */
@@ -148,21 +170,30 @@ auditChangesOf(Organization, {
   deletion: { fields: [] },
 });
 
-function requireWellFormed({ name, displayName, description, icon }: OrganizationChange): void {
+function requireWellFormed(change: OrganizationChange): void {
   const problems = new Problems();
-  if (name != null) problems.add("name", nameProblem(name));
-  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
-  if (description != null) problems.add("description", proseProblem(description, 1000));
-  if (icon != null) problems.add("icon", iconProblem(icon));
+  check(UpdateOrganization, change, problems);
   problems.throwIfAny();
 }
 
 const throwTaken = onViolation({ organizations_name_unique: () => conflictOn("name", "This name is in use.") });
 
+export const UpdateOrganization = inputOf({
+  organization: required(reference, "The organization: ID, name, or `default`."),
+  name: optional(urlName(32), "New name."),
+  displayName: optional(label(64), "New display name, {limits}."),
+  description: optional(prose(1000), "New description, {limits}."),
+  icon: optional(iconUrl, "New URL of an icon; empty for none."),
+});
+export type UpdateOrganization = Input<typeof UpdateOrganization>;
+
+/** New values of an organization. Absent and null ones keep what is stored. */
+type OrganizationChange = Omit<UpdateOrganization, "organization">;
+
 /** Changes the names, description and icon of an organization. Returns its id. */
 export async function updateOrganization(
   ctx: Context,
-  { organization: ref, ...change }: OrganizationChange & { organization: string },
+  { organization: ref, ...change }: UpdateOrganization,
 ): Promise<string> {
   const organization = await lockOrganization(ctx, ref, "organization:update");
   requireWellFormed(change);
@@ -170,6 +201,11 @@ export async function updateOrganization(
   await ctx.em.flush().catch(throwTaken);
   return organization.id;
 }
+
+export const DeleteOrganization = inputOf({
+  organization: required(reference, "The organization: ID or name."),
+});
+export type DeleteOrganization = Input<typeof DeleteOrganization>;
 
 /**
  * Deletes an organization with its groups and memberships. Throws CONFLICT while it has workspaces, templates, or

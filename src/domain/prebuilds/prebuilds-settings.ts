@@ -1,4 +1,5 @@
 import type { Context } from "../kernel/context.js";
+import { flag, inputOf, type Input, required } from "../kernel/values.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
@@ -18,6 +19,14 @@ export interface UpdatedPrebuildsSettings {
   prebuildsSettings: PrebuildsSettings;
   changed: boolean;
 }
+
+export const UpdatePrebuildsSettings = inputOf({
+  reconciliationPaused: required(
+    flag,
+    "Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
+  ),
+});
+export type UpdatePrebuildsSettings = Input<typeof UpdatePrebuildsSettings>;
 
 /** Replaces the prebuilds settings. Throws FORBIDDEN without the permission or the license. */
 export async function updatePrebuildsSettings(

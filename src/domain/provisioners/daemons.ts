@@ -12,10 +12,12 @@ import { type JobRow, jobsWithSubjects, presenceHint, templateNames } from "./pr
 import type { ProvisionerKeyRow } from "./provisioner-keys.js";
 import { isOnline } from "./matching.js";
 import { reservedKeys } from "./provisioner-key-tokens.js";
+import { inputOf, required, type Input, uuid } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const d = columnsOf("provisionerDaemons", "d");
 const j = columnsOf("provisionerJobs", "j");
+
 
 /** The current activity of a daemon. */
 export const ProvisionerDaemonStatus = { OFFLINE: "offline", IDLE: "idle", BUSY: "busy" } as const;
@@ -116,6 +118,11 @@ export async function jobsOfDaemons(ctx: Context, ids: readonly string[]): Promi
   ]);
   return ids.map((id) => ({ current: current.get(id)?.[0] ?? null, previous: previous.get(id)?.[0] ?? null }));
 }
+
+export const DeleteProvisionerDaemon = inputOf({
+  id: required(uuid, "ID of the daemon."),
+});
+export type DeleteProvisionerDaemon = Input<typeof DeleteProvisionerDaemon>;
 
 /**
  * Deletes a daemon: its socket is closed, its jobs fail. Returns it before the deletion. It is new when it connects

@@ -18,6 +18,7 @@ import {
   type ProvisionerJobType,
   workHint,
 } from "./provisioner-jobs.js";
+import { inputOf, reference, required, type Input } from "../kernel/values.js";
 
 // How jobs end, whether or not their daemons say so. `leases.ts` has the ends that daemons report.
 
@@ -64,6 +65,11 @@ export const withoutLease = { completedAt: now, leaseHash: null, leaseExpiresAt:
 
 /** The changes that return a job from a daemon to the queue. */
 export const handedBack = { workerId: null, workerName: "", leaseHash: null, leaseExpiresAt: null };
+
+export const CancelProvisionerJob = inputOf({
+  job: required(reference, "ID of the job."),
+});
+export type CancelProvisionerJob = Input<typeof CancelProvisionerJob>;
 
 /**
  * Cancels a job that waits, and asks the daemon of a running one to stop it. Returns its id. Throws CONFLICT for a job

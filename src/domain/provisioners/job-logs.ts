@@ -4,10 +4,23 @@ import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { defineLogs, type LogArguments } from "../log-lines.js";
 import type { Page } from "../kernel/paging.js";
-import { cleaned, textProblem } from "../kernel/text.js";
+import { cleaned } from "../kernel/text.js";
 import type { Watch } from "../kernel/watching.js";
 import { findProvisionerJob, jobHint } from "./provisioner-jobs.js";
-import { type Leased, leaseEnd, leaseLost, lockRunning, renewedLease } from "./leases.js";
+import { Leased, leaseEnd, leaseLost, lockRunning, renewedLease } from "./leases.js";
+import {
+  bytes,
+  check,
+  choice,
+  dateTime,
+  inputOf,
+  type Input,
+  int,
+  list,
+  optional,
+  prose,
+  required,
+} from "../kernel/values.js";
 
 /** The weight of a line. */
 export const ProvisionerLogLevel = {
@@ -32,21 +45,23 @@ const lines = (ctx: Context, job: Expression<string>) =>
 /** A line of the log of a job. */
 export type JobLogRow = InferResult<ReturnType<typeof lines>>[number];
 
-/** A line that a daemon reports. */
-export interface LogEntry {
-  /** Counts from 1. Lines with the number of a known line, or a lower one, are skipped. */
-  sequence: number;
-  createdAt: string;
-  level: ProvisionerLogLevel;
-  source: ProvisionerLogSource;
-  stage: string;
-  output: string;
-}
-
-const mostEntries = 100;
 const longestStage = 128;
+
+/** A line that a daemon reports. */
+export const LogEntry = inputOf({
+  sequence: required(
+    int(1, 2_147_483_647),
+    "Number of the line, from 1, in ascending order. Lines up to the last known number are skipped.",
+  ),
+  createdAt: required(dateTime, "When it was written."),
+  level: required(choice(ProvisionerLogLevel), "Severity of the line."),
+  source: required(choice(ProvisionerLogSource), "The source of the line."),
+  stage: required(prose(longestStage), "The step of the job, {limits}."),
+  output: required(bytes(0, 4096), "The text, {limits}."),
+});
+export type LogEntry = Input<typeof LogEntry>;
+
 /** In bytes. */
-const longestOutput = 4096;
 const largestLog = 1024 * 1024;
 
 /** The response to a report of a daemon on its progress. */
@@ -59,37 +74,38 @@ export interface JobProgress {
   logsOverflowed: boolean;
 }
 
-export interface UpdateProvisionerJob extends Leased {
-  logs?: readonly LogEntry[] | null;
-}
+export const UpdateProvisionerJob = inputOf({
+  ...Leased.shape,
+  logs: optional(list(100, LogEntry), "Lines for the log, {limits}."),
+});
+export type UpdateProvisionerJob = Input<typeof UpdateProvisionerJob>;
 
 /** Stores lines of the log of a job and renews its lease. Throws CONFLICT with the reason `LEASE_LOST`. */
-export async function updateProvisionerJob(
-  ctx: Context,
-  { logs, ...leased }: UpdateProvisionerJob,
-): Promise<JobProgress> {
+export async function updateProvisionerJob(ctx: Context, { logs, ...job }: UpdateProvisionerJob): Promise<JobProgress> {
+  const problems = new Problems();
+  check(UpdateProvisionerJob, { logs }, problems);
+  problems.throwIfAny();
   const entries = logs ?? [];
-  checkEntries(entries);
-  const job = await lockRunning(ctx, leased)
+  const found = await lockRunning(ctx, job)
     .select(["j.id", "j.status", "j.logSequence", "j.logBytes", "j.logsOverflowed"])
     .executeTakeFirst();
-  if (!job) throw leaseLost();
-  const { added, ...log } = append(job, entries);
+  if (!found) throw leaseLost();
+  const { added, ...log } = append(found, entries);
   const rows = added.map((entry) => ({
     ...entry,
     stage: cleaned(entry.stage, longestStage),
-    jobId: job.id,
+    jobId: found.id,
     id: newId(),
   }));
   if (rows.length > 0) await ctx.db.insertInto("provisionerJobLogs").values(rows).execute();
   const { expiresAt } = await ctx.db
     .updateTable("provisionerJobs as j")
     .set({ ...log, leaseExpiresAt: renewedLease(ctx) })
-    .where("j.id", "=", job.id)
+    .where("j.id", "=", found.id)
     .returning(leaseEnd)
     .executeTakeFirstOrThrow();
-  if (entries.length > 0) ctx.publish(jobHint(job.id));
-  return { id: job.id, expiresAt, cancelRequested: job.status === "canceling", logsOverflowed: log.logsOverflowed };
+  if (entries.length > 0) ctx.publish(jobHint(found.id));
+  return { id: found.id, expiresAt, cancelRequested: found.status === "canceling", logsOverflowed: log.logsOverflowed };
 }
 
 /** The state of the log of a job. */
@@ -114,22 +130,6 @@ function append({ logSequence: last, logBytes, logsOverflowed }: LogState, entri
     logBytes = total;
   }
   return { added, logSequence: fresh.at(-1)?.sequence ?? last, logBytes, logsOverflowed };
-}
-
-function checkEntries(entries: readonly LogEntry[]): void {
-  const problems = new Problems();
-  if (entries.length > mostEntries) problems.add("logs", `Must have at most ${mostEntries} entries.`);
-  for (const [index, { sequence, stage, output }] of entries.slice(0, mostEntries).entries()) {
-    const at = `logs[${index}]`;
-    problems.add(`${at}.sequence`, sequence > 0 ? undefined : "Must be at least 1.");
-    problems.add(
-      `${at}.stage`,
-      stage.length <= longestStage ? textProblem(stage) : `Must be at most ${longestStage} characters.`,
-    );
-    const fits = Buffer.byteLength(output) <= longestOutput;
-    problems.add(`${at}.output`, fits ? textProblem(output) : `Must be at most ${longestOutput} bytes.`);
-  }
-  problems.throwIfAny();
 }
 
 const jobLogs = defineLogs(lines);

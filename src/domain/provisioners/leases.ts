@@ -2,22 +2,38 @@ import { sql, type SqlBool } from "kysely";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, Problems } from "../kernel/errors.js";
-import { holdsStorableText, isStorable } from "../kernel/text.js";
+import { holdsStorableText } from "../kernel/text.js";
 import { after, now } from "../kernel/queries.js";
 import { hashSecret } from "../tokens/token-text.js";
 import type { BuildResult } from "../workspaces/ended-builds.js";
 import { jobChanged, jobEnded } from "./ended-jobs.js";
-import { daemonHint, type JobErrorCode, jobFields, type JobOutcome } from "./provisioner-jobs.js";
+import { daemonHint, JobErrorCode, jobFields, type JobOutcome } from "./provisioner-jobs.js";
+import {
+  bytes,
+  check,
+  choice,
+  flag,
+  inputOf,
+  type Input,
+  jsonObject,
+  meant,
+  optional,
+  required,
+  secret,
+  uuid,
+} from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const j = columnsOf("provisionerJobs", "j");
 const b = columnsOf("workspaceBuilds", "b");
 
+
 /** A job, and the token with which its daemon reports on it. */
-export interface Leased {
-  jobId: string;
-  lease: string;
-}
+export const Leased = inputOf({
+  jobId: required(uuid, "ID of the job."),
+  lease: required(secret, "Lease of the job, from its assignment."),
+});
+export type Leased = Input<typeof Leased>;
 
 /** The condition that the calling daemon got the job `j` with this lease. Throws FORBIDDEN for callers that are no daemons. */
 function isLeased(ctx: Context, { jobId, lease }: Leased) {
@@ -71,20 +87,23 @@ export async function acceptProvisionerJob(ctx: Context, leased: Leased): Promis
   return accepted;
 }
 
-export interface CompleteProvisionerJob extends Leased {
-  /** JSON for the next build of the workspace. */
-  state?: unknown;
-  /** Whether the next builds of the workspace go to this daemon. */
-  pin?: boolean | null;
-}
+export const CompleteProvisionerJob = inputOf({
+  ...Leased.shape,
+  state: optional(jsonObject, "The state for the next build of the workspace, at most 256 KiB of JSON. Builds only."),
+  pin: optional(flag, "Whether all builds of the workspace go to this daemon until a stop or a deletion succeeds."),
+});
+export type CompleteProvisionerJob = Input<typeof CompleteProvisionerJob>;
 
-export interface FailProvisionerJob extends Leased {
-  error: string;
-  errorCode?: JobErrorCode | null;
-  state?: unknown;
-  /** Whether the job was stopped because its cancellation was requested. */
-  canceled?: boolean | null;
-}
+const failureText = meant(bytes(1, 4096), { limits: "at most 4096 bytes" });
+
+export const FailProvisionerJob = inputOf({
+  ...Leased.shape,
+  error: required(failureText, "The reason of the failure, {limits}. Shown to users."),
+  errorCode: optional(choice(JobErrorCode), "Machine-readable reason."),
+  state: optional(jsonObject, "As for `completeProvisionerJob`."),
+  canceled: optional(flag, "Whether the job was stopped because its cancellation was requested."),
+});
+export type FailProvisionerJob = Input<typeof FailProvisionerJob>;
 
 /** A job that its daemon ended. */
 export interface Ended {
@@ -93,8 +112,6 @@ export interface Ended {
 
 /** In bytes of JSON. */
 const largestState = 256 * 1024;
-/** In bytes. */
-const longestError = 4096;
 
 /**
  * Ends a job that succeeded; a cancellation that was requested meanwhile is void. Repeated calls have the same result.
@@ -117,8 +134,7 @@ export async function failProvisionerJob(
   { state, error, errorCode, canceled, ...leased }: FailProvisionerJob,
 ): Promise<Ended> {
   const problems = new Problems();
-  const isError = error !== "" && Buffer.byteLength(error) <= longestError && isStorable(error);
-  problems.add("error", isError ? undefined : `Must be 1 to ${longestError} bytes of valid Unicode without NUL.`);
+  check(FailProvisionerJob, { error }, problems);
   problems.add("state", stateProblem(state));
   problems.throwIfAny();
   return end(ctx, leased, canceled ? "canceled" : "failed", { state }, { error, errorCode: errorCode ?? "" });

@@ -10,7 +10,19 @@ import { defineListOfEach, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
-import { type Tags, tagProblems } from "./tags.js";
+import { type Tags, tagProblems, tagsValue } from "./tags.js";
+import {
+  check,
+  choice,
+  inputOf,
+  type Input,
+  list,
+  listOf,
+  optional,
+  pasted,
+  reference,
+  uuid,
+} from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const b = columnsOf("workspaceBuilds", "b");
@@ -18,6 +30,7 @@ const j = columnsOf("provisionerJobs", "j");
 const w = columnsOf("workspaces", "w");
 const t = columnsOf("templates", "t");
 const o = columnsOf("provisionerJobs", "o");
+
 
 /** The kinds of jobs. */
 export const ProvisionerJobType = {
@@ -147,16 +160,17 @@ export async function jobMetadataOf(ctx: Context, ids: readonly string[]): Promi
   return ids.map((id) => found.get(id)!);
 }
 
+const mostIds = 1000;
+
 /** The conditions of a list of jobs, all of which apply. */
-export interface JobFilter {
-  ids?: readonly string[] | null;
-  status?: readonly ProvisionerJobStatus[] | null;
-  type?: ProvisionerJobType | null;
-  /** Tags that the job has. */
-  tags?: Record<string, unknown> | null;
-  /** An id, a username or an email that the user had then, or `me`. */
-  initiator?: string | null;
-}
+export const JobFilter = inputOf({
+  ids: optional(list(mostIds, uuid), "IDs of jobs, {limits}."),
+  status: optional(listOf(choice(ProvisionerJobStatus)), "States, one of which the job has."),
+  type: optional(choice(ProvisionerJobType), "The kind of the job."),
+  tags: optional(tagsValue, "Tags that the job has, values by key. At most 20."),
+  initiator: optional(pasted(reference), "User who started the job: ID, username or email address then, or `me`."),
+});
+export type JobFilter = Input<typeof JobFilter>;
 
 export interface JobsQuery extends PageArguments {
   /** An id, a name, or `default`. */
@@ -210,17 +224,12 @@ const lists = {
   own: defineListOfEach(ownJobsOfOrganization, definition),
 };
 
-const mostIds = 1000;
-
 /** Lists the jobs of an organization that the caller may read, newest first: all, or their own. */
 export async function listProvisionerJobs(ctx: Context, query: JobsQuery): Promise<Page<JobRow>> {
   const { organization, filter, ...page } = query;
   const { id: organizationId } = await findOrganization(ctx, organization);
   const problems = new Problems();
-  problems.add(
-    "filter.ids",
-    (filter?.ids?.length ?? 0) > mostIds ? `Must have at most ${mostIds} entries.` : undefined,
-  );
+  check(JobFilter, filter ?? {}, problems, "filter");
   tagProblems(filter?.tags ?? {}, problems);
   const initiator = filter?.initiator ? keptNames(ctx, [filter.initiator]) : undefined;
   const { everywhere, organizations } = permitted(ctx.actor, "provisioner_job:read");

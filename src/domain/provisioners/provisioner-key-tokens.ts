@@ -4,6 +4,7 @@ import { anyOf, now } from "../kernel/queries.js";
 import type { MachineTokens } from "../tokens/machines.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
+import { faultOf, matching } from "../kernel/values.js";
 
 /** A key with which provisioner daemons connect. */
 export interface ProvisionerKeyHolder {
@@ -87,10 +88,12 @@ const reservedNames = new Set<string>(Object.values(reservedKeys).map(({ name })
 /** Whether a name, in any letter case, is that of a reserved key. */
 export const isReservedKey = (name: string): boolean => reservedNames.has(name.toLowerCase());
 
-const namePattern = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/i;
-
 /** Names of keys and daemons. */
-export const daemonNameProblem = (name: string): string | undefined =>
-  namePattern.test(name)
-    ? undefined
-    : "Must be 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends.";
+export const daemonName = matching(
+  /^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$/,
+  "Must be 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends.",
+  { maxLength: 64 },
+);
+
+/** The rule that the name of a key or daemon violates. */
+export const daemonNameProblem = (name: string): string | undefined => faultOf(daemonName, name);

@@ -9,13 +9,13 @@ import type { Context } from "../kernel/context.js";
 import { badInput, conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, anyOf, now, rowById } from "../kernel/queries.js";
-import { wholeNumber } from "../kernel/text.js";
+import { check, duration, inputOf, type Input, optional, orEmpty, reference, required } from "../kernel/values.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { machineHint } from "../tokens/machines.js";
 import { endJobsOf } from "./ended-jobs.js";
-import { tagProblems } from "./tags.js";
+import { tagProblems, tagsValue } from "./tags.js";
 import {
-  daemonNameProblem,
+  daemonName,
   isReservedKey,
   newProvisionerKey,
   type ReservedKey,
@@ -50,12 +50,24 @@ export const formerSecretOf = ({ formerSecretEndsAt: endsAt, formerSecretUsedAt 
 /** A key of provisioner daemons, without its secret. */
 export type ProvisionerKeyRow = InferResult<ReturnType<typeof keys>>[number];
 
-export interface CreateProvisionerKey {
-  /** An id, a name, or `default`. */
-  organization: string;
-  name?: string | null;
-  tags?: Record<string, unknown> | null;
-}
+const organization = required(reference, "The organization: ID, name, or `default`.");
+
+/** A key, by its organization and name. */
+export const KeyReference = inputOf({
+  organization,
+  name: required(reference, "Name of the key, in any letter case."),
+});
+export type KeyReference = Input<typeof KeyReference>;
+
+export const CreateProvisionerKey = inputOf({
+  organization,
+  name: optional(
+    orEmpty(daemonName),
+    "Name, 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends. Default: `key-` and 8 hexadecimal digits.",
+  ),
+  tags: optional(tagsValue, "Tags of its daemons, values by key: at most 20, keys of 64 and values of 256 characters."),
+});
+export type CreateProvisionerKey = Input<typeof CreateProvisionerKey>;
 
 /** Maximum number of keys of an organization. */
 const mostKeys = 1000;
@@ -112,7 +124,8 @@ export async function createProvisionerKey(
   // Names are the same in any letter case, and are stored in lower case.
   const name = input.name?.toLowerCase() || `key-${randomBytes(4).toString("hex")}`;
   const problems = new Problems();
-  problems.add("name", isReservedKey(name) ? "This name is reserved." : daemonNameProblem(name));
+  check(CreateProvisionerKey, input, problems);
+  problems.add("name", isReservedKey(name) ? "This name is reserved." : undefined);
   const tags = tagProblems(input.tags ?? {}, problems, ["scope", "owner"]);
   problems.throwIfAny();
 
@@ -135,17 +148,20 @@ export async function createProvisionerKey(
   return { id, key: text };
 }
 
-export interface RotateProvisionerKey extends KeyReference {
-  /** Seconds for which the former secret stays valid. Default: a day. */
-  overlapSeconds?: number | null;
-}
-
 const noFormerSecret = { formerSecretHash: null, formerSecretEndsAt: null, formerSecretUsedAt: null };
 
 /** Seconds: 30 days. */
 const longestOverlap = 30 * 86_400;
-export const overlapRule = wholeNumber(0, longestOverlap);
 const usualOverlap = 86_400;
+
+export const RotateProvisionerKey = inputOf({
+  ...KeyReference.shape,
+  overlapSeconds: optional(
+    duration(0, longestOverlap),
+    "Seconds for which the present secret stays valid beside the new one. Default: 86400, a day.",
+  ),
+});
+export type RotateProvisionerKey = Input<typeof RotateProvisionerKey>;
 
 /**
  * Gives a key a new secret, and returns its text, which cannot be read again. The former one is valid for a time, in which
@@ -161,7 +177,7 @@ export async function rotateProvisionerKey(
   const problems = new Problems();
   problems.add("name", isReservedKey(ref.name) ? "Reserved keys have no secret." : undefined);
   const overlap = overlapSeconds ?? usualOverlap;
-  problems.add("overlapSeconds", overlap < 0 || overlap > longestOverlap ? overlapRule : undefined);
+  check(RotateProvisionerKey, { overlapSeconds }, problems);
   problems.throwIfAny();
   const key = await lockKey(ctx, organizationId, ref.name);
   if (key.formerSecretEndsAt !== null)
@@ -204,14 +220,6 @@ export async function endFormerSecret(ctx: Context, ref: KeyReference): Promise<
   ctx.audit({ action: "update", ...ofKey(key), diff });
   ctx.publish(machineHint(key.id));
   return key.id;
-}
-
-/** A key, by its organization and name. */
-export interface KeyReference {
-  /** An id, a name, or `default`. */
-  organization: string;
-  /** In any letter case. */
-  name: string;
 }
 
 async function organizationFor(

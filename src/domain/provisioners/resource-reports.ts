@@ -7,11 +7,17 @@ import type { TemplateDocument } from "../templates/template-documents.js";
 import { parseReported } from "../templates/reported-versions.js";
 import { quotaExceeded } from "../workspaces/quotas.js";
 import { findReportedBuild, storeBuild, type StoredResources, storeResources } from "../workspaces/reported-builds.js";
-import { failForQuota, type Leased, leaseLost, lockRunning, renewedLease } from "./leases.js";
+import { failForQuota, Leased, leaseLost, lockRunning, renewedLease } from "./leases.js";
+import { inputOf, jsonObject, listOf, required, type Input } from "../kernel/values.js";
 
-export interface ReportProvisionerResources extends Leased {
-  resources: ReadonlyArray<Record<string, unknown>>;
-}
+export const ReportProvisionerResources = inputOf({
+  ...Leased.shape,
+  resources: required(
+    listOf(jsonObject),
+    "The resources of the document for the transition, with all references replaced.",
+  ),
+});
+export type ReportProvisionerResources = Input<typeof ReportProvisionerResources>;
 
 /**
  * Checks and stores the resources that a job is about to create. To be repeated with equal resources only, with the same

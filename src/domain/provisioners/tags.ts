@@ -1,5 +1,6 @@
 import type { Problems } from "../kernel/errors.js";
 import { isStorable } from "../kernel/text.js";
+import { objectBy } from "../kernel/values.js";
 
 /** Names and values by which jobs find daemons. */
 export type Tags = Readonly<Record<string, string>>;
@@ -14,6 +15,9 @@ export const scoped = (tags: Tags, userId: string): Record<string, string> =>
 const mostTags = 20;
 const longestKey = 64;
 const longestValue = 256;
+
+/** Tags in inputs. `tagProblems` has their rules. */
+export const tagsValue = objectBy({ maxProperties: mostTags });
 
 /** Returns tags that a caller gave, and adds their faults, each at `tags.<key>`. */
 export function tagProblems(

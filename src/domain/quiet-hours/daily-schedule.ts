@@ -1,4 +1,5 @@
 import { firstAt, offsetAt } from "../../runtime/time-zones/zone-data.js";
+import { textBy, type TextRule } from "../kernel/values.js";
 import { timeZoneNamed } from "./time-zones.js";
 
 /** A local time of day in an IANA time zone. */
@@ -29,6 +30,15 @@ export function weeklyScheduleProblem(text: string): string | undefined {
   if (problem !== undefined || daysOf(partsOf(text).fields[4]!)) return problem;
   return "The weekday must be *, or days and ranges such as 1-5 or MON,WED,FRI-SUN.";
 }
+
+const scheduleBy = (problemOf: TextRule) =>
+  textBy((text) => (text.trim() === "" ? undefined : problemOf(text)), {
+    pattern: String.raw`^\s*((CRON_TZ=\S+\s+)?\d{1,2}\s+\d{1,2}(\s+\S+){3}\s*)?$`,
+  });
+
+/** Daily and weekly schedules in inputs. A blank text is none. */
+export const dailySchedule = scheduleBy(scheduleProblem);
+export const weeklySchedule = scheduleBy(weeklyScheduleProblem);
 
 /** Returns the rule of schedules that `text` violates apart from the weekday. */
 function timeProblem(text: string): string | undefined {

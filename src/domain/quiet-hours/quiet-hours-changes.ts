@@ -2,16 +2,20 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
+import { check, inputOf, type Input, optional, otherwise, reference } from "../kernel/values.js";
 import { authorizeOn, type FoundUser, lockUser } from "../users/users.js";
 import { quietHoursChanged } from "../workspaces/deadline-changes.js";
-import { scheduleOf, scheduleProblem, scheduleText } from "./daily-schedule.js";
+import { dailySchedule, scheduleOf, scheduleText } from "./daily-schedule.js";
 import { type QuietHours, quietHours, storedSchedule } from "./quiet-hours.js";
 
-export interface SetQuietHours {
-  user: string;
-  /** A cron expression. Null, empty and blank restore the default. */
-  schedule?: string | null;
-}
+export const SetQuietHours = inputOf({
+  user: otherwise(reference, "me", "The user: ID, username, or `me`."),
+  schedule: optional(
+    dailySchedule,
+    "A cron expression with minute and hour, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC. Null or empty restores the default; it must be given.",
+  ),
+});
+export type SetQuietHours = Input<typeof SetQuietHours>;
 
 /** Sets the quiet hours of a user, or restores the default. Moves the deadlines of the user's workspaces that run. */
 export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted }: SetQuietHours): Promise<QuietHours> {
@@ -21,7 +25,8 @@ export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted 
   if (text !== undefined) requireFeature(ctx, "advanced_template_scheduling");
   if (!ctx.config.quietHoursAllowCustom) throw forbidden("Users of this deployment cannot set their own quiet hours.");
   const problems = new Problems();
-  problems.add("schedule", wanted === undefined ? "Is required." : text && scheduleProblem(text));
+  problems.add("schedule", wanted === undefined ? "Is required." : undefined);
+  check(SetQuietHours, { schedule: wanted }, problems);
   problems.throwIfAny();
 
   const own = text ? scheduleOf(text) : undefined;

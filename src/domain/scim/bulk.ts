@@ -9,6 +9,7 @@ import { provisionerOf } from "./provisioner.js";
 import { locationOf } from "./user-rows.js";
 import { createScimUser, deleteScimUser, patchScimUser, replaceScimUser } from "./scim-users.js";
 import { type Versioned, versionTag } from "./etags.js";
+import { inputOf, type Input, jsonObject, required } from "../kernel/values.js";
 
 /**
  * The result of an operation (RFC 7644 §3.7). Failed operations have a failure instead of a status, and the location of
@@ -58,11 +59,16 @@ const verbs: Readonly<Record<string, Verbs>> = {
   },
 };
 
+export const RunScimBulk = inputOf({
+  document: required(jsonObject, "A BulkRequest (RFC 7644, section 3.7)."),
+});
+export type RunScimBulk = Input<typeof RunScimBulk>;
+
 /**
  * Runs operations in order, each in its own transaction. `bulkId:x` stands for the id of a resource that an earlier
  * operation created. Stops after `failOnErrors` failures.
  */
-export async function runScimBulk(ctx: Context, { document }: { document: Json }): Promise<BulkResult[]> {
+export async function runScimBulk(ctx: Context, { document }: RunScimBulk): Promise<BulkResult[]> {
   provisionerOf(ctx);
   const { operations, failOnErrors } = readBulk(ctx, document);
   const created = new Map<string, string>();

@@ -3,7 +3,8 @@ import type { Diff } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
 import { cleaned, folded, foldedColumn } from "../kernel/text.js";
-import { groupNameProblem } from "../groups/groups.js";
+import { isValid } from "../kernel/values.js";
+import { groupName } from "../groups/groups.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { fault, notUnique } from "./faults.js";
 import { displayed } from "./group-rows.js";
@@ -81,7 +82,7 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .executeTakeFirst();
   if (named) throw notUnique("displayName");
   const base = slug(displayName, longest.name);
-  const names = numbered(groupNameProblem(base) === undefined ? base : "group", longest.name);
+  const names = numbered(isValid(groupName, base) ? base : "group", longest.name);
   const name = foldedColumn("name");
   const taken = await ctx.db
     .selectFrom("groups")

@@ -10,7 +10,7 @@ import { joinOrganization } from "../organizations/organization-members.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { auditedAs } from "../kernel/audit.js";
 import { changed } from "./apply-operations.js";
-import { type Json, readResource } from "./scim-documents.js";
+import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { fault, notUnique } from "./faults.js";
 import { linkDiff, namesFor, writeLink } from "./group-links.js";
@@ -21,7 +21,7 @@ import { type Operation, readOperations } from "./operations.js";
 import { type Provisioner, provisionerOf } from "./provisioner.js";
 import { groupType } from "./schema.js";
 import { requireLength } from "./user-mapping.js";
-import type { ScimChange } from "./scim-users.js";
+import type { ScimChange, ScimCreation, ScimDeletion } from "./scim-users.js";
 import { requireVersion } from "./etags.js";
 
 /** Reads a group. Throws NOT_FOUND for groups of other organizations, and for Everyone. */
@@ -44,7 +44,7 @@ export function listScimGroups(ctx: Context, query: ListQuery): Promise<Listed<S
 const longest = { displayName: 256, externalId: 512 } as const;
 
 /** Creates a group in the first organization of the caller. */
-export async function createScimGroup(ctx: Context, { document }: { document: Json }): Promise<ScimGroup> {
+export async function createScimGroup(ctx: Context, { document }: ScimCreation): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const wanted = wantedGroup(readResource(groupType, document));
   const { members, displayName } = wanted;
@@ -98,10 +98,7 @@ export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: Sc
 const isOnMembers = ({ target }: Operation): boolean => target.attribute.name === "members";
 
 /** Deletes a group with its memberships. Returns its id. */
-export async function deleteScimGroup(
-  ctx: Context,
-  { id, ifMatch }: { id: string; ifMatch?: string | null },
-): Promise<string> {
+export async function deleteScimGroup(ctx: Context, { id, ifMatch }: ScimDeletion): Promise<string> {
   const { group } = await lockedGroup(ctx, provisionerOf(ctx), { id, ifMatch }, "group:delete");
   await deleteLockedGroup(ctx, group);
   await ctx.em.flush();

@@ -12,7 +12,21 @@ import type { Page, PageArguments } from "../kernel/paging.js";
 import { given } from "../kernel/objects.js";
 import { defineList, time } from "../kernel/lists.js";
 import { organizationsById } from "../organizations/organizations.js";
-import { displayNameProblem } from "../kernel/text.js";
+import {
+  check,
+  dateTime,
+  further,
+  inputOf,
+  type Input,
+  label,
+  matching,
+  meant,
+  optional,
+  reference,
+  required,
+  someOf,
+  uuid,
+} from "../kernel/values.js";
 import { machineHint } from "../tokens/machines.js";
 import { newScimKey } from "./scim-key-tokens.js";
 
@@ -34,29 +48,46 @@ const scimKeys = ({ db }: Context) =>
 /** A key of an identity provider, without its secret. */
 export type ScimKeyRow = InferResult<ReturnType<typeof scimKeys>>[number];
 
-export interface CreateScimKey {
-  name: string;
-  /** Default: `default`. */
-  source?: string | null;
-  /** The organizations whose groups the key manages. Default: the default organization. */
-  organizationIds?: string[] | null;
-  /** RFC 3339. Default: never. */
-  expiresAt?: string | null;
-}
+const keyName = meant(
+  further(label(64), (text) => (text === "" ? "Is required." : undefined)),
+  { limits: "1 to 64 characters" },
+);
 
-export interface UpdateScimKey {
-  id: string;
-  name?: string | null;
-  expiresAt?: string | null;
-}
+const keySource = matching(/^[A-Za-z0-9_.-]{1,64}$/, "Must be 1 to 64 letters, digits, dots, hyphens and underscores.");
+
+/** Maximum number of organizations of a key. */
+const mostOrganizations = 100;
+
+const managed = meant(someOf(mostOrganizations, uuid, `Must name 1 to ${mostOrganizations} organizations.`), {
+  limits: `at most ${mostOrganizations}`,
+});
+
+export const CreateScimKey = inputOf({
+  name: required(keyName, "Name, {limits}."),
+  source: optional(
+    keySource,
+    "Label of the identity provider, 1 to 64 letters, digits, dots, hyphens and underscores. Default: `default`.",
+  ),
+  organizationIds: optional(
+    managed,
+    "IDs of the organizations whose groups the key manages, {limits}. New users join all of them, new groups are in the first. Default: the default organization.",
+  ),
+  expiresAt: optional(dateTime, "When the key expires. Default: never."),
+});
+export type CreateScimKey = Input<typeof CreateScimKey>;
+
+export const UpdateScimKey = inputOf({
+  id: required(reference, "ID of the key."),
+  name: optional(keyName, "New name, {limits}."),
+  expiresAt: optional(dateTime, "New expiry, in the future."),
+});
+export type UpdateScimKey = Input<typeof UpdateScimKey>;
 
 /** The source of keys that name none, and of users who provision with their own credential. */
 export const defaultSource = "default";
 
 /** Maximum number of keys, expired ones included. */
 const mostKeys = 100;
-
-const mostOrganizations = 100;
 
 /** Whether a text has the form of the id of a key. */
 export const isScimKeyId = (text: string): boolean => /^[0-9A-Za-z]{10}$/.test(text);
@@ -93,10 +124,7 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
   const source = input.source ?? defaultSource;
   const organizationIds = input.organizationIds && [...new Set(input.organizationIds)];
   const problems = new Problems();
-  problems.add("name", nameProblem(name));
-  problems.add("source", /^[\w.-]{1,64}$/.test(source) ? undefined : sourceRule);
-  const isFew = !organizationIds || (organizationIds.length > 0 && organizationIds.length <= mostOrganizations);
-  problems.add("organizationIds", isFew ? undefined : `Must name 1 to ${mostOrganizations} organizations.`);
+  check(CreateScimKey, input, problems);
   problems.add("expiresAt", endProblem(expiresAt));
   problems.throwIfAny();
 
@@ -131,10 +159,6 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
   return { id, secret: text };
 }
 
-const sourceRule = "Must be 1 to 64 letters, digits, dots, hyphens and underscores.";
-
-const nameProblem = (name: string): string | undefined => (name ? displayNameProblem(name) : "Is required.");
-
 const endProblem = (expiresAt: string | null): string | undefined =>
   expiresAt !== null && instantOf(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;
 
@@ -149,7 +173,7 @@ export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }
   authorize(ctx.actor, "scim_key:create");
   await lockKey(ctx, id);
   const problems = new Problems();
-  if (name != null) problems.add("name", nameProblem(name));
+  check(UpdateScimKey, { name }, problems);
   problems.add("expiresAt", endProblem(expiresAt));
   problems.throwIfAny();
 
@@ -159,6 +183,11 @@ export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }
   ctx.publish(machineHint(id));
   return id;
 }
+
+export const RevokeScimKey = inputOf({
+  id: required(reference, "ID of the key."),
+});
+export type RevokeScimKey = Input<typeof RevokeScimKey>;
 
 /** Ends a key, on every replica within a second. What it provisioned stays. Returns the key before the deletion. */
 export async function revokeScimKey(ctx: Context, id: string): Promise<ScimKeyRow> {

@@ -8,16 +8,27 @@ import { leaveGroups } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
+import {
+  faultOf,
+  flag,
+  inputOf,
+  type Input,
+  jsonObject,
+  optional,
+  reference,
+  required,
+  string,
+} from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { joinOrganization, leaveOrganizations } from "../organizations/organization-members.js";
 import { type AccountChange, changeAccount } from "../users/accounts.js";
 import { addUser } from "../users/create-user.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
-import { newEmailProblem } from "../users/names.js";
+import { newEmail } from "../users/names.js";
 import { setStatus } from "../users/suspension.js";
 import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
 import { changed } from "./apply-operations.js";
-import { type Json, readResource } from "./scim-documents.js";
+import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { beyondOrganizations, fault, privileged } from "./faults.js";
 import { type Listed, type ListQuery, listResources } from "./scim-lists.js";
@@ -50,12 +61,26 @@ import {
 import { requireVersion } from "./etags.js";
 import { startAnew } from "./revivals.js";
 
-/** A SCIM document, and the versions that the resource may have: tags or `*`, separated by commas. */
-export interface ScimChange {
-  id: string;
-  document: Json;
-  ifMatch?: string | null;
-}
+const resourceId = required(reference, "ID of the resource.");
+const ifMatch = optional(
+  string,
+  "Versions that the resource may have, ETags separated by commas, or `*`; for any other one, CONFLICT with `precondition`.",
+);
+
+/** A new resource. */
+export const ScimCreation = inputOf({ document: required(jsonObject, "The resource in SCIM form (RFC 7643).") });
+export type ScimCreation = Input<typeof ScimCreation>;
+
+/** A SCIM document, and the versions that the resource may have. */
+export const ScimChange = inputOf({
+  id: resourceId,
+  document: required(jsonObject, "The resource in SCIM form, or a PatchOp (RFC 7644, section 3.5.2)."),
+  ifMatch,
+});
+export type ScimChange = Input<typeof ScimChange>;
+
+export const ScimDeletion = inputOf({ id: resourceId, ifMatch });
+export type ScimDeletion = Input<typeof ScimDeletion>;
 
 /** A user as SCIM clients of a source see it. */
 export interface ScimUser {
@@ -81,14 +106,20 @@ export function listScimUsers(ctx: Context, query: ListQuery): Promise<Listed<Sc
   return listResources(ctx, list, query);
 }
 
+export const CreateScimUser = inputOf({
+  ...ScimCreation.shape,
+  upsert: optional(
+    flag,
+    "Whether to update the user who has the externalId or the email, if there is one. Default: false.",
+  ),
+});
+export type CreateScimUser = Input<typeof CreateScimUser>;
+
 /**
  * Creates a user, or revives one that the source deleted. Throws CONFLICT if another user has the externalId, the
  * userName or the email. With `upsert`, updates the user who has the externalId or the email instead.
  */
-export async function createScimUser(
-  ctx: Context,
-  { document, upsert = false }: { document: Json; upsert?: boolean | null },
-): Promise<ScimUser> {
+export async function createScimUser(ctx: Context, { document, upsert = false }: CreateScimUser): Promise<ScimUser> {
   const provisioner = provisionerOf(ctx);
   const resource = readResource(userType, document);
   const wanted = wantedUser(resource);
@@ -97,7 +128,7 @@ export async function createScimUser(
   if (existing) return adoptUser(ctx, provisioner, existing, { resource, wanted, upsert: upsert ?? false });
 
   const { email, name, avatarUrl } = wanted.account;
-  const problem = newEmailProblem(email);
+  const problem = faultOf(newEmail, email);
   if (problem) throw fault("invalidValue", problem, "emails");
   const { scimLoginType: loginType } = ctx.config;
   const username = isFree ? baseOf(wanted) : await freeUsername(ctx, wanted, null);
@@ -128,14 +159,20 @@ const replaced = ({ userName, emails, active }: Values, given: Values): Values =
   ...given,
 });
 
+export const PatchScimUser = inputOf({
+  ...ScimChange.shape,
+  merge: optional(
+    flag,
+    "Whether the document may be a user instead, whose attributes replace those of the user. Default: false.",
+  ),
+});
+export type PatchScimUser = Input<typeof PatchScimUser>;
+
 /**
  * Changes a user by operations (RFC 7644 §3.5.2): all of them, or none. With `merge`, the document may also be a user,
  * whose attributes replace those of the user.
  */
-export async function patchScimUser(
-  ctx: Context,
-  { document, merge, ...change }: ScimChange & { merge?: boolean | null },
-): Promise<ScimUser> {
+export async function patchScimUser(ctx: Context, { document, merge, ...change }: PatchScimUser): Promise<ScimUser> {
   const provisioner = provisionerOf(ctx);
   const isMerged = merge && !Object.keys(document).some((key) => key.toLowerCase() === "operations");
   const operations: Operation[] = isMerged ? replacing(userType, document) : readOperations(userType, document);
@@ -146,10 +183,7 @@ export async function patchScimUser(
  * Suspends a user, who leaves its groups, and hides it from the source. The account stays for administrators. A user who
  * also belongs to other organizations leaves those of the key instead of being suspended. Returns the id.
  */
-export async function deleteScimUser(
-  ctx: Context,
-  { id, ifMatch }: { id: string; ifMatch?: string | null },
-): Promise<string> {
+export async function deleteScimUser(ctx: Context, { id, ifMatch }: ScimDeletion): Promise<string> {
   const provisioner = provisionerOf(ctx);
   const { account } = await lockedUser(ctx, provisioner, id, { ifMatch });
   await leaveGroups(ctx, account.id, isVisibleGroup(ctx));

@@ -1,6 +1,7 @@
 import { Problems } from "../kernel/errors.js";
-import { cleaned, folded, iconProblem } from "../kernel/text.js";
-import { emailProblem, usernameProblem } from "../users/names.js";
+import { cleaned, folded } from "../kernel/text.js";
+import { emailAddress, faultOf, icon, isValid } from "../kernel/values.js";
+import { usernameValue } from "../users/names.js";
 import type { AccountChange } from "../users/accounts.js";
 import { checkSize, throwFaults } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
@@ -41,8 +42,7 @@ export function wantedUser(resource: Values): WantedUser {
   requireLength("userName", userName, longest.userName);
   if (externalId !== null) requireLength("externalId", externalId, longest.externalId);
   // A user without addresses is reached by its userName, if that is one.
-  if (!kept.emails && emailProblem(userName) === undefined)
-    kept.emails = [{ value: userName, type: "work", primary: true }];
+  if (!kept.emails && isValid(emailAddress, userName)) kept.emails = [{ value: userName, type: "work", primary: true }];
   checkSize(kept);
   return {
     externalId,
@@ -72,7 +72,7 @@ function emailOf({ emails }: Values): string {
   const entries = (emails ?? []) as Entry[];
   const entry =
     entries.find(({ primary }) => primary) ?? entries.find(({ type }) => folded(type ?? "") === "work") ?? entries[0];
-  const problem = emailProblem(entry?.value ?? "");
+  const problem = faultOf(emailAddress, entry?.value ?? "");
   if (problem) throw fault("invalidValue", problem, "emails");
   return entry!.value!;
 }
@@ -88,7 +88,7 @@ function nameOf({ name, displayName }: Values): string {
 function avatarOf({ photos }: Values): string {
   const entries = (photos ?? []) as Entry[];
   const { value = "" } = entries.find(({ primary }) => primary) ?? entries[0] ?? {};
-  return /^https:\/\//i.test(value) && iconProblem(value) === undefined ? value : "";
+  return /^https:\/\//i.test(value) && isValid(icon, value) ? value : "";
 }
 
 /** Letters whose decomposition has no ASCII letter. */
@@ -110,7 +110,7 @@ const longestUsername = 32;
 /** The username that stands for a userName: its local part, else that of the email, else `user`. */
 export function usernameFor(userName: string, email: string): string {
   const bases = [userName, email].map((text) => slug(text.split("@", 1)[0]!, longestUsername));
-  return bases.find((base) => usernameProblem(base) === undefined) ?? "user";
+  return bases.find((base) => isValid(usernameValue, base)) ?? "user";
 }
 
 /** Usernames that are tried in order, and after which one with a random suffix is used. */

@@ -2,20 +2,21 @@ import type { Context } from "../kernel/context.js";
 import { mayOn } from "../authorization/authorization.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
 import { accountWithId, givenPasswordProblem, identified, isUnchanged, verify } from "./sign-in-accounts.js";
-import type { ProviderName } from "../../infrastructure/identity-providers.js";
+import { ProviderName } from "../../infrastructure/identity-providers.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { after, minute, now, purge } from "../kernel/queries.js";
 import { folded } from "../kernel/text.js";
+import { choice, type Input, inputOf, reference, required } from "../kernel/values.js";
 import { findUser, type FoundUser } from "../users/users.js";
+import { givenPassword } from "./passwords.js";
 
-export interface ConvertLogin {
-  /** The user to convert: id, username or `me`. */
-  user: string;
-  toType: ProviderName;
-  /** The current password. */
-  password: string;
-}
+export const ConvertLogin = inputOf({
+  user: required(reference, "The caller: ID, username, or `me`."),
+  toType: required(choice(ProviderName), "The provider."),
+  password: required(givenPassword, "The current password."),
+});
+export type ConvertLogin = Input<typeof ConvertLogin>;
 
 /** A pending conversion. The state is not readable later. */
 export interface ConversionStarted {

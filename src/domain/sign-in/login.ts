@@ -14,20 +14,23 @@ import {
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
+import { inputOf, type Input, pasted, required, string } from "../kernel/values.js";
 import { counted } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
-import { passwordProblem } from "./passwords.js";
+import { chosenPassword, passwordProblem, givenPassword } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 
-export interface Login {
-  email: string;
-  password: string;
-}
+export const Login = inputOf({
+  email: required(pasted(string), "The email of the account, in any letter case."),
+  password: required(givenPassword, "The password."),
+});
+export type Login = Input<typeof Login>;
 
-export interface ChangePassword {
-  currentPassword: string;
-  newPassword: string;
-}
+export const ChangePassword = inputOf({
+  currentPassword: required(givenPassword, "The current password."),
+  newPassword: required(chosenPassword, "Hard to guess, {limits}."),
+});
+export type ChangePassword = Input<typeof ChangePassword>;
 
 /** A user with a new session. */
 interface NewSession {

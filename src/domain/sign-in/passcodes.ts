@@ -11,8 +11,8 @@ import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import { after, minute, now } from "../kernel/queries.js";
 import { folded, foldedColumn } from "../kernel/text.js";
-import { emailProblem } from "../users/names.js";
-import { passwordProblem } from "./passwords.js";
+import { emailAddress, faultOf, type Input, inputOf, meant, pasted, required, secret } from "../kernel/values.js";
+import { chosenPassword, passwordProblem } from "./passwords.js";
 import { userHint } from "../tokens/hints.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { randomText } from "../kernel/ids.js";
@@ -22,16 +22,20 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const u = columnsOf("users", "u");
 const oneTimePasscodes = columnsOf("oneTimePasscodes", "oneTimePasscodes");
 
-export interface RequestOneTimePasscode {
-  email: string;
-}
+/** The address of an account, which the API has as any text. */
+const accountEmail = meant(emailAddress, { scalar: undefined });
 
-export interface ChangePasswordWithPasscode {
-  email: string;
-  oneTimePasscode: string;
-  /** The new password. */
-  password: string;
-}
+export const RequestOneTimePasscode = inputOf({
+  email: required(pasted(accountEmail), "The email of the account, in any letter case."),
+});
+export type RequestOneTimePasscode = Input<typeof RequestOneTimePasscode>;
+
+export const ChangePasswordWithPasscode = inputOf({
+  email: required(pasted(accountEmail), "The email of the account, in any letter case."),
+  oneTimePasscode: required(pasted(secret), "The passcode from the latest email."),
+  password: required(chosenPassword, "The new password: hard to guess, {limits}."),
+});
+export type ChangePasswordWithPasscode = Input<typeof ChangePasswordWithPasscode>;
 
 /** Unambiguous capital letters and digits. A code of ten has 49 bits. */
 const alphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -54,7 +58,7 @@ const mayReset = sql<SqlBool>`(u.status = 'active' and ${u.loginType} = 'passwor
 export async function requestOneTimePasscode(ctx: Context, { email }: RequestOneTimePasscode): Promise<true> {
   requirePasswords(ctx);
   const problems = new Problems();
-  problems.add("email", emailProblem(email));
+  problems.add("email", faultOf(emailAddress, email));
   problems.throwIfAny();
   const asSystem = new Context(ctx.services, systemActor, ctx.request, () => new AbortController());
   ctx.services.backgroundTasks.run("one-time passcode", () =>
@@ -113,7 +117,7 @@ export async function changePasswordWithPasscode(ctx: Context, input: ChangePass
   requirePasswords(ctx);
   const { email, oneTimePasscode: code, password } = input;
   const problems = new Problems();
-  problems.add("email", emailProblem(email));
+  problems.add("email", faultOf(emailAddress, email));
   problems.add("oneTimePasscode", code === "" ? "Is required." : undefined);
   problems.add("password", password === "" ? "Is required." : await passwordProblem(password, { email }, "stranger"));
   problems.throwIfAny();

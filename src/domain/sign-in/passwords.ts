@@ -1,4 +1,6 @@
+import * as z from "zod/mini";
 import type { Context } from "../kernel/context.js";
+import { faultOf, type Input, inputOf, meant, required, secret, textWith } from "../kernel/values.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
 import { strengthOf } from "../../infrastructure/passwords/estimator.js";
 import { findUser } from "../users/users.js";
@@ -25,6 +27,18 @@ const requiredScore = 3;
 /** Whether the password exceeds the limit. To be checked before hashing. */
 export const isTooLong = (password: string) => Buffer.byteLength(password) > longestPassword;
 
+/** The password of an account. */
+export const givenPassword = meant(textWith({ maxLength: longestPassword }), { kind: "secret" });
+
+/** A password that a user chooses; how strong it has to be is checked by `checkPassword`. */
+export const chosenPassword = meant(
+  z.string().check(
+    z.refine((given) => !isTooLong(given), `Must be at most ${longestPassword} bytes long.`),
+    z.meta({ maxLength: longestPassword }),
+  ),
+  { kind: "secret", limits: `at most ${longestPassword} bytes` },
+);
+
 /** Who waits for a check: a request, with a limit of time, or an operator, as long as it takes. */
 type Waiting = PasswordQueue | "operator";
 
@@ -34,7 +48,8 @@ export async function checkPassword(
   owner: PasswordOwner = {},
   waiting: Waiting = "signedIn",
 ): Promise<PasswordCheck> {
-  if (isTooLong(password)) return { valid: false, details: `Must be at most ${longestPassword} bytes long.` };
+  const problem = faultOf(chosenPassword, password);
+  if (problem) return { valid: false, details: problem };
   const known = [owner.email, owner.email?.split("@")[0], owner.username, owner.name].filter((text) => !!text);
   const isPatient = waiting === "operator";
   const guessed = { password, known: known as string[] };
@@ -52,6 +67,11 @@ export async function passwordProblem(
   const { valid, details } = await checkPassword(password, owner, waiting);
   return valid ? undefined : details;
 }
+
+export const ValidatePassword = inputOf({
+  password: required(secret, "The password."),
+});
+export type ValidatePassword = Input<typeof ValidatePassword>;
 
 /** Checks a new password for the caller without storing it. */
 export async function validatePassword(ctx: Context, password: string): Promise<PasswordCheck> {

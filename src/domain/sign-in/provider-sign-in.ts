@@ -4,7 +4,8 @@ import { requireFullSession } from "../authorization/authorization.js";
 import { conflict, DomainError, forbidden, onViolation } from "../kernel/errors.js";
 import { now, purge } from "../kernel/queries.js";
 import { cleaned, folded, foldedColumn } from "../kernel/text.js";
-import { emailProblem, usernameProblem } from "../users/names.js";
+import { emailAddress, isValid } from "../kernel/values.js";
+import { usernameValue } from "../users/names.js";
 import { newId, randomText } from "../kernel/ids.js";
 import { type Account, accountFields, accounts, accountsWithEmail, identified, refused } from "./sign-in-accounts.js";
 import { useConversion } from "./conversions.js";
@@ -108,7 +109,7 @@ async function begin(ctx: Context, account: Account, provider: ProviderName): Pr
 async function followEmail(ctx: Context, { id, username, email: old }: Account, { email }: Identity): Promise<void> {
   const { oidcEmailDomains, oidcFollowEmail } = ctx.config;
   if (!oidcFollowEmail || email === undefined || folded(email) === folded(old)) return;
-  if (!isInDomains(email, oidcEmailDomains) || emailProblem(email) !== undefined) return;
+  if (!isInDomains(email, oidcEmailDomains) || !isValid(emailAddress, email)) return;
   const scimLink = ctx.db.selectFrom("scimUserLinks").select("userId").where("userId", "=", id);
   if (await scimLink.executeTakeFirst()) return;
   const stays = (reason: string) =>
@@ -177,7 +178,7 @@ const usernameTries = 5;
 async function createAccount(ctx: Context, identity: Identity): Promise<Account> {
   const { email, provider } = identity;
   if (email === undefined) throw forbidden("The provider returned no verified email.", { detail: identity.emailDoubt });
-  const isAllowed = isInDomains(email, ctx.config.oidcEmailDomains) && emailProblem(email) === undefined;
+  const isAllowed = isInDomains(email, ctx.config.oidcEmailDomains) && isValid(emailAddress, email);
   if (!isAllowed) throw forbidden("There is no account for you here. Ask an administrator for one.");
 
   const name = cleaned(identity.name ?? "", 128);
@@ -236,7 +237,7 @@ function usernameOf({ username, email = "" }: Identity, attempt: number): string
   const suffix = attempt === 1 ? "" : `-${randomText(4).toLowerCase()}`;
   const plain = base.slice(0, longestUsername - suffix.length).replace(/^-+|-+$/g, "");
   const found = plain + suffix;
-  return usernameProblem(found) === undefined ? found : `user-${randomText(8).toLowerCase()}`;
+  return isValid(usernameValue, found) ? found : `user-${randomText(8).toLowerCase()}`;
 }
 
 /** Deletes expired states of sign-ins. */

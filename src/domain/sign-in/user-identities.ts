@@ -2,7 +2,19 @@ import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { badInput, conflict, Problems } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { textProblem, urlProblem } from "../kernel/text.js";
+import { textProblem } from "../kernel/text.js";
+import {
+  faultOf,
+  inputOf,
+  type Input,
+  optional,
+  prose,
+  reference,
+  required,
+  string,
+  httpUrl,
+  pasted,
+} from "../kernel/values.js";
 import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
 import { withoutFinalSlash } from "../../infrastructure/oidc-issuers.js";
 import { endSessions } from "../tokens/sessions.js";
@@ -91,6 +103,11 @@ export async function listUserIdentities(ctx: Context, ref: string): Promise<Use
   return ctx.db.selectFrom("userLinks").select(fields).where("userId", "=", user.id).execute();
 }
 
+export const UnlinkUserIdentity = inputOf({
+  user: required(reference, "The user: ID or username."),
+});
+export type UnlinkUserIdentity = Input<typeof UnlinkUserIdentity>;
+
 /**
  * Unlinks the identity of a user, whose sessions end; API tokens do not. The next sign-in at the provider with the email of
  * the user, or `linkUserIdentity`, links another one. Without an identity, changes nothing. Returns the id of the user.
@@ -110,14 +127,18 @@ export async function unlinkUserIdentity(ctx: Context, { user: ref }: { user: st
 }
 
 /** An identity for a user. */
-export interface LinkUserIdentity {
-  /** Id, username, or `me`. */
-  user: string;
-  /** The value of `STEWARD_OIDC_SUBJECT_CLAIM`, or the ID of a user of GitHub. */
-  subject: string;
-  /** Default: that of the settings. */
-  issuer?: string | null;
-}
+export const LinkUserIdentity = inputOf({
+  user: required(reference, "The user, who signs in through a provider: ID or username."),
+  subject: required(
+    pasted(prose(255)),
+    "Permanent ID of the user at the provider, {limits}: the value of the claim that `STEWARD_OIDC_SUBJECT_CLAIM` names, or the numeric ID of a user of GitHub.",
+  ),
+  issuer: optional(
+    pasted(string),
+    "Issuer in the ID tokens of the user; a final slash does not matter. Default: the provider in the settings.",
+  ),
+});
+export type LinkUserIdentity = Input<typeof LinkUserIdentity>;
 
 /** The session of the caller, who stays signed in while changing the own account. */
 const ownSession = ({ actor }: Context) => (actor.kind === "user" ? actor.credential.id : undefined);
@@ -138,7 +159,7 @@ export async function linkUserIdentity(ctx: Context, input: LinkUserIdentity): P
   const issuer = input.issuer || (provider === "oidc" ? config.oidcIssuerUrl : new URL(config.githubUrl).origin);
   const { subject } = input;
   const problems = new Problems();
-  problems.add("issuer", issuer === undefined ? "Is required: no provider is configured." : urlProblem(issuer));
+  problems.add("issuer", issuer === undefined ? "Is required: no provider is configured." : faultOf(httpUrl, issuer));
   problems.add("subject", subject === "" ? "Is required." : subjectProblem(subject));
   problems.throwIfAny();
   const identity: Linked = {

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { ConversationPart, PermissionOptionKind, ToolStatus } from "../../entities/tasks.js";
+import type { ConversationPart } from "../../entities/tasks.js";
 import { type AppState } from "../agents/agent-apps.js";
 import { reportAppStatus } from "../agents/app-reports.js";
 import { authorizeMachine } from "../authorization/authorization.js";
@@ -10,17 +10,37 @@ import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { cleaned } from "../kernel/text.js";
 import {
+  characters,
+  check,
+  choice,
+  flag,
+  idList,
+  inputOf,
+  type Input,
+  list,
+  listOf,
+  meant,
+  dateTime,
+  optional,
+  required,
+  string,
+  textBy,
+  uuid,
+} from "../kernel/values.js";
+import {
   conversations,
   messagesByTask,
   conversationHint,
   conversationLimits,
   type ConversationMessageRow,
-  type ConversationRole,
+  ConversationRole,
   conversationsByTask,
-  type ConversationState,
+  ConversationState,
   isOpenRequest,
   messagesRequesting,
-  type TaskProtocol,
+  PermissionOptionKind,
+  TaskProtocol,
+  ToolCallStatus,
 } from "./conversation.js";
 import { inputsHint, queueHint, taskHint, updateTaskStatus } from "./task-status.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -41,44 +61,83 @@ export const ConversationPartKind = {
 } as const;
 export type ConversationPartKind = (typeof ConversationPartKind)[keyof typeof ConversationPartKind];
 
-/** A part as an agent reports it. Fields that its kind does not have are ignored; absent ones are empty. */
-export interface ReportedPart {
-  kind: ConversationPartKind;
-  text?: string | null;
-  toolCallId?: string | null;
-  title?: string | null;
-  toolKind?: string | null;
-  status?: ToolStatus | null;
-  input?: string | null;
-  isError?: boolean | null;
-  requestId?: string | null;
-  options?: ReadonlyArray<{ id: string; name: string; kind: PermissionOptionKind }> | null;
-  optionId?: string | null;
-  isCanceled?: boolean | null;
-}
-
-export interface ReportedMessage {
-  key: string;
-  role: ConversationRole;
-  parts: readonly ReportedPart[];
-  isCut?: boolean | null;
-  writtenAt: string;
-}
-
-export interface ConversationReport {
-  taskId: string;
-  state?: ConversationState | null;
-  stateMessage?: string | null;
-  sessionId?: string | null;
-  /** The mode of the session, and whether the program requests no permissions in it. */
-  sessionMode?: string | null;
-  asksNobody?: boolean | null;
-  messages?: readonly ReportedMessage[] | null;
-  finishedActionIds?: readonly string[] | null;
-}
-
 /** Maximum number of messages of a report. */
 const mostReported = 100;
+
+/** Lengths of the short texts of a report. */
+const lengths = { key: 128, id: 128, name: 200, title: 512, toolKind: 32, sessionId: 512 } as const;
+const mostOptions = 20;
+
+/** A short text of a report, which may have any characters. */
+const shortText = (most: number) =>
+  meant(
+    textBy((given) => (given.length > most ? `Must be at most ${most} characters.` : undefined), { maxLength: most }),
+    {
+      limits: `at most ${most} characters`,
+    },
+  );
+
+const shortId = characters(1, lengths.id);
+
+export const ReportedOption = inputOf({
+  id: required(shortId, "Identifies the option in the request. {limits}."),
+  name: required(shortText(lengths.name), "Its text, {limits}."),
+  kind: required(choice(PermissionOptionKind), "Its kind."),
+});
+
+/** A part as an agent reports it. Fields that its kind does not have are ignored; absent ones are empty. */
+export const ReportedPart = inputOf({
+  kind: required(choice(ConversationPartKind), "The kind, which says which other fields count."),
+  text: optional(string, "Text."),
+  toolCallId: optional(shortText(lengths.id), "Identifies a call of a tool. At most 128 characters."),
+  title: optional(shortText(lengths.title), "Title for people. At most 512 characters."),
+  toolKind: optional(shortText(lengths.toolKind), "Kind of a tool. At most 32 characters."),
+  status: optional(choice(ToolCallStatus), "Status of a call. Default: `PENDING`."),
+  input: optional(string, "Input of a tool, as JSON."),
+  isError: optional(flag, "Whether a call failed. Default: false."),
+  requestId: optional(shortText(lengths.id), "Identifies a request. At most 128 characters."),
+  options: optional(list(mostOptions, ReportedOption), "The options of a request, {limits}."),
+  optionId: optional(shortText(lengths.id), "The chosen option. Default: none."),
+  isCanceled: optional(flag, "Whether a request was closed without a decision. Default: false."),
+});
+export type ReportedPart = Input<typeof ReportedPart>;
+
+export const ReportedMessage = inputOf({
+  key: required(characters(1, lengths.key), "Identifies the message in the conversation. {limits}."),
+  role: required(choice(ConversationRole), "Who wrote it."),
+  parts: required(
+    listOf(ReportedPart),
+    `Its parts, at most ${conversationLimits.parts}, together at most ${conversationLimits.messageBytes} bytes of JSON.`,
+  ),
+  isCut: optional(flag, "Whether a part was cut. Default: false."),
+  writtenAt: required(dateTime, "When it was written, or began."),
+});
+export type ReportedMessage = Input<typeof ReportedMessage>;
+
+export const ConversationReport = inputOf({
+  taskId: required(uuid, "ID of the task of the agent's workspace."),
+  state: optional(choice(ConversationState), "The state of the program. Default: unchanged."),
+  stateMessage: optional(string, "More about the state. Cut to 512 characters."),
+  sessionId: optional(
+    shortText(lengths.sessionId),
+    "The session by which the program loads the conversation. At most 512 characters. Default: unchanged.",
+  ),
+  sessionMode: optional(string, "The mode of the session. Cut to 128 characters. Default: unchanged."),
+  asksNobody: optional(flag, "Whether the program asks no user for permissions in this mode. Default: unchanged."),
+  messages: optional(list(mostReported, ReportedMessage), "New and changed messages in their order, {limits}."),
+  finishedActionIds: optional(idList(mostReported, "IDs"), "IDs of the actions that were carried out, {limits}."),
+});
+export type ConversationReport = Input<typeof ConversationReport>;
+
+export const BeginTaskConversation = inputOf({
+  taskId: required(uuid, "ID of the task of the agent's workspace."),
+  protocol: required(choice(TaskProtocol), "The protocol of its program."),
+  takesInputs: optional(
+    flag,
+    "Whether the agent takes inputs from `taskActionRequested`; else they go to the app. Default: false.",
+  ),
+});
+export type BeginTaskConversation = Input<typeof BeginTaskConversation>;
 
 /** The data with which an agent continues a conversation. */
 export interface BegunConversation {
@@ -436,17 +495,11 @@ export async function storeSnapshotMessages(
   ctx.publish(conversationHint(taskId));
 }
 
-/** Lengths of the short texts of a report. */
-const lengths = { key: 128, id: 128, name: 200, title: 512, toolKind: 32, sessionId: 512 } as const;
-const mostOptions = 20;
-
 function readReport({ messages, sessionId, finishedActionIds }: ConversationReport): StoredMessage[] {
   const problems = new Problems();
   const given = messages ?? [];
   problems.add("messages", given.length > mostReported ? `Must be at most ${mostReported} messages.` : undefined);
-  problems.add("sessionId", lengthProblem(sessionId ?? "", lengths.sessionId));
-  const isLong = (finishedActionIds?.length ?? 0) > mostReported;
-  problems.add("finishedActionIds", isLong ? `Must be at most ${mostReported} IDs.` : undefined);
+  check(ConversationReport, { sessionId, finishedActionIds }, problems);
   problems.throwIfAny();
   const read = given.map((message, index) => readMessage(message, `messages[${index}]`, problems));
   problems.throwIfAny();

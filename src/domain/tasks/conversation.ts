@@ -29,6 +29,22 @@ export type ConversationState = (typeof ConversationState)[keyof typeof Conversa
 export const ConversationRole = { USER: "user", AGENT: "agent" } as const;
 export type ConversationRole = (typeof ConversationRole)[keyof typeof ConversationRole];
 
+/** The status of the call of a tool. */
+export const ToolCallStatus = {
+  PENDING: "pending",
+  IN_PROGRESS: "in_progress",
+  COMPLETED: "completed",
+  FAILED: "failed",
+} as const;
+
+/** The kind of an option of a request. */
+export const PermissionOptionKind = {
+  ALLOW_ONCE: "allow_once",
+  ALLOW_ALWAYS: "allow_always",
+  REJECT_ONCE: "reject_once",
+  REJECT_ALWAYS: "reject_always",
+} as const;
+
 /** Limits of a conversation. The oldest messages are left out. */
 export const conversationLimits = {
   messages: 1000,

@@ -5,30 +5,42 @@ import type { Context } from "../kernel/context.js";
 import { conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { displayNameProblem } from "../kernel/text.js";
+import {
+  faultOf,
+  inputOf,
+  type Input,
+  label,
+  urlName,
+  optional,
+  orEmpty,
+  reference,
+  required,
+  textBy,
+  uuid,
+} from "../kernel/values.js";
 import { findUser } from "../users/users.js";
 import { buildsByIds } from "../workspaces/builds.js";
 import { createWorkspace } from "../workspaces/create-workspace.js";
 import { type Built } from "../workspaces/transitions.js";
 import { type BuildVersion, creationProblem, readVersion } from "../workspaces/build-versions.js";
 import { requireBudget } from "./ai-budget.js";
-import { inputProblem } from "./input-text.js";
+import { inputProblem, taskText } from "./input-text.js";
 import { displayNameFor, nameFor } from "./names.js";
 import { ownerHint } from "./task-status.js";
 import { addTaskBuild } from "./workspace-events.js";
 
-export interface CreateTask {
-  /** The owner: id, username or `me`, which is the default. */
-  user?: string | null;
-  templateVersionId: string;
-  /** The zero UUID means none. */
-  templateVersionPresetId?: string | null;
-  /** The prompt. */
-  input?: string | null;
-  /** Default: from the prompt. */
-  name?: string | null;
-  displayName?: string | null;
-}
+/** A name that people see, with or without white space around it. */
+const shownName = textBy((given) => faultOf(label(64), given.trim()), { maxLength: 64 });
+
+export const CreateTask = inputOf({
+  user: optional(reference, "The owner: ID, username, or `me`. Default: `me`."),
+  templateVersionId: required(uuid, "ID of a template version with an AI task."),
+  templateVersionPresetId: optional(uuid, "ID of a preset of the version. The zero UUID means none."),
+  input: optional(taskText, "The prompt. Default: empty."),
+  name: optional(orEmpty(urlName(32)), "Name of the task and its workspace. Default: from the prompt."),
+  displayName: optional(shownName, "Name that people see. Default: first line of the prompt."),
+});
+export type CreateTask = Input<typeof CreateTask>;
 
 const noPreset = "00000000-0000-0000-0000-000000000000";
 
@@ -49,7 +61,7 @@ export async function createTask(ctx: Context, input: CreateTask): Promise<strin
   }
   const prompt = input.input ?? "";
   const displayName = input.displayName?.trim() ?? "";
-  problems.add("displayName", displayNameProblem(displayName));
+  problems.add("displayName", faultOf(shownName, displayName));
   problems.add("input", inputProblem(ctx, prompt));
   if (!version) return problems.throwIfAny() as never;
 

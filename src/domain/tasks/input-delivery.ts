@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../kernel/context.js";
-import { urlProblem } from "../kernel/text.js";
+import { isValid, httpUrl } from "../kernel/values.js";
 import {
   type AgentApi,
   type AppPlace,
@@ -11,7 +11,7 @@ import {
 
 /** The base of the AgentAPI paths of an app, without a slash at the end; `undefined` if the app has no such URL. */
 export function appBase(url: string | null): string | undefined {
-  if (!url || urlProblem(url) !== undefined) return undefined;
+  if (!url || !isValid(httpUrl, url)) return undefined;
   const { origin, pathname } = new URL(url);
   return origin + pathname.replace(/\/+$/, "");
 }

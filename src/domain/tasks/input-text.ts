@@ -1,5 +1,9 @@
 import type { Context } from "../kernel/context.js";
+import { meant, string } from "../kernel/values.js";
 import { textProblem } from "../kernel/text.js";
+
+/** A text for a program. `inputProblem` has its rule, which depends on the settings. */
+export const taskText = meant(string, { kind: "multi-line" });
 
 /** Returns the violated rule of a text for a program; `undefined` if it is valid. */
 export function inputProblem({ config }: Context, text: string): string | undefined {

@@ -8,33 +8,31 @@ import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
+import { flag, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 import { AgentUnreachable, type AppPlace } from "../../infrastructure/agent-api.js";
 import { requireBudget } from "./ai-budget.js";
 import { appPlace, deliver, newestOf } from "./input-delivery.js";
-import { inputProblem } from "./input-text.js";
+import { inputProblem, taskText } from "./input-text.js";
 import { isUnfinished, messageById, type TaskInputState } from "./task-messages.js";
 import { idleConversation, requestInput } from "./task-actions.js";
 import { resumeTask } from "./task-changes.js";
 import { finishInput, holdTime } from "./input-queue.js";
 import { inputsHint, queueHint } from "./task-status.js";
-import {
-  findTaskFor,
-  isVisible,
-  requireActive,
-  type TaskReference,
-  type TaskRow,
-  tasksById,
-  taskTarget,
-} from "./tasks.js";
+import { findTaskFor, isVisible, requireActive, TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const tasks = columnsOf("tasks");
 
-export interface SendTaskInput extends TaskReference {
-  input: string;
-  /** Whether a paused task is resumed, and gets the input once it is active. Default: false. */
-  resume?: boolean | null;
-}
+
+export const SendTaskInput = inputOf({
+  ...TaskReference.shape,
+  input: required(taskText, "The text for the program. White space alone is sent, too."),
+  resume: optional(
+    flag,
+    "Whether to resume the task if it is paused: it gets the input once it is active. Needs the permission to start the workspace, and the scope `workspace:start`. Default: false.",
+  ),
+});
+export type SendTaskInput = Input<typeof SendTaskInput>;
 
 /**
  * Sends an input to the program of an active task: immediately if the program waits for it, else through the queue of the
@@ -207,11 +205,11 @@ async function sendNow({ services }: Context, place: AppPlace, { id, input, newe
   throw unreachable();
 }
 
-export interface EditTaskInput {
-  /** The id of a queued input. */
-  id: string;
-  input: string;
-}
+export const EditTaskInput = inputOf({
+  id: required(uuid, "ID of a queued input."),
+  input: required(taskText, "The text for the program. White space alone is sent, too."),
+});
+export type EditTaskInput = Input<typeof EditTaskInput>;
 
 /**
  * Replaces the text of a queued input, which keeps its place; the caller becomes its sender. For callers who may send
@@ -225,6 +223,11 @@ export async function editTaskInput(ctx: Context, { id, input }: EditTaskInput):
   await changeQueued(ctx, id, task, { content: input, senderId: requireUser(ctx.actor).userId });
   return id;
 }
+
+export const CancelTaskInput = inputOf({
+  id: required(uuid, "ID of a queued input."),
+});
+export type CancelTaskInput = Input<typeof CancelTaskInput>;
 
 /**
  * Cancels a queued input, for its sender and for callers who may update the task. Returns its id. Throws CONFLICT if its

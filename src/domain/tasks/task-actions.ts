@@ -6,14 +6,16 @@ import { badInput, conflict, DomainError, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { day, now, purge } from "../kernel/queries.js";
 import { type Watch, watching } from "../kernel/watching.js";
+import { inputOf, type Input, required, string } from "../kernel/values.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { type ConversationRow, conversationsByTask, isOpenRequest, messagesRequesting } from "./conversation.js";
 import { appPlace } from "./input-delivery.js";
-import { findTaskFor, requireActive, type TaskReference, type TaskRow } from "./tasks.js";
+import { findTaskFor, requireActive, TaskReference, type TaskRow } from "./tasks.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const x = columnsOf("taskActions", "x");
+
 
 /** The kind of an action that a user wants from the program of a task. */
 export const TaskActionKind = { DECISION: "decision", INTERRUPT: "interrupt", INPUT: "input" } as const;
@@ -43,10 +45,12 @@ export type TaskActionRow = InferResult<ReturnType<typeof openActions>>[number];
 /** The hint that there is an action for the agent of a task. */
 export const actionHint = (taskId: string) => ({ topic: "tasks", id: `a:${taskId}` }) as const;
 
-export interface DecideTaskPermission extends TaskReference {
-  requestId: string;
-  optionId: string;
-}
+export const DecideTaskPermission = inputOf({
+  ...TaskReference.shape,
+  requestId: required(string, "The request."),
+  optionId: required(string, "ID of the chosen option."),
+});
+export type DecideTaskPermission = Input<typeof DecideTaskPermission>;
 
 /**
  * Decides a request for a permission of the program of an active task. Returns the id of the task. Throws NOT_FOUND for an

@@ -2,22 +2,25 @@ import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";
+import { flag, inputOf, type Input, optional, required } from "../kernel/values.js";
 import { cancelJobIfAllowed, cancelPendingJob, lockJobOf } from "../provisioners/ended-jobs.js";
 import { isOpen } from "../workspaces/build-status.js";
 import { latestBuildOf } from "../workspaces/builds.js";
 import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions.js";
 import { lockWorkspace } from "../workspaces/workspaces.js";
 import { requireBudget } from "./ai-budget.js";
-import { inputProblem } from "./input-text.js";
+import { inputProblem, taskText } from "./input-text.js";
 import { taskHint } from "./task-status.js";
-import { findTaskFor, notInStatus, type TaskReference, type TaskRow, tasksById } from "./tasks.js";
+import { findTaskFor, notInStatus, TaskReference, type TaskRow, tasksById } from "./tasks.js";
 import { endTaskOf } from "./workspace-events.js";
 
 const audited = ({ id, name, organizationId }: TaskRow) => auditedAs("task", id, name, organizationId);
 
-export interface UpdateTaskInput extends TaskReference {
-  input: string;
-}
+export const UpdateTaskInput = inputOf({
+  ...TaskReference.shape,
+  input: required(taskText, "The prompt of the next start."),
+});
+export type UpdateTaskInput = Input<typeof UpdateTaskInput>;
 
 /** Replaces the prompt for the next start of a paused task. Returns its id. Throws CONFLICT in other states. */
 export async function updateTaskInput(ctx: Context, { input, ...reference }: UpdateTaskInput): Promise<string> {
@@ -67,10 +70,14 @@ export async function resumeTask(ctx: Context, reference: TaskReference): Promis
   return { taskId: id, buildId: build.id };
 }
 
-export interface DeleteTask extends TaskReference {
-  /** Whether a build that runs, or is being canceled, does not prevent the deletion. */
-  duringBuild?: boolean | null;
-}
+export const DeleteTask = inputOf({
+  ...TaskReference.shape,
+  duringBuild: optional(
+    flag,
+    "Whether to delete the task even while a build runs: the build is canceled, if the caller may cancel it, and the workspace is deleted when it has ended. Default: false.",
+  ),
+});
+export type DeleteTask = Input<typeof DeleteTask>;
 
 /**
  * Deletes a task and its workspace. The task is gone immediately; a build that only waits is canceled. Returns the task

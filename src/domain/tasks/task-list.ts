@@ -8,6 +8,7 @@ import { anyOf } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, oneOf, parseSearch } from "../search.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import { choice, inputOf, type Input, listOf, optional, reference, string } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
 import { sharedWith } from "../workspaces/workspaces.js";
@@ -18,15 +19,13 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const t = columnsOf("tasks", "t");
 
 /** Filters of tasks. An absent filter does not narrow. */
-export interface TaskFilter {
-  /** Id, username or `me`. */
-  owner?: string | null;
-  /** Id, name or `default`. */
-  organization?: string | null;
-  status?: TaskStatus[] | null;
-  /** Part of the name or display name, in any letter case. */
-  search?: string | null;
-}
+export const TaskFilter = inputOf({
+  owner: optional(reference, "The owner: ID, username, or `me`."),
+  organization: optional(reference, "The organization: ID, name, or `default`."),
+  status: optional(listOf(choice(TaskStatus)), "Any of these statuses."),
+  search: optional(string, "Part of the name or display name, in any letter case."),
+});
+export type TaskFilter = Input<typeof TaskFilter>;
 
 export const TaskOrderField = { CREATED_AT: "createdAt" } as const;
 export type TaskOrderField = (typeof TaskOrderField)[keyof typeof TaskOrderField];

@@ -6,6 +6,7 @@ import { badInput, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { isObject } from "../kernel/objects.js";
 import { utcMoment } from "../kernel/text.js";
 import { relaying, type Watch } from "../kernel/watching.js";
+import { inputOf, type Input, jsonObject, required, string, uuid } from "../kernel/values.js";
 import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { accessHints } from "../workspaces/workspaces.js";
 import { appPlace } from "./input-delivery.js";
@@ -171,18 +172,18 @@ function upstreamFailure(error: unknown): never {
   throw error instanceof AgentUnreachable ? unreachable(error) : error;
 }
 
-export interface UploadTaskLogSnapshot {
-  taskId: string;
-  /**
-   * `agentapi`: an object with the messages of the conversation, as AgentAPI lists them, and `cut: true` if some were left
-   * out or cut.
-   */
-  format: string;
-  content: unknown;
-}
-
 /** Maximum size of the uploaded JSON, in bytes. */
 export const largestSnapshot = 64 * 1024;
+
+export const UploadTaskLogSnapshot = inputOf({
+  taskId: required(uuid, "ID of the task of the agent's workspace."),
+  format: required(string, "The format of the content: `agentapi`."),
+  content: required(
+    jsonObject,
+    `The conversation: \`messages\` with \`id\`, \`role\`, \`content\` and \`time\`. JSON of more than ${largestSnapshot} bytes is rejected.`,
+  ),
+});
+export type UploadTaskLogSnapshot = Input<typeof UploadTaskLogSnapshot>;
 
 /**
  * Stores the conversation of a task, for its agent. Throws NOT_FOUND for a task of another workspace, BAD_USER_INPUT for

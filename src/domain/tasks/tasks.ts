@@ -7,6 +7,7 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
+import { type Input, inputOf, optional, reference, required } from "../kernel/values.js";
 import { findUser, idOfUserNamed } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";
 import {
@@ -104,12 +105,12 @@ export type TaskRow = InferResult<ReturnType<typeof liveTasks>>[number];
 /** A task as the target of permission checks. */
 export const taskTarget = ({ ownerId, organizationId, acl }: TaskRow) => ({ ownerId, organizationId, acl });
 
-/** A task in an argument: an id, or a name of the user. */
-export interface TaskReference {
-  task: string;
-  /** Id, username or `me`. Default: `me`. */
-  user?: string | null;
-}
+/** What names a task in an input: an id, or a name of the user. */
+export const TaskReference = inputOf({
+  task: required(reference, "The task: ID, or name among the tasks of the user."),
+  user: optional(reference, "The owner, for a task given by name: ID, username, or `me`. Default: `me`."),
+});
+export type TaskReference = Input<typeof TaskReference>;
 
 /**
  * Finds a task by id, of any owner, or by the name among the tasks of the user. Throws NOT_FOUND if the caller may
@@ -130,10 +131,10 @@ export async function findTask(ctx: Context, { task: ref, user: userRef }: TaskR
 /** Finds a task on which the caller has a permission. Throws NOT_FOUND for unreadable ones, else FORBIDDEN. */
 export async function findTaskFor(
   ctx: Context,
-  reference: TaskReference,
+  named: TaskReference,
   permission: "task:update" | "task:delete" | "workspace:stop" | "workspace:start" | "workspace:application_connect",
 ): Promise<TaskRow> {
-  const task = await findTask(ctx, reference);
+  const task = await findTask(ctx, named);
   // The cast is safe: the target has the values that any of these permissions read.
   authorize(ctx.actor, permission as "task:update", taskTarget(task));
   return task;

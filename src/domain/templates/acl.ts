@@ -1,6 +1,6 @@
 import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
 import { requireFeature } from "../entitlements/requirements.js";
-import { type AccessList, accessLists, type AclChanges } from "../groups/access-lists.js";
+import { type AccessList, accessLists, AclChange, groupRoleNotice } from "../groups/access-lists.js";
 import { type GroupRow, groups, membersAtOnce } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
 import { containing, folded } from "../kernel/text.js";
@@ -8,11 +8,13 @@ import { defineListOfEach, text } from "../kernel/lists.js";
 import { parseSearch } from "../search.js";
 import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js";
 import { userFields, type UserRow } from "../users/users.js";
-import { type AclRole, findTemplateFor, lockTemplate, ofTemplate } from "./templates.js";
+import { type AclRole, findTemplateFor, lockTemplate, NamedTemplate, ofTemplate } from "./templates.js";
+import { inputOf, type Input, listOf, optional } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const u = columnsOf("users", "u");
 const g = columnsOf("groups", "g");
+
 
 /** The role of an entry. */
 export const TemplateRole = { USE: "use", ADMIN: "admin" } as const satisfies Record<string, AclRole>;
@@ -28,9 +30,12 @@ export async function findTemplateAcl(ctx: Context, templateId: string): Promise
 /** Reads an access list without a check: a change may have taken the permission from the caller. */
 export const readTemplateAcl = (ctx: Context, id: string): Promise<AccessList> => entries.read(ctx, id);
 
-export interface UpdateTemplateAcl extends AclChanges {
-  templateId: string;
-}
+export const UpdateTemplateAcl = inputOf({
+  templateId: NamedTemplate.shape.templateId,
+  groupPerms: optional(listOf(AclChange), `Entries of groups of the organization. ${groupRoleNotice}`),
+  userPerms: optional(listOf(AclChange), "Entries of members of the organization."),
+});
+export type UpdateTemplateAcl = Input<typeof UpdateTemplateAcl>;
 
 /** Sets and removes entries of the access list of a template; others stay. Returns the id of the template. */
 export async function updateTemplateAcl(ctx: Context, input: UpdateTemplateAcl): Promise<string> {

@@ -1,8 +1,18 @@
 // What the parts of template documents have in common. Their members are spelled as in the format `steward.template/1`.
 import * as z from "zod/mini";
 import { quote } from "../kernel/errors.js";
-import { displayNameProblem, iconProblem } from "../kernel/text.js";
-import { addFault, matching, type Payload, prose, text } from "../kernel/validation.js";
+import { textProblem } from "../kernel/text.js";
+import {
+  addFault,
+  further,
+  icon as iconValue,
+  isValid,
+  label as labelOf,
+  matching,
+  type Payload,
+  prose,
+  textBy,
+} from "../kernel/values.js";
 
 /** Maximum number of entries. */
 export const most = {
@@ -23,7 +33,10 @@ export const means = z.describe;
 const labelRule = "Must be 1 to 64 characters, one line without control characters and white space at the edges.";
 
 /** Names of presets, resources, and options. */
-export const label = text((found) => (found === "" || displayNameProblem(found) !== undefined ? labelRule : undefined));
+export const label = textBy((found) => (found === "" || !isValid(labelOf(64), found) ? labelRule : undefined), {
+  minLength: 1,
+  maxLength: 64,
+});
 
 /** Names of agents and slugs of apps. */
 export const slug = matching(
@@ -32,12 +45,14 @@ export const slug = matching(
 );
 
 export const flag = z.prefault(z.boolean(), false);
-export const orEmpty = (schema: z.ZodMiniString<string>) => z.prefault(schema, "");
+export const emptyAtFirst = (schema: z.ZodMiniString<string>) => z.prefault(schema, "");
 export const entriesOf = <Entry extends z.ZodMiniType>(schema: z.ZodMiniArray<Entry>) => z.prefault(schema, []);
 
-export const displayName = orEmpty(text(displayNameProblem));
-export const icon = orEmpty(text(iconProblem)).check(means("URL of an icon, or its path on the server."));
-export const description = orEmpty(prose(1000));
+export const displayName = emptyAtFirst(labelOf(64));
+export const icon = emptyAtFirst(further(iconValue, textProblem)).check(
+  means("URL of an icon, or its path on the server."),
+);
+export const description = emptyAtFirst(prose(1000));
 
 /** Members of everything that people choose from. */
 export const described = {

@@ -1,18 +1,19 @@
 // The resources of template documents: what a workspace is made of. Daemons report them in the same form.
 import { Cron } from "croner";
 import * as z from "zod/mini";
-import { proseProblem, urlProblem } from "../kernel/text.js";
 import {
   addFault,
+  faultOf,
   list,
   map,
   matching,
   type Payload,
   prose,
-  text,
+  textBy,
   type TextRule,
-  whole,
-} from "../kernel/validation.js";
+  httpUrl,
+  int,
+} from "../kernel/values.js";
 import {
   described,
   displayName,
@@ -22,7 +23,7 @@ import {
   label,
   means,
   most,
-  orEmpty,
+  emptyAtFirst,
   slug,
   unique,
 } from "./document-members.js";
@@ -34,7 +35,7 @@ const mostCost = 2_147_483_647;
 /** Seconds. */
 const day = 86_400;
 
-const urlOrEmpty = (found: string): string | undefined => (found === "" ? undefined : urlProblem(found));
+const urlOrEmpty = (found: string): string | undefined => (found === "" ? undefined : faultOf(httpUrl, found));
 
 const envName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
 const envNameProblem = (name: string): string | undefined =>
@@ -63,21 +64,21 @@ const script = z.strictObject({
   script: prose(128 * 1024).check(
     means("The text of the script, which `sh -c` runs. References are not replaced in it."),
   ),
-  cron: orEmpty(cron).check(
+  cron: emptyAtFirst(cron).check(
     means(
       "Schedule by which it also runs, in the five fields of cron and the time zone of the machine. Empty for none.",
     ),
   ),
-  log_path: orEmpty(prose(4096)).check(means("File to which its output is appended as well. Empty for none.")),
+  log_path: emptyAtFirst(prose(4096)).check(means("File to which its output is appended as well. Empty for none.")),
   run_on_start: flag.check(means("Whether it runs after each start.")),
   run_on_stop: flag.check(means("Whether it runs before each stop.")),
   start_blocks_login: flag.check(means("Whether clients wait for its end before they let people enter.")),
-  timeout: z.prefault(whole(0, day), 0).check(means("Seconds after which it is ended; 0 for none.")),
+  timeout: z.prefault(int(0, day), 0).check(means("Seconds after which it is ended; 0 for none.")),
 });
 
 export type DocumentScript = z.output<typeof script>;
 
-const anyProblem = (found: string) => proseProblem(found, 32 * 1024);
+const anyProblem = (found: string) => faultOf(prose(32 * 1024), found);
 
 const memoryRule = "Must be a whole number with its unit KiB, MiB, GiB, or TiB, such as 2GiB, from 1MiB to 1024TiB.";
 
@@ -91,7 +92,7 @@ function memoryProblem(found: string): string | undefined {
 export function resourceOf(areRendered: boolean) {
   /** Text in which a daemon replaces references. Only the result has to conform to further rules. */
   const template = (problemOf: TextRule) =>
-    text((found) => (!areRendered && hasReferences(found) ? anyProblem(found) : problemOf(found)));
+    textBy((found) => (!areRendered && hasReferences(found) ? anyProblem(found) : problemOf(found)));
   const anyText = template(anyProblem);
   /** A number, or a text that is one once its references are replaced. */
   const amount = (rule: string, least: number, largest: number, pattern: RegExp) => {
@@ -123,18 +124,18 @@ export function resourceOf(areRendered: boolean) {
   });
 
   const healthcheck = z.strictObject({
-    url: template(urlProblem).check(
+    url: template((found) => faultOf(httpUrl, found)).check(
       means("URL that responds with a status below 400 while it is healthy. May have references."),
     ),
-    interval: z.prefault(whole(1, 3600), 5).check(means("Seconds from one check to the next.")),
-    threshold: z.prefault(whole(1, 100), 3).check(means("Number of failures in a row after which it is unhealthy.")),
+    interval: z.prefault(int(1, 3600), 5).check(means("Seconds from one check to the next.")),
+    threshold: z.prefault(int(1, 100), 3).check(means("Number of failures in a row after which it is unhealthy.")),
   });
   const app = z.strictObject({
     slug: slug.check(means("Name in URLs, unique in the agent.")),
     display_name: displayName.check(means("Name that people see, at most 64 characters.")),
     icon,
-    url: orEmpty(template(urlOrEmpty)).check(means("URL at which the app is reached. May have references.")),
-    command: orEmpty(prose(4096)).check(means("Command that clients run in a terminal, for apps without a URL.")),
+    url: emptyAtFirst(template(urlOrEmpty)).check(means("URL at which the app is reached. May have references.")),
+    command: emptyAtFirst(prose(4096)).check(means("Command that clients run in a terminal, for apps without a URL.")),
     external: flag.check(means("Whether clients open the URL as it is, rather than through the workspace.")),
     group: displayName.check(means("Heading under which clients list it.")),
     hidden: flag.check(means("Whether clients leave it out.")),
@@ -143,7 +144,7 @@ export function resourceOf(areRendered: boolean) {
       .prefault(z.enum(["owner", "authenticated", "organization", "public"]), "owner")
       .check(means("Who may open it.")),
     subdomain: flag.check(means("Whether it is reached at a host name of its own.")),
-    tooltip: orEmpty(prose(1024)).check(means("Text that clients show beside it.")),
+    tooltip: emptyAtFirst(prose(1024)).check(means("Text that clients show beside it.")),
     healthcheck: z
       .optional(healthcheck)
       .check(means("How the agent finds out whether the app is healthy. Without it, the health is not known.")),
@@ -152,7 +153,7 @@ export function resourceOf(areRendered: boolean) {
     name: slug.check(means("Name, unique in the document.")),
     os: z.enum(["linux", "darwin", "windows"]).check(means("Operating system of its machine.")),
     arch: z.enum(["amd64", "arm64", "armv7"]).check(means("Architecture of its machine.")),
-    directory: orEmpty(template((found) => proseProblem(found, 4096))).check(
+    directory: emptyAtFirst(template((found) => faultOf(prose(4096), found))).check(
       means("Directory in which the command and the scripts run; empty for the home. May have references."),
     ),
     env: z
@@ -170,12 +171,14 @@ export function resourceOf(areRendered: boolean) {
       means("Whether the agent runs on a machine that the owner of the workspace sets up, rather than by the daemon."),
     ),
     connection_timeout_seconds: z
-      .prefault(whole(0, day), 120)
+      .prefault(int(0, day), 120)
       .check(means("Seconds after which an agent that has not connected is reported; 0 for never.")),
     startup_script_behavior: z
       .prefault(z.enum(["non-blocking", "blocking"]), "non-blocking")
       .check(means("Whether clients wait for the start scripts before they let people enter.")),
-    troubleshooting_url: orEmpty(text(urlOrEmpty)).check(means("URL of a page for people whose agent has faults.")),
+    troubleshooting_url: emptyAtFirst(textBy(urlOrEmpty)).check(
+      means("URL of a page for people whose agent has faults."),
+    ),
     display_apps: entriesOf(
       list(5, z.enum(["vscode", "vscode_insiders", "web_terminal", "port_forwarding_helper", "ssh_helper"])),
     ).check(means("Features of clients that they offer for the agent.")),
@@ -188,7 +191,7 @@ export function resourceOf(areRendered: boolean) {
   });
   const metadata = z.strictObject({
     key: label.check(means("Name that people see, 1 to 64 characters.")),
-    value: orEmpty(anyText).check(means("Text that people see. May have references.")),
+    value: emptyAtFirst(anyText).check(means("Text that people see. May have references.")),
     sensitive: flag.check(means("Whether only the owner of the workspace sees the value.")),
   });
   return z.strictObject({
@@ -197,7 +200,7 @@ export function resourceOf(areRendered: boolean) {
     ...described,
     hide: flag.check(means("Whether clients leave it out.")),
     daily_cost: z
-      .prefault(whole(0, mostCost), 0)
+      .prefault(int(0, mostCost), 0)
       .check(means("Credits a day that it takes from the quota of the owner of the workspace.")),
     transitions: z
       .prefault(list(2, z.enum(["start", "stop"])), ["start"])

@@ -9,17 +9,36 @@ import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { changesOf, given } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
-import { displayNameProblem, iconProblem, nameProblem, proseProblem, wholeNumber } from "../kernel/text.js";
+import {
+  check,
+  choice,
+  duration,
+  flag,
+  further,
+  icon,
+  inputOf,
+  type Input,
+  label,
+  listOf,
+  meant,
+  optional,
+  prose,
+  reference,
+  required,
+  urlName,
+  uuid,
+} from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { templateTimesChanged } from "../workspaces/deadline-changes.js";
 import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
-import { addVersion, readContent, type VersionContent } from "./version-changes.js";
+import { addVersion, FirstVersion, readContent } from "./version-changes.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const workspaces = columnsOf("workspaces");
+
 
 /** A day of the week, as `Date.getDay` numbers them. */
 export const Weekday = { SUNDAY: 0, MONDAY: 1, TUESDAY: 2, WEDNESDAY: 3, THURSDAY: 4, FRIDAY: 5, SATURDAY: 6 } as const;
@@ -39,26 +58,56 @@ export type TemplateFields = { [Name in keyof Settings]?: Settings[Name] | null 
 
 /** Seconds: ten years. */
 const longest = 315_360_000;
-export const durationRule = wholeNumber(0, longest);
+const templateDuration = duration(0, longest);
 
-const durations = ["defaultTtlSeconds", "activityBumpSeconds", "dormantAfterSeconds", "deleteAfterSeconds"] as const;
+const reason = further(prose(1000), (text) => (text !== "" && text.trim() === "" ? "Must not be blank." : undefined));
 
-/** Adds the faults of the given fields. */
-function addFieldProblems(problems: Problems, fields: TemplateFields): void {
-  const { name, displayName, description, icon, deprecationMessage } = fields;
-  if (name != null) problems.add("name", nameProblem(name));
-  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
-  if (description != null) problems.add("description", proseProblem(description, 1000));
-  if (deprecationMessage != null) problems.add("deprecationMessage", reasonProblem(deprecationMessage));
-  if (icon != null) problems.add("icon", iconProblem(icon));
-  for (const each of durations) {
-    const value = fields[each] ?? 0;
-    problems.add(each, value < 0 || value > longest ? durationRule : undefined);
-  }
-}
-
-const reasonProblem = (text: string): string | undefined =>
-  text !== "" && text.trim() === "" ? "Must not be blank." : proseProblem(text, 1000);
+const settings = {
+  displayName: optional(label(64), "Display name, {limits}. Default: empty."),
+  description: optional(prose(1000), "Description, {limits}. Default: empty."),
+  icon: optional(meant(icon, { scalar: "URL" }), "URL or path of an icon, or empty. Default: empty."),
+  defaultTtlSeconds: optional(
+    templateDuration,
+    "Seconds that workspaces run after a start; 0 sets no limit. Default: 0.",
+  ),
+  activityBumpSeconds: optional(
+    templateDuration,
+    "Seconds that activity adds to the deadline of a workspace. Default: 3600.",
+  ),
+  autostopDays: optional(
+    listOf(choice(Weekday)),
+    "Days on which workspaces stop when the quiet hours of their owner start. Default: none.",
+  ),
+  allowUserAutostart: optional(
+    flag,
+    "Whether owners may have their workspaces started by a schedule. If not, schedules that exist have no effect. Default: true.",
+  ),
+  autostartDays: optional(
+    listOf(choice(Weekday)),
+    "Days on which schedules start workspaces, in the time zone of each schedule. Default: all.",
+  ),
+  automaticUpdates: optional(
+    choice(AutomaticUpdates),
+    "When starts of workspaces take the active version by themselves. Default: `OWNERS_CHOICE`.",
+  ),
+  dormantAfterSeconds: optional(
+    templateDuration,
+    "Seconds without use after which workspaces become dormant; 0 for never. Default: 0.",
+  ),
+  deleteAfterSeconds: optional(
+    templateDuration,
+    "Seconds of dormancy after which workspaces are deleted; 0 for never. Default: 0.",
+  ),
+  allowUserCancel: optional(flag, "Whether users may cancel the builds that they started. Default: true."),
+  requireActiveVersion: optional(
+    flag,
+    "Whether users without permission to update the template start the active version only. Default: false.",
+  ),
+  deprecationMessage: optional(
+    reason,
+    "Deprecates the template: no workspaces can be created from it any more, and the owners of existing ones get this message, {limits}. Empty ends the deprecation. Default: empty.",
+  ),
+};
 
 /** The given properties of a template. Days are ordered, and each counts once. */
 const propertiesOf = ({
@@ -96,12 +145,14 @@ function requireScheduling(
 
 const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name", "This name is in use.") });
 
-export interface CreateTemplate extends TemplateFields, VersionContent {
-  /** Id, name or `default`. */
-  organization: string;
-  /** Whether all members of the organization may use it. Default: true. */
-  everyoneCanUse?: boolean | null;
-}
+export const CreateTemplate = inputOf({
+  ...settings,
+  organization: required(reference, "Organization of the new template: ID, name, or `default`."),
+  name: required(urlName(32), "Unique in the organization: {limits}."),
+  ...FirstVersion.shape,
+  everyoneCanUse: optional(flag, "Whether all members of the organization may use the template. Default: true."),
+});
+export type CreateTemplate = Input<typeof CreateTemplate>;
 
 /** Creates a template with its first version. Returns the ids of both. */
 export async function createTemplate(
@@ -111,9 +162,9 @@ export async function createTemplate(
   const { userId: creatorId } = requireUser(ctx.actor);
   const { id: organizationId } = await findOrganization(ctx, ref);
   authorize(ctx.actor, "template:create", { organizationId, acl: null });
-  const name = fields.name ?? "";
+  const { name } = fields;
   const problems = new Problems();
-  addFieldProblems(problems, { ...fields, name });
+  check(CreateTemplate, fields, problems);
   const content = await readContent({ document, variables: variables ?? null }, problems);
   const properties = propertiesOf(fields);
   requireScheduling(ctx, properties);
@@ -149,9 +200,12 @@ async function allowEveryone(ctx: Context, templateId: string, organizationId: s
     .execute();
 }
 
-export interface UpdateTemplate extends TemplateFields {
-  templateId: string;
-}
+export const UpdateTemplate = inputOf({
+  ...settings,
+  templateId: required(uuid, "ID of the template."),
+  name: optional(urlName(32), "New name, unique in the organization."),
+});
+export type UpdateTemplate = Input<typeof UpdateTemplate>;
 
 /**
  * Changes the names and settings of a template. Moves the deadlines of its workspaces that run, and tells the owners of its
@@ -163,7 +217,7 @@ export async function updateTemplate(ctx: Context, { templateId, ...fields }: Up
   const changes = changesOf(stored, propertiesOf(fields));
   requireScheduling(ctx, changes);
   const problems = new Problems();
-  addFieldProblems(problems, fields);
+  check(UpdateTemplate, fields, problems);
   problems.throwIfAny();
   ctx.em.assign(stored, changes);
   await ctx.em.flush().catch(throwTaken);

@@ -13,10 +13,10 @@ import {
   type Payload,
   prose,
   storable,
-  text,
+  textBy,
   validated,
-  whole,
-} from "../kernel/validation.js";
+  int,
+} from "../kernel/values.js";
 import { timeZoneNamed } from "../quiet-hours/time-zones.js";
 import {
   addRepeated,
@@ -27,7 +27,7 @@ import {
   label,
   means,
   most,
-  orEmpty,
+  emptyAtFirst,
   unique,
 } from "./document-members.js";
 import { checkResources, type DocumentAgent, resourceOf } from "./document-resources.js";
@@ -94,7 +94,7 @@ const optionMembers = z.strictObject({
 });
 
 const validationMembers = z.strictObject({
-  regex: orEmpty(text(patternProblem)).check(
+  regex: emptyAtFirst(textBy(patternProblem)).check(
     means("Regular expression in RE2 syntax that matches a part of every string. At most 500 characters."),
   ),
   error: description.check(means("Message for values that violate a rule, in place of the server's own.")),
@@ -165,27 +165,27 @@ function checkValidation(payload: Payload<ParameterMembers>): void {
 }
 
 const prebuildSchedule = z.strictObject({
-  cron: text(hoursProblem).check(
+  cron: textBy(hoursProblem).check(
     means(
       "The hours and days in the five fields of cron, of which the minute is `*`: `* 8-17 * * 1-5` is from 8:00 to 17:59 on Monday to Friday.",
     ),
   ),
   timezone: z
     .prefault(
-      text((name) => (timeZoneNamed(name) ? undefined : "Must be an IANA name such as Europe/Berlin.")),
+      textBy((name) => (timeZoneNamed(name) ? undefined : "Must be an IANA name such as Europe/Berlin.")),
       "UTC",
     )
     .check(means("IANA name of the time zone of the hours and days.")),
-  instances: whole(0, 50).check(means("Number of workspaces that are kept ready in these hours.")),
+  instances: int(0, 50).check(means("Number of workspaces that are kept ready in these hours.")),
 });
 
 const prebuilds = z.strictObject({
-  instances: z.prefault(whole(0, 50), 0).check(means("Number of workspaces that are kept ready.")),
+  instances: z.prefault(int(0, 50), 0).check(means("Number of workspaces that are kept ready.")),
   schedules: entriesOf(list(most.schedules, prebuildSchedule)).check(
     means("Other numbers of workspaces by the time. The first that holds counts; at most 20."),
   ),
   ttl_seconds: z
-    .prefault(whole(0, 31_536_000), 0)
+    .prefault(int(0, 31_536_000), 0)
     .check(means("Seconds after which a workspace that no user has claimed is replaced; 0 for none.")),
 });
 

@@ -10,7 +10,7 @@ import { notFound, Problems } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { proseProblem } from "../kernel/text.js";
+import { check, inputOf, type Input, optional, prose, reference, required, uuid } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -122,13 +122,16 @@ export async function templatesById(ctx: Context, ids: readonly string[]): Promi
   return rowById(rows, ids);
 }
 
+/** A template. */
+export const NamedTemplate = inputOf({ templateId: required(uuid, "ID of the template.") });
+export type NamedTemplate = Input<typeof NamedTemplate>;
+
 /** Filters of templates. An absent filter does not narrow. */
-export interface TemplateFilter {
-  /** Id, name or `default`. */
-  organization?: string | null;
-  /** Part of the name or display name, in any letter case. */
-  search?: string | null;
-}
+export const TemplateFilter = inputOf({
+  organization: optional(reference, "Organization of the template: ID, name, or `default`."),
+  search: optional(prose(254), "Substring of the name or display name, case-insensitive."),
+});
+export type TemplateFilter = Input<typeof TemplateFilter>;
 
 export const TemplateOrderField = { NAME: "name", CREATED_AT: "createdAt" } as const;
 export type TemplateOrderField = (typeof TemplateOrderField)[keyof typeof TemplateOrderField];
@@ -173,7 +176,7 @@ export async function listTemplates(ctx: Context, query: TemplatesQuery): Promis
   const { filter, orderBy, ...page } = query;
   const problems = new Problems();
   const { organization, search } = filter ?? {};
-  problems.add("filter.search", search == null ? undefined : proseProblem(search, 254));
+  check(TemplateFilter, { search }, problems, "filter");
   const organizationId = organization ? (await findOrganization(ctx, organization)).id : undefined;
   return templateList.page(ctx, { filter: { search, organization: organizationId }, orderBy, page }, problems);
 }

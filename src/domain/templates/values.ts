@@ -1,6 +1,7 @@
 import { RE2JS, RE2JSException } from "re2js";
 import { quote } from "../kernel/errors.js";
 import { textProblem } from "../kernel/text.js";
+import { bytes } from "../kernel/values.js";
 
 /** The types of parameters. Variables have all but the last. */
 export const TemplateParameterKind = { STRING: "string", NUMBER: "number", BOOL: "bool", LIST: "list" } as const;
@@ -32,6 +33,9 @@ export interface Validation {
 
 /** Maximum length of a value in bytes. */
 const longest = 8192;
+
+/** The value of a variable or parameter in inputs, as text. Its type has further rules. */
+export const valueText = bytes(0, longest);
 
 const numberPattern = /^-?(0|[1-9]\d{0,14})(\.\d{1,10})?$/;
 

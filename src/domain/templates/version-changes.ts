@@ -23,23 +23,70 @@ import {
   type VariableValue,
 } from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./template-versions.js";
+import { valueText } from "./values.js";
+import {
+  check,
+  flag,
+  inputOf,
+  type Input,
+  jsonObject,
+  listOf,
+  matching,
+  optional,
+  required,
+  string,
+  uuid,
+} from "../kernel/values.js";
+
+export const TemplateVariable = inputOf({
+  name: required(string, "Name of the variable."),
+  value: required(valueText, "Its value, {limits}: numbers and booleans in JSON. Stored encrypted."),
+});
+export type TemplateVariable = Input<typeof TemplateVariable>;
+
+const documentDescription =
+  "The document, at most 256 KiB of JSON: schema `steward.template/1`. All faults are reported together, by their paths in the document.";
+const variablesDescription =
+  "Values of the variables of the document. Without a value that is required, the import fails with REQUIRED_TEMPLATE_VARIABLES.";
+
+/** The contents of a first version. */
+export const FirstVersion = inputOf({
+  document: required(jsonObject, documentDescription),
+  variables: optional(listOf(TemplateVariable), variablesDescription),
+});
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const templateVersions = columnsOf("templateVersions");
 
+
 /** The contents of a version. */
 export interface VersionContent {
   document: unknown;
-  variables?: VariableValue[] | null;
+  variables?: VariableValue[] | null | undefined;
 }
 
-export interface CreateTemplateVersion extends VersionContent {
-  templateId: string;
-  /** Default: `v` and the number of the version. */
-  name?: string | null;
-  /** Whether it becomes the active version when it is imported. The first version always does. */
-  activate?: boolean | null;
-}
+const versionName = matching(
+  /^[A-Za-z0-9._-]{1,64}$/,
+  "Must be 1 to 64 letters, digits, dots, hyphens and underscores.",
+);
+
+export const CreateTemplateVersion = inputOf({
+  templateId: required(uuid, "ID of the template."),
+  name: optional(
+    versionName,
+    "Name, unique in the template: 1 to 64 letters, digits, dots, hyphens and underscores. Default: `v` and the number of the version.",
+  ),
+  document: FirstVersion.shape.document,
+  variables: optional(
+    listOf(TemplateVariable),
+    `${variablesDescription} Those that are not given have the values of the version before. The value of a sensitive one must be given again for a version that makes it plain, could show it (in metadata and other texts of resources, parameters, or the source), or goes to other daemons (by its provisioner or tags).`,
+  ),
+  activate: optional(
+    flag,
+    "Whether it becomes the active version when it is imported. The first version always does. Default: false.",
+  ),
+});
+export type CreateTemplateVersion = Input<typeof CreateTemplateVersion>;
 
 /** Checked content. */
 export interface ReadContent {
@@ -64,8 +111,6 @@ export async function readContent(
   return document && { document, variables: resolved };
 }
 
-const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
-
 /**
  * Creates a version of a template, which is imported in the background. Variables that are not given have the values of the
  * version before. Returns its id.
@@ -74,8 +119,7 @@ export async function createTemplateVersion(ctx: Context, input: CreateTemplateV
   const template = await lockTemplate(ctx, input.templateId, "template:update");
   const { name, activate } = input;
   const problems = new Problems();
-  if (name != null && !namePattern.test(name))
-    problems.add("name", "Must be 1 to 64 letters, digits, dots, hyphens and underscores.");
+  check(CreateTemplateVersion, { name }, problems);
   const content = await readContent(input, problems, (document) => keptFromLatest(ctx, template.id, document));
   problems.throwIfAny();
   return addVersion(ctx, template, content!, { name: name ?? null, activates: activate ?? false });
@@ -203,6 +247,15 @@ async function setActive(ctx: Context, templateId: string, versionId: string): P
   await ctx.em.flush();
 }
 
+/** A version. */
+export const NamedVersion = inputOf({ templateVersionId: required(uuid, "ID of the version.") });
+export type NamedVersion = Input<typeof NamedVersion>;
+
+export const SetActiveTemplateVersion = inputOf({
+  templateVersionId: required(uuid, "ID of the version: imported, and not archived."),
+});
+export type SetActiveTemplateVersion = Input<typeof SetActiveTemplateVersion>;
+
 /** Makes a version the one of new workspaces. Returns the id of the template. */
 export async function setActiveTemplateVersion(ctx: Context, versionId: string): Promise<string> {
   const { template, version } = await lockVersion(ctx, versionId);
@@ -231,11 +284,18 @@ export async function archiveTemplateVersion(ctx: Context, versionId: string): P
   return version.id;
 }
 
-export interface DryRunTemplateVersion {
-  templateVersionId: string;
-  presetId?: string | null;
-  parameters?: Array<{ name: string; value: string }> | null;
-}
+export const TemplateParameter = inputOf({
+  name: required(string, "Name of the parameter."),
+  value: required(valueText, "Its value, {limits}: numbers, booleans, and lists in JSON."),
+});
+export type TemplateParameter = Input<typeof TemplateParameter>;
+
+export const DryRunTemplateVersion = inputOf({
+  templateVersionId: required(uuid, "ID of the version."),
+  presetId: optional(uuid, "ID of a preset of the version. Default: none."),
+  parameters: optional(listOf(TemplateParameter), "Parameter values. Default: those of the preset."),
+});
+export type DryRunTemplateVersion = Input<typeof DryRunTemplateVersion>;
 
 /** Lets a daemon plan a start with these parameters, without a workspace. Returns the id of the job. */
 export async function dryRunTemplateVersion(ctx: Context, input: DryRunTemplateVersion): Promise<string> {

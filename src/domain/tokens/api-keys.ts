@@ -7,7 +7,21 @@ import type { Context } from "../kernel/context.js";
 import { type Action, authorize, isScope, narrowed, scopeCatalog, sees } from "../authorization/authorization.js";
 import { conflict, forbidden, notFound, Problems, quote, unauthenticated, onViolation } from "../kernel/errors.js";
 import { anyOf, day, now, purge, rowById } from "../kernel/queries.js";
-import { displayNameProblem } from "../kernel/text.js";
+import {
+  faultOf,
+  flag,
+  type Input,
+  inputOf,
+  label,
+  listOf,
+  meant,
+  dateTime,
+  optional,
+  reference,
+  required,
+  string,
+  textBy,
+} from "../kernel/values.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
 import { keyHint } from "./hints.js";
 import { endMade, type Made } from "./key-makers.js";
@@ -37,20 +51,30 @@ const keys = (db: Db) =>
 /** A session or key without its secret. */
 export type ApiKeyRow = InferResult<ReturnType<typeof keys>>[number];
 
-export interface CreateApiKey {
-  name: string;
-  /** Default: `all`. */
-  scopes?: string[] | null;
-  /** RFC 3339. Default: after the default lifetime. */
-  expiresAt?: string | null;
-  /** The holder, if not the caller: a service account. */
-  user?: string | null;
-}
+const keyName = meant(
+  textBy((given) => (given === "" ? "Must be 1 to 64 characters long." : faultOf(label(64), given)), {
+    minLength: 1,
+    maxLength: 64,
+  }),
+  { limits: "1 to 64 characters" },
+);
 
-export interface UpdateApiKey {
-  id: string;
-  name: string;
-}
+export const CreateApiKey = inputOf({
+  name: required(keyName, "Name of {limits}, unique among the user's API tokens."),
+  scopes: optional(listOf(string), "Scopes to restrict the token to. Default: `all`."),
+  expiresAt: optional(
+    dateTime,
+    "When the token expires. Default: the default token lifetime of the deployment from now.",
+  ),
+  user: optional(reference, "Owner of the token: the ID or username of a service account. Default: the caller."),
+});
+export type CreateApiKey = Input<typeof CreateApiKey>;
+
+export const UpdateApiKey = inputOf({
+  id: required(string, "ID of the API token."),
+  name: required(keyName, "New name of {limits}, unique among the user's API tokens."),
+});
+export type UpdateApiKey = Input<typeof UpdateApiKey>;
 
 /** Maximum number of listed keys. */
 const mostKeys = 1000;
@@ -96,7 +120,7 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
   const { name } = input;
   const scopes = input.scopes ?? ["all"];
   const problems = new Problems();
-  problems.add("name", keyNameProblem(name));
+  problems.add("name", faultOf(keyName, name));
   const mostScopes = scopeCatalog.length;
   const isFew = scopes.length > 0 && scopes.length <= mostScopes;
   problems.add("scopes", isFew ? undefined : `Must name 1 to ${mostScopes} scopes.`);
@@ -202,7 +226,7 @@ const freeName = ({ db }: Context, userId: string, name: string, id = "") =>
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
   const { key } = await findKey(ctx, id, "api_key:update");
   const problems = new Problems();
-  problems.add("name", keyNameProblem(name));
+  problems.add("name", faultOf(keyName, name));
   problems.throwIfAny();
   if (key.kind !== "token") throw conflict("Only API tokens have names.");
   if (key.name === name) return id;
@@ -219,11 +243,14 @@ export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Pr
   return id;
 }
 
-export interface RevokeApiKey {
-  id: string;
-  /** Whether all that the key made ends, too. Default: for API tokens. */
-  withAllItMade?: boolean | null;
-}
+export const RevokeApiKey = inputOf({
+  id: required(string, "ID of the API key."),
+  withAllItMade: optional(
+    flag,
+    "Whether the keys and grants that were made with it end, too, and all that was made with those. Default: true for API tokens, false for other kinds.",
+  ),
+});
+export type RevokeApiKey = Input<typeof RevokeApiKey>;
 
 /** A revoked key before the deletion, with what ended with it, and what it made that is left. */
 export interface RevokedApiKey extends Made {
@@ -285,9 +312,6 @@ function endOf(
   const isScoped = !scopes.includes("all");
   return new Date(isScoped ? Math.min(end, instantOf(credential.expiresAt)) : end).toISOString();
 }
-
-const keyNameProblem = (name: string): string | undefined =>
-  name === "" ? "Must be 1 to 64 characters long." : displayNameProblem(name);
 
 const nameTaken = () =>
   conflict("An API token with this name already exists.", [

@@ -1,33 +1,16 @@
-import { Problems } from "../kernel/errors.js";
-import { isObeyed, proseProblem, textProblem } from "../kernel/text.js";
-
-/** The fields of a secret that a user sets. */
-export interface SecretFields {
-  name?: string | null;
-  value?: string | null;
-  description?: string | null;
-  envName?: string | null;
-  filePath?: string | null;
-}
-
-/** Bytes of one value. */
-const maxValueBytes = 24_576;
-
-/** Collects the faults of the given fields, in order. Messages never contain the secret value. */
-export function secretProblems({ name, value, description, envName, filePath }: SecretFields): Problems {
-  const problems = new Problems();
-  if (name != null) problems.add("name", secretNameProblem(name));
-  if (value != null) problems.add("value", valueProblem(value));
-  if (description != null) problems.add("description", proseProblem(description, 1024));
-  if (envName != null) problems.add("envName", envNameProblem(envName));
-  if (filePath != null) problems.add("filePath", filePathProblem(filePath));
-  return problems;
-}
+import { isObeyed, textProblem } from "../kernel/text.js";
+import { bytes, meant, textBy } from "../kernel/values.js";
 
 const isBytes = (text: string, least: number, most: number): boolean => {
-  const bytes = Buffer.byteLength(text);
-  return bytes >= least && bytes <= most;
+  const size = Buffer.byteLength(text);
+  return size >= least && size <= most;
 };
+
+/** Names of secrets. Faults never contain a value. */
+export const secretName = meant(
+  textBy((given) => secretNameProblem(given), { minLength: 1, maxLength: 255, pattern: "^[^/?#]+$" }),
+  { limits: "1 to 255 bytes" },
+);
 
 function secretNameProblem(name: string): string | undefined {
   if (!isBytes(name, 1, 255)) return "Must be 1 to 255 bytes.";
@@ -37,8 +20,17 @@ function secretNameProblem(name: string): string | undefined {
   return name === "." || name === ".." ? "Must not be . or .. alone." : textProblem(name);
 }
 
-const valueProblem = (value: string): string | undefined =>
-  isBytes(value, 1, maxValueBytes) ? textProblem(value) : `Must be 1 to ${maxValueBytes} bytes.`;
+/** Values of secrets. */
+export const secretValue = meant(bytes(1, 24_576), { kind: "secret" });
+
+/** The variable that gets the value; empty for none. */
+export const secretVariable = textBy((given) => envNameProblem(given), {
+  maxLength: 256,
+  pattern: "^$|^[A-Za-z_][A-Za-z0-9_]*$",
+});
+
+/** The file that gets the value; empty for none. */
+export const secretFile = textBy((given) => filePathProblem(given), { maxLength: 4096, pattern: "^$|^~?/" });
 
 /** The fault of the name of a variable; empty names are valid. */
 export function envNameProblem(name: string): string | undefined {

@@ -9,11 +9,23 @@ import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { given, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
+import {
+  check,
+  type Input,
+  inputOf,
+  optional,
+  otherwise,
+  prose,
+  reference,
+  required,
+  string,
+} from "../kernel/values.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
-import { type SecretFields, secretProblems } from "./rules.js";
+import { secretFile, secretName, secretValue, secretVariable } from "./rules.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const userSecrets = columnsOf("userSecrets");
+
 
 const columns = [
   "id",
@@ -37,9 +49,6 @@ export interface SecretReference {
   user: string;
   name: string;
 }
-
-export type CreateUserSecret = SecretFields & Pick<SecretReference, "user">;
-export type UpdateUserSecret = Omit<SecretFields, "name"> & SecretReference;
 
 /** Lists the secrets of a user by name in byte order, for that user only. */
 export async function listUserSecrets(ctx: Context, ref: string): Promise<UserSecretRow[]> {
@@ -68,6 +77,23 @@ function owning(
   return user;
 }
 
+export const whose = "The user: ID, username, or `me`.";
+const exactName = "Exact name of the secret.";
+const variableRule =
+  "Environment variable to set to the value: letters, digits, and underscores, except reserved names; empty for none.";
+const fileRule =
+  "File to write the value to: a path that begins with `~/` or `/`, and is not the file of another secret or a directory of its path; empty for none.";
+
+export const CreateUserSecret = inputOf({
+  user: otherwise(reference, "me", whose),
+  name: required(secretName, "Name, unique among the user's secrets: {limits} without `/`, `?`, and `#`."),
+  value: required(secretValue, "The value, {limits}, stored unchanged."),
+  description: optional(prose(1024), "Free text, {limits}. Default: empty."),
+  envName: optional(secretVariable, `${variableRule} Default: empty.`),
+  filePath: optional(secretFile, `${fileRule} Default: empty.`),
+});
+export type CreateUserSecret = Input<typeof CreateUserSecret>;
+
 /** Stores a secret of the caller. Returns the stored row. */
 export async function createUserSecret(
   ctx: Context,
@@ -76,13 +102,13 @@ export async function createUserSecret(
   const user = await lockUser(ctx, ref, "user_secret:create");
   authorize(ctx.actor, "user_secret:create", userTarget(user));
   const { value, ...fields } = {
-    name: input.name ?? "",
-    value: input.value ?? "",
+    name: input.name,
+    value: input.value,
     description: input.description ?? "",
     envName: input.envName ?? "",
     filePath: input.filePath ?? "",
   };
-  secretProblems({ value, ...fields }).throwIfAny();
+  requireValid({ value, ...fields });
 
   const id = newId();
   const valueBytes = Buffer.byteLength(value);
@@ -91,6 +117,23 @@ export async function createUserSecret(
   await ctx.em.flush().catch(refuseForgottenKey);
   return readStored(ctx, user, id);
 }
+
+/** Throws BAD_USER_INPUT with the faults of the given fields. */
+function requireValid(fields: Partial<CreateUserSecret>): void {
+  const problems = new Problems();
+  check(CreateUserSecret, fields, problems);
+  problems.throwIfAny();
+}
+
+export const UpdateUserSecret = inputOf({
+  user: otherwise(reference, "me", whose),
+  name: required(string, exactName),
+  value: optional(secretValue, "The new value, {limits}, stored unchanged."),
+  description: optional(prose(1024), "Free text, {limits}."),
+  envName: optional(secretVariable, variableRule),
+  filePath: optional(secretFile, fileRule),
+});
+export type UpdateUserSecret = Input<typeof UpdateUserSecret>;
 
 /** Changes the given fields of a secret of the caller. A given value counts as changed, even if it is the same. */
 export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): Promise<UserSecretRow> {
@@ -104,7 +147,7 @@ export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): P
     .executeTakeFirst();
   if (!secret) throw notFound();
   const { value, ...change } = givenOf(input);
-  secretProblems({ value, ...change }).throwIfAny();
+  requireValid({ value, ...change });
 
   const set = {
     ...change,
@@ -124,6 +167,12 @@ function givenOf({ value, description, envName, filePath }: UpdateUserSecret) {
   if (isEmpty(fields)) throw new DomainError("BAD_USER_INPUT", "At least one field must be provided.");
   return fields;
 }
+
+export const DeleteUserSecret = inputOf({
+  user: otherwise(reference, "me", whose),
+  name: required(string, exactName),
+});
+export type DeleteUserSecret = Input<typeof DeleteUserSecret>;
 
 /** Deletes a secret of the caller. Returns the deleted row. */
 export async function deleteUserSecret(ctx: Context, { user: ref, name }: SecretReference): Promise<UserSecretRow> {

@@ -4,8 +4,20 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
 import { changesOf, isEmpty } from "../kernel/objects.js";
-import { folded, foldedColumn, iconProblem } from "../kernel/text.js";
-import { newEmailProblem, realNameProblem, usernameProblem } from "./names.js";
+import { folded, foldedColumn } from "../kernel/text.js";
+import {
+  check,
+  icon,
+  inputOf,
+  type Input,
+  meant,
+  optional,
+  pasted,
+  reference,
+  required,
+  secret,
+} from "../kernel/values.js";
+import { newEmail, realName, usernameValue } from "./names.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
@@ -18,37 +30,48 @@ import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserR
 import { requireNoWorkspaces } from "./owned-workspaces.js";
 import { requireAnotherOwner } from "./user-roles.js";
 
+/** An avatar, which the API has as a URL. */
+const avatar = meant(icon, { scalar: "URL" });
+
+export const UpdateUser = inputOf({
+  user: required(reference, "The user: ID, username, or `me`."),
+  email: optional(pasted(newEmail), "New email address."),
+  username: optional(usernameValue, "New username."),
+  name: optional(realName, "New real name, {limits}."),
+  avatarUrl: optional(avatar, "New URL of the avatar; empty for none."),
+});
+export type UpdateUser = Input<typeof UpdateUser>;
+
 /** New values of an account. Null and absent fields stay unchanged. */
-export type AccountChange = {
-  [Field in keyof Pick<UserRow, "email" | "username" | "name" | "avatarUrl">]?: string | null;
-};
+export type AccountChange = Omit<UpdateUser, "user">;
 
 /** The fault of a password of a user who signs in otherwise. */
 export const hasNoPassword = "Only users who sign in with a password have one.";
 
 /** The faults of values of an account. */
-export function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
+export function accountProblems(change: AccountChange): Problems {
   const problems = new Problems();
-  if (email != null) problems.add("email", newEmailProblem(email));
-  if (username != null) problems.add("username", usernameProblem(username));
-  if (name != null) problems.add("name", realNameProblem(name));
-  if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
+  check(UpdateUser, change, problems);
   return problems;
 }
 
 /** Changes the account of a user. Returns its id. */
-export async function updateUser(
-  ctx: Context,
-  { user: ref, ...change }: AccountChange & { user: string },
-): Promise<string> {
+export async function updateUser(ctx: Context, { user: ref, ...change }: UpdateUser): Promise<string> {
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
   await changeAccount(ctx, user, change);
   return user.id;
 }
 
+export const UpdateProfile = inputOf({
+  name: optional(realName, "New real name, {limits}."),
+  avatarUrl: optional(avatar, "New URL of the avatar; empty for none."),
+  username: optional(usernameValue, "New username."),
+});
+export type UpdateProfile = Input<typeof UpdateProfile>;
+
 /** Changes the caller's own account, except the email. Returns its id. */
-export async function updateProfile(ctx: Context, change: Omit<AccountChange, "email">): Promise<string> {
+export async function updateProfile(ctx: Context, change: UpdateProfile): Promise<string> {
   const user = await lockUser(ctx, "me", "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
   await changeAccount(ctx, user, change);
@@ -166,12 +189,19 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   return user;
 }
 
+/** The input of mutations whose only argument is a user. */
+export const NamedUser = inputOf({ user: required(reference, "The user: ID or username.") });
+export type NamedUser = Input<typeof NamedUser>;
+
+export const ResetUserPassword = inputOf({
+  user: required(reference, "The user: ID, username, or `me`."),
+  password: required(secret, "The new password; weak passwords are rejected."),
+});
+export type ResetUserPassword = Input<typeof ResetUserPassword>;
+
 /** Replaces the password of a user and ends all of its sessions and tokens. Returns the id. */
-export async function resetUserPassword(
-  ctx: Context,
-  { user: ref, password }: { user: string; password?: string | null },
-): Promise<string> {
-  const hash = await newPasswordHash(ctx.afresh(), ref, password ?? "");
+export async function resetUserPassword(ctx: Context, { user: ref, password }: ResetUserPassword): Promise<string> {
+  const hash = await newPasswordHash(ctx.afresh(), ref, password);
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
   if (user.loginType !== "password") throw badInput([{ field: "password", detail: hasNoPassword }]);

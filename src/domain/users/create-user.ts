@@ -6,24 +6,44 @@ import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now, takeFree } from "../kernel/queries.js";
+import {
+  choice,
+  flag,
+  inputOf,
+  type Input,
+  listOf,
+  optional,
+  pasted,
+  required,
+  secret,
+  uuid,
+} from "../kernel/values.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { announce } from "./account-events.js";
 import { accountProblems, hasNoPassword, requireFree, throwTaken } from "./accounts.js";
-import type { LoginType, UserRow, UserStatus } from "./users.js";
+import { newEmail, realName, usernameValue } from "./names.js";
+import { LoginType, type UserRow, type UserStatus } from "./users.js";
 
-export interface CreateUser {
-  email: string;
-  username: string;
-  name?: string | null;
-  /** Default: `none` for service accounts, `password` for all others. */
-  loginType?: LoginType | null;
-  /** Required if `loginType` is `password`, otherwise not allowed. */
-  password?: string | null;
-  /** Default: the default organization. */
-  organizationIds?: string[] | null;
-  isServiceAccount?: boolean | null;
-}
+export const CreateUser = inputOf({
+  email: required(pasted(newEmail), "Unique email address, case-insensitive."),
+  username: required(usernameValue, "Unique username, case-insensitive: {limits}."),
+  name: optional(realName, "Real name, {limits}. Default: empty."),
+  loginType: optional(
+    choice(LoginType),
+    "How the user signs in. Default: NONE for service accounts, otherwise PASSWORD.",
+  ),
+  password: optional(
+    secret,
+    "Password. Required if `loginType` is PASSWORD, which is the default, and rejected otherwise.",
+  ),
+  organizationIds: optional(
+    listOf(uuid),
+    "IDs of the organizations to join, at least one. Default: the default organization.",
+  ),
+  isServiceAccount: optional(flag, "Whether to create a service account. Cannot be changed later. Default: false."),
+});
+export type CreateUser = Input<typeof CreateUser>;
 
 /** Creates a user or a service account with memberships in organizations. Returns its id. */
 export async function createUser(ctx: Context, input: CreateUser): Promise<string> {

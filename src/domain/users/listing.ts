@@ -4,7 +4,8 @@ import { permitted } from "../authorization/authorization.js";
 import { isSiteRole, type Role } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { containing, folded, proseProblem } from "../kernel/text.js";
+import { containing, folded } from "../kernel/text.js";
+import { check, choice, flag, inputOf, type Input, dateTime, optional, prose, reference } from "../kernel/values.js";
 import { defineList, defineListOfEach, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
@@ -12,45 +13,40 @@ import {
   allUsers,
   foldedUsername,
   isReadableUser,
-  type LoginType,
+  LoginType,
   membershipsOfUser,
   userFields,
   type UserRoles,
   type UserRow,
-  type UserStatus,
+  UserStatus,
 } from "./users.js";
+import { RoleName } from "./user-roles.js";
+
+export const searchText = prose(254);
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const organizationMembers = columnsOf("organizationMembers");
-
 const u = columnsOf("users", "u");
 
+
 /** Filters of users. An absent filter does not narrow. */
-export interface UserFilter {
-  /** Part of the username, email or real name, in any letter case. */
-  search?: string | null;
-  status?: UserStatus | null;
-  /** Held in the deployment or in any organization; in `organization`, if given. */
-  role?: Role | null;
-  loginType?: LoginType | null;
-  /** Id, name or `default`. */
-  organization?: string | null;
-  createdAfter?: string | null;
-  createdBefore?: string | null;
-  lastSeenAfter?: string | null;
-  lastSeenBefore?: string | null;
-  serviceAccount?: boolean | null;
-}
+export const UserFilter = inputOf({
+  search: optional(searchText, "Substring of the username, email address, or real name, case-insensitive."),
+  status: optional(choice(UserStatus), "Status of the user."),
+  role: optional(choice(RoleName), "Role held in the deployment or in any organization."),
+  loginType: optional(choice(LoginType), "How the user signs in."),
+  organization: optional(reference, "Organization that the user is a member of: ID, name, or `default`."),
+  createdAfter: optional(dateTime, "Users created at or after this time."),
+  createdBefore: optional(dateTime, "Users created at or before this time."),
+  lastSeenAfter: optional(dateTime, "Users last seen at or after this time."),
+  lastSeenBefore: optional(dateTime, "Users last seen at or before this time."),
+  serviceAccount: optional(flag, "Whether the user is a service account."),
+});
+export type UserFilter = Input<typeof UserFilter>;
 
 /** Orders of users. None by activity, since each activity would then write all indexes of the user. */
 export const UserOrderField = { USERNAME: "username", CREATED_AT: "createdAt" } as const;
 export type UserOrderField = (typeof UserOrderField)[keyof typeof UserOrderField];
-
-/** Maximum length of a search text, in characters. */
-const longestSearch = 254;
-
-export const searchProblem = (search: string | null | undefined) =>
-  search == null ? undefined : proseProblem(search, longestSearch);
 
 /** The condition that a user `u` appears in lists, as in the partial indexes of users. */
 export const isListed = sql<SqlBool>`${u.deletedAt} is null and not ${u.isSystem}`;
@@ -163,7 +159,7 @@ export async function listUsers(
 ): Promise<Page<UserRow>> {
   const { organization: ref, role, ...others } = filter ?? {};
   const problems = new Problems();
-  problems.add("filter.search", searchProblem(others.search));
+  check(UserFilter, others, problems, "filter");
   const organization = ref ? (await findOrganization(ctx, ref)).id : undefined;
   const { everywhere, organizations } = permitted(ctx.actor, "user:read");
   const [first, ...further] = everywhere ? [] : organizations;

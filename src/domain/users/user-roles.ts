@@ -13,6 +13,7 @@ import {
 import type { Role } from "../kernel/actor.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { takeTurn } from "../kernel/queries.js";
+import { choice, inputOf, type Input, listOf, reference, required } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/hints.js";
 import { lockUser, type Membership, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
@@ -73,11 +74,14 @@ export function readRoles<Known extends SiteRole | OrganizationRole>(
   return known.filter((role) => names.includes(role));
 }
 
+export const SetUserRoles = inputOf({
+  user: required(reference, "The user: ID, username, or `me`."),
+  roles: required(listOf(choice(RoleName)), "Replaces all roles held in the deployment."),
+});
+export type SetUserRoles = Input<typeof SetUserRoles>;
+
 /** Replaces the roles of a user in the deployment. Returns the id of the user. */
-export async function setUserRoles(
-  ctx: Context,
-  { user: ref, roles: names }: { user: string; roles: string[] },
-): Promise<string> {
+export async function setUserRoles(ctx: Context, { user: ref, roles: names }: SetUserRoles): Promise<string> {
   const user = await lockUser(ctx, ref, "assign_role:assign");
   authorize(ctx.actor, "assign_role:assign");
   rejectSystemIdentity(user);

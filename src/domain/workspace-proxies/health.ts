@@ -8,7 +8,7 @@ import type { Database, Db } from "../../infrastructure/database/database.js";
 import { jsonIn } from "../kernel/objects.js";
 import { after, now, numberOf } from "../kernel/queries.js";
 import { claimed } from "../kernel/queue.js";
-import { storable } from "../kernel/validation.js";
+import { storable } from "../kernel/values.js";
 import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";

@@ -9,7 +9,21 @@ import { changesOf, given, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/queries.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
-import { displayNameProblem, iconProblem, nameProblem } from "../kernel/text.js";
+import {
+  check,
+  flag,
+  further,
+  icon as iconValue,
+  type Input,
+  inputOf,
+  label,
+  urlName,
+  optional,
+  orEmpty,
+  reference,
+  required,
+  uuid,
+} from "../kernel/values.js";
 import { machineHint } from "../tokens/machines.js";
 import { newProxyToken } from "./proxy-tokens.js";
 import {
@@ -17,24 +31,27 @@ import {
   isNamedPrimary,
   lockWorkspaceProxy,
   primaryRegion,
+  proxyReference,
   readWorkspaceProxy,
   type WorkspaceProxyRow,
 } from "./workspace-proxies.js";
 
-/** The fields of a proxy that administrators set. */
-export interface ProxyFields {
-  name?: string | null;
-  displayName?: string | null;
-  icon?: string | null;
-}
+const proxyName = further(urlName(32), (text) =>
+  isNamedPrimary(text) ? "The name primary is that of the deployment itself." : undefined,
+);
 
-export interface UpdateWorkspaceProxy extends ProxyFields {
-  /** Id or name. */
-  workspaceProxy: string;
-  /** Optional; must be the id of the proxy. */
-  id?: string | null;
-  regenerateToken?: boolean | null;
-}
+export const UpdateWorkspaceProxy = inputOf({
+  workspaceProxy: required(reference, `${proxyReference} The primary proxy cannot be renamed and has no token.`),
+  id: optional(uuid, "If given, must be the ID of the proxy."),
+  name: optional(orEmpty(proxyName), "New name, at most 32 characters, not `primary`; empty to keep the name."),
+  displayName: optional(label(64), "New display name, {limits}."),
+  icon: optional(iconValue, "New URL of an icon: an http or https URL, a path on this server, or empty."),
+  regenerateToken: optional(flag, "Whether to revoke the token and create a new one. Default: false."),
+});
+export type UpdateWorkspaceProxy = Input<typeof UpdateWorkspaceProxy>;
+
+/** The fields of a proxy that administrators set. */
+type ProxyFields = Pick<UpdateWorkspaceProxy, "name" | "displayName" | "icon">;
 
 /** A changed proxy, with its new token if one was generated. */
 export interface ChangedProxy {
@@ -48,11 +65,18 @@ const maxProxies = 100;
 /** Serializes transactions that create a proxy or change its hosts. */
 export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => takeTurn(ctx, "workspace_proxies");
 
+export const CreateWorkspaceProxy = inputOf({
+  name: required(proxyName, "Unique name, {limits}; not `primary`."),
+  displayName: optional(label(64), "Display name, {limits}. Default: empty."),
+  icon: optional(iconValue, "URL of an icon: an http or https URL, a path on this server, or empty. Default: empty."),
+});
+export type CreateWorkspaceProxy = Input<typeof CreateWorkspaceProxy>;
+
 /** Creates an unregistered proxy. Returns its token, which cannot be read again. */
-export async function createWorkspaceProxy(ctx: Context, { name, displayName, icon }: ProxyFields & { name: string }) {
+export async function createWorkspaceProxy(ctx: Context, { name: wanted, displayName, icon }: CreateWorkspaceProxy) {
   authorize(ctx.actor, "workspace_proxy:create");
   requireFeature(ctx, "workspace_proxy");
-  const fields = { name, ...given({ displayName, icon }) };
+  const fields = { name: wanted, ...given({ displayName, icon }) };
   problemsOf(fields).throwIfAny();
 
   await lockWorkspaceProxies(ctx);
@@ -69,16 +93,11 @@ export async function createWorkspaceProxy(ctx: Context, { name, displayName, ic
   return { id, proxyToken: token.text };
 }
 
-function problemsOf({ name, displayName, icon }: ProxyFields): Problems {
+function problemsOf(fields: ProxyFields): Problems {
   const problems = new Problems();
-  if (name != null) problems.add("name", proxyNameProblem(name));
-  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
-  if (icon != null) problems.add("icon", iconProblem(icon));
+  check(UpdateWorkspaceProxy, fields, problems);
   return problems;
 }
-
-const proxyNameProblem = (name: string): string | undefined =>
-  isNamedPrimary(name) ? "The name primary is that of the deployment itself." : nameProblem(name);
 
 const throwTaken = onViolation({ workspace_proxies_name_unique: () => conflictOn("name", "This name is in use.") });
 
@@ -127,8 +146,7 @@ async function updatePrimary(ctx: Context, input: UpdateWorkspaceProxy): Promise
   const problems = new Problems();
   if (id != null && id !== primary.id) problems.add("id", "Is that of another proxy.");
   if (name && name !== primary.name) problems.add("name", "The primary keeps its name.");
-  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
-  if (icon != null) problems.add("icon", iconProblem(icon));
+  check(UpdateWorkspaceProxy, { displayName, icon }, problems);
   if (regenerateToken) problems.add("regenerateToken", "The primary has no token.");
   problems.throwIfAny();
 
@@ -144,6 +162,11 @@ async function findPrimary(ctx: Context, ref: string): Promise<WorkspaceProxyRow
   if (!isNamedPrimary(found.name)) throw notFound();
   return found;
 }
+
+export const DeleteWorkspaceProxy = inputOf({
+  workspaceProxy: required(reference, proxyReference),
+});
+export type DeleteWorkspaceProxy = Input<typeof DeleteWorkspaceProxy>;
 
 /** Deletes a proxy, which releases its name and revokes its token. Returns its id. */
 export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<string> {

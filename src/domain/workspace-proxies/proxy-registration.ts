@@ -6,7 +6,8 @@ import { authorize, authorizeMachine } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { anyOf, minute, now, purge, rowsByKey } from "../kernel/queries.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
-import { cleaned, proseProblem } from "../kernel/text.js";
+import { faultOf, flag, inputOf, type Input, optional, prose, required, string, uuid } from "../kernel/values.js";
+import { cleaned } from "../kernel/text.js";
 import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
@@ -15,20 +16,23 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const workspaceProxyReplicas = columnsOf("workspaceProxyReplicas");
 
 /** The data that a process of a proxy reports when it starts. */
-export interface RegisterWorkspaceProxy {
-  accessUrl: string;
-  wildcardHostname?: string | null;
-  derpEnabled?: boolean | null;
-  derpOnly?: boolean | null;
-  version?: string | null;
-  replicaId: string;
-  hostname?: string | null;
-}
+const replicaField = required(uuid, "ID of the replica, chosen by the replica.");
+const softwareVersion = prose(64);
+const versionMeaning = "Software version of the replica, {limits}.";
 
-export interface ProxyHeartbeat {
-  replicaId: string;
-  version?: string | null;
-}
+export const RegisterWorkspaceProxy = inputOf({
+  accessUrl: required(string, "URL at which the proxy is reached: http or https, without a path."),
+  wildcardHostname: optional(
+    string,
+    "Wildcard hostname at which the proxy serves applications, such as `*.eu.example.com`. Default: none.",
+  ),
+  derpEnabled: optional(flag, "Whether the proxy relays connections (DERP). Default: true."),
+  derpOnly: optional(flag, "Whether the proxy relays connections and serves no applications. Default: false."),
+  version: optional(softwareVersion, `${versionMeaning} Default: empty.`),
+  replicaId: replicaField,
+  hostname: optional(prose(255), "Hostname of the replica, {limits}. Default: empty."),
+});
+export type RegisterWorkspaceProxy = Input<typeof RegisterWorkspaceProxy>;
 
 /** The response to a proxy: its id, and the keys that decrypt messages to it. */
 export interface ProxyReported {
@@ -95,8 +99,8 @@ function registrationOf(input: RegisterWorkspaceProxy) {
   if (registration.wildcardHostname === undefined)
     problems.add("wildcardHostname", `Must be empty, or ${wildcardRule}.`);
   if (registration.derpOnly && !registration.derpEnabled) problems.add("derpOnly", "Needs derpEnabled.");
-  problems.add("version", proseProblem(version ?? "", 64));
-  problems.add("hostname", proseProblem(hostname ?? "", 255));
+  problems.add("version", faultOf(softwareVersion, version ?? ""));
+  problems.add("hostname", faultOf(prose(255), hostname ?? ""));
   problems.throwIfAny();
   return registration as typeof registration & Site;
 }
@@ -151,11 +155,17 @@ async function storeReplica(
     .execute();
 }
 
+export const HeartbeatWorkspaceProxy = inputOf({
+  replicaId: replicaField,
+  version: optional(softwareVersion, `${versionMeaning} If omitted, unchanged.`),
+});
+export type HeartbeatWorkspaceProxy = Input<typeof HeartbeatWorkspaceProxy>;
+
 /** Records a heartbeat. Throws NOT_FOUND for an unknown process, which must then register again. */
-export async function heartbeatWorkspaceProxy(ctx: Context, beat: ProxyHeartbeat): Promise<ProxyReported> {
+export async function heartbeatWorkspaceProxy(ctx: Context, beat: HeartbeatWorkspaceProxy): Promise<ProxyReported> {
   const { id } = authorizeMachine(ctx.actor, "workspace_proxy:report");
   const problems = new Problems();
-  problems.add("version", proseProblem(beat.version ?? "", 64));
+  problems.add("version", faultOf(softwareVersion, beat.version ?? ""));
   problems.throwIfAny();
   const replica = await ctx.db
     .updateTable("workspaceProxyReplicas")
@@ -174,6 +184,9 @@ export async function heartbeatWorkspaceProxy(ctx: Context, beat: ProxyHeartbeat
     .execute();
   return { id, appConnectKeys: await appConnectKeysFor(ctx, id) };
 }
+
+export const DeregisterWorkspaceProxy = inputOf({ replicaId: replicaField });
+export type DeregisterWorkspaceProxy = Input<typeof DeregisterWorkspaceProxy>;
 
 /** Deletes a process that shuts down. Returns the id of the proxy. */
 export async function deregisterWorkspaceProxy(ctx: Context, replicaId: string): Promise<string> {

@@ -13,6 +13,9 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const workspaceProxies = columnsOf("workspaceProxies");
 
+/** Description of inputs that name a proxy. */
+export const proxyReference = "The workspace proxy: ID, name (case-insensitive), or `primary`.";
+
 export interface WorkspaceProxyStatus {
   status: ProxyStatus | null;
   checkedAt: string | null;

@@ -1,15 +1,25 @@
 import { sql } from "kysely";
 import { authorize } from "../authorization/authorization.js";
-import { type AccessList, accessLists, type AclChanges } from "../groups/access-lists.js";
+import { type AccessList, accessLists, EndingAclChange, groupRoleNotice } from "../groups/access-lists.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { minute, now } from "../kernel/queries.js";
-import { lockWorkspace, ofWorkspace, workspaceHint, type WorkspaceRow, workspacesById } from "./workspaces.js";
+import {
+  lockWorkspace,
+  namedWorkspace,
+  ofWorkspace,
+  workspaceHint,
+  type WorkspaceRow,
+  workspacesById,
+} from "./workspaces.js";
+import { inputOf, type Input, listOf, optional } from "../kernel/values.js";
 
-export interface UpdateWorkspaceAcl extends AclChanges {
-  /** Id, or `<owner>/<name>`. */
-  workspace: string;
-}
+export const UpdateWorkspaceAcl = inputOf({
+  workspace: namedWorkspace,
+  groupPerms: optional(listOf(EndingAclChange), `Entries of groups of the organization. ${groupRoleNotice}`),
+  userPerms: optional(listOf(EndingAclChange), "Entries of members of the organization."),
+});
+export type UpdateWorkspaceAcl = Input<typeof UpdateWorkspaceAcl>;
 
 const entries = accessLists("workspaceAclEntries", "workspaceId");
 

@@ -6,16 +6,16 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { nameProblem } from "../kernel/text.js";
+import { check, flag, inputOf, type Input, listOf, optional, reference, required, uuid } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { findTemplate, holdTemplate } from "../templates/templates.js";
 import { findUser } from "../users/users.js";
 import { announceBuild } from "./build-events.js";
 import { type BuildReason, createBuild } from "./builds.js";
-import { autostartColumns, autostartProblem, ttlProblem } from "./workspace-settings.js";
+import { autostartColumns, ttl, workspaceName } from "./workspace-settings.js";
 import { requireQuota } from "./quotas.js";
-import type { Built, ParameterValue } from "./transitions.js";
+import { type Built, ParameterValue } from "./transitions.js";
 import {
   type BuildVersion,
   type ChosenPreset,
@@ -25,27 +25,34 @@ import {
   requireAllowed,
 } from "./build-versions.js";
 import { nameViolated, ofWorkspace, workspacesById } from "./workspaces.js";
+import { weeklySchedule } from "../quiet-hours/daily-schedule.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const w = columnsOf("workspaces", "w");
 const p = columnsOf("templatePresets", "p");
 
-export interface CreateWorkspace {
-  /** Id, username or `me`, which is the default. */
-  owner?: string | null;
-  /** The template, whose active version is used; or the version. */
-  templateId?: string | null;
-  templateVersionId?: string | null;
-  presetId?: string | null;
-  name: string;
-  parameters?: ParameterValue[] | null;
-  /** How long it runs after a start. Default: that of the template. */
-  ttlSeconds?: number | null;
-  /** When it starts by itself, as a cron expression. Default: never. */
-  autostartSchedule?: string | null;
-  /** Whether its starts take the active version, where the template leaves that to owners. Default: false. */
-  automaticUpdates?: boolean | null;
-}
+
+export const CreateWorkspace = inputOf({
+  owner: optional(reference, "Owner: ID, username, or `me`, which is the default."),
+  templateId: optional(uuid, "ID of the template, whose active version is used."),
+  templateVersionId: optional(uuid, "ID of the template version, instead of `templateId`."),
+  presetId: optional(uuid, "ID of a preset of the version."),
+  name: required(workspaceName, "Unique among the owner's workspaces: {limits}."),
+  parameters: optional(
+    listOf(ParameterValue),
+    "Values of parameters. Others come from the preset, or are the default.",
+  ),
+  ttlSeconds: optional(ttl, "Seconds that it runs after a start; 0 sets no limit. Default: as the template says."),
+  autostartSchedule: optional(
+    weeklySchedule,
+    "When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Default: never.",
+  ),
+  automaticUpdates: optional(
+    flag,
+    "Whether its starts take the active version, where the template leaves that to the owner. Default: false.",
+  ),
+});
+export type CreateWorkspace = Input<typeof CreateWorkspace>;
 
 /**
  * Creates a workspace and starts it. If the caller chose a preset and no other values, it may be a prebuilt one.
@@ -62,11 +69,10 @@ export async function createWorkspace(
   const owner = await findUser(ctx, input.owner ?? "me");
   const version = await versionOf(ctx, input, problems);
   if (version) await requireCreation(ctx, owner.id, version, problems);
-  problems.add("name", nameProblem(input.name));
   const preset = version ? await readPreset(ctx, input.presetId, version, problems) : null;
   const parameters = version && resolveParameters(version.document, { given: input.parameters, preset }, problems);
-  problems.add("ttlSeconds", ttlProblem(input.ttlSeconds));
-  problems.add("autostartSchedule", autostartProblem(input.autostartSchedule));
+  const { name, ttlSeconds, autostartSchedule } = input;
+  check(CreateWorkspace, { name, ttlSeconds, autostartSchedule }, problems);
   problems.throwIfAny();
 
   const fields = {

@@ -23,22 +23,28 @@ import {
   type WorkspaceRow,
   workspaces,
 } from "./workspaces.js";
+import { check, inputOf, type Input, optional, reference, required, someOf, uuid } from "../kernel/values.js";
 
-export interface TransferWorkspaces {
-  /** Ids, or `<owner>/<name>`: 1 to 50. */
-  workspaces: string[];
-  /** Id, username or `me`, which is the default. */
-  receiver?: string | null;
-}
+/** Maximum number of workspaces of a transfer. */
+const mostAtOnce = 50;
+
+export const TransferWorkspaces = inputOf({
+  workspaces: required(
+    someOf(mostAtOnce, reference, `Must name 1 to ${mostAtOnce} workspaces.`),
+    "The workspaces, {limits}: IDs, or `<owner>/<name>`. Each must be stopped.",
+  ),
+  receiver: optional(
+    reference,
+    "The new owner: ID, username, or `me`, a member of their organizations. Another user than the caller has to accept them. Default: `me`.",
+  ),
+});
+export type TransferWorkspaces = Input<typeof TransferWorkspaces>;
 
 export interface Transferred {
   workspaceIds: string[];
   /** Whether the receiver has to accept them. */
   isOffered: boolean;
 }
-
-/** Maximum number of workspaces of a transfer. */
-const mostAtOnce = 50;
 
 /** How long a receiver may accept a workspace. */
 const offerLifetime = 7 * day;
@@ -50,8 +56,7 @@ const offerLifetime = 7 * day;
 export async function transferWorkspaces(ctx: Context, input: TransferWorkspaces): Promise<Transferred> {
   const { userId } = requireUser(ctx.actor);
   const problems = new Problems();
-  const isFew = input.workspaces.length > 0 && input.workspaces.length <= mostAtOnce;
-  problems.add("workspaces", isFew ? undefined : `Must name 1 to ${mostAtOnce} workspaces.`);
+  check(TransferWorkspaces, input, problems);
   problems.throwIfAny();
   const found: WorkspaceRow[] = [];
   for (const ref of new Set(input.workspaces)) {
@@ -253,6 +258,11 @@ export async function listWorkspaceTransfers(ctx: Context): Promise<WorkspaceTra
   authorize(ctx.actor, "workspace_transfer:read", { ownerId: userId });
   return offersTo(ctx, userId).orderBy("t.createdAt", "desc").orderBy("t.id").limit(mostListed).execute();
 }
+
+export const WorkspaceOffer = inputOf({
+  id: required(uuid, "ID of the offer."),
+});
+export type WorkspaceOffer = Input<typeof WorkspaceOffer>;
 
 /**
  * Makes an offered workspace that of the caller. Throws CONFLICT if the administrator could not transfer it any more.

@@ -7,7 +7,9 @@ import { resolveParameters } from "../templates/parameters.js";
 import { announceBuild } from "./build-events.js";
 import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";
 import { readPreset, readVersion, type Starter, versionToStart } from "./build-versions.js";
-import { type FoundWorkspace, lockWorkspace, type WorkspaceRow } from "./workspaces.js";
+import { type FoundWorkspace, lockWorkspace, type WorkspaceRow, namedWorkspace } from "./workspaces.js";
+import { inputOf, required, string, type Input, choice, listOf, optional, uuid, flag } from "../kernel/values.js";
+import { valueText } from "../templates/values.js";
 
 /** The reasons that clients give for a start. */
 export const StartReason = {
@@ -20,10 +22,11 @@ export const StartReason = {
 export type StartReason = (typeof StartReason)[keyof typeof StartReason];
 
 /** The value of a parameter, as text. */
-export interface ParameterValue {
-  name: string;
-  value: string;
-}
+export const ParameterValue = inputOf({
+  name: required(string, "Name of the parameter."),
+  value: required(valueText, "Value, as text: numbers, `true` or `false`, lists as JSON."),
+});
+export type ParameterValue = Input<typeof ParameterValue>;
 
 /** The inputs of a start. Absent values are those of the previous build. */
 export interface StartOptions {
@@ -33,12 +36,6 @@ export interface StartOptions {
   reason?: BuildReason | null;
 }
 
-export interface StartWorkspace extends StartOptions {
-  /** Id, or `<owner>/<name>`. */
-  workspace: string;
-  reason?: StartReason | null;
-}
-
 /** The workspace of a mutation, and the build that it created. */
 export interface Built {
   workspaceId: string;
@@ -46,6 +43,18 @@ export interface Built {
 }
 
 const built = ({ id, workspaceId }: BuildRow): Built => ({ workspaceId, buildId: id });
+
+export const StartWorkspace = inputOf({
+  workspace: namedWorkspace,
+  templateVersionId: optional(uuid, "ID of a version of its template. Default: that of the previous build."),
+  presetId: optional(uuid, "ID of a preset of the version."),
+  parameters: optional(
+    listOf(ParameterValue),
+    "Values of parameters. Others come from the previous build, the preset, or are the default.",
+  ),
+  reason: optional(choice(StartReason), "The program that requests the start. Default: the user."),
+});
+export type StartWorkspace = Input<typeof StartWorkspace>;
 
 /** Starts a workspace. Throws CONFLICT if it runs, is dormant, or has a build that has not ended. */
 export async function startWorkspace(ctx: Context, { workspace: ref, ...options }: StartWorkspace): Promise<Built> {
@@ -94,6 +103,9 @@ export async function startFor(
   return build;
 }
 
+export const NamedWorkspace = inputOf({ workspace: namedWorkspace });
+export type NamedWorkspace = Input<typeof NamedWorkspace>;
+
 /** Stops a workspace. Throws CONFLICT if it is stopped, or has a build that has not ended. */
 export async function stopWorkspace(ctx: Context, ref: string): Promise<Built> {
   return built(await stopLocked(ctx, await lockWorkspace(ctx, ref, "stop"), "initiator"));
@@ -107,12 +119,14 @@ export function stopLocked(ctx: Context, workspace: FoundWorkspace, reason: Buil
   return createBuild(ctx, workspace, { transition: "stop", reason, initiatorId });
 }
 
-export interface DeleteWorkspace {
-  /** Id, or `<owner>/<name>`. */
-  workspace: string;
-  /** Whether to delete it without a daemon, which leaves behind what daemons have created. */
-  orphan?: boolean | null;
-}
+export const DeleteWorkspace = inputOf({
+  workspace: namedWorkspace,
+  orphan: optional(
+    flag,
+    "Whether to delete it immediately and without a daemon, which leaves behind what daemons have created. Requires permission to update the template. Default: false.",
+  ),
+});
+export type DeleteWorkspace = Input<typeof DeleteWorkspace>;
 
 /**
  * Deletes a workspace when a daemon has deleted what it consists of; orphans immediately. Throws CONFLICT while a build

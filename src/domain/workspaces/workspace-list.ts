@@ -1,5 +1,5 @@
 import { type Expression, sql, type SqlBool } from "kysely";
-import { agentStatus, type AgentStatus } from "../agents/agents.js";
+import { agentStatus, AgentStatus } from "../agents/agents.js";
 import { permitted } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf } from "../kernel/queries.js";
@@ -7,10 +7,10 @@ import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, inOrganizations, time } from "../kernel/lists.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { proseProblem } from "../kernel/text.js";
+import { check, choice, flag, inputOf, type Input, optional, prose, reference, uuid } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { findUser, type UserStatus } from "../users/users.js";
-import type { WorkspaceStatus } from "./build-status.js";
+import { findUser, UserStatus } from "../users/users.js";
+import { WorkspaceStatus } from "./build-status.js";
 import { sharedWith, type WorkspaceRow, workspaces } from "./workspaces.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -19,20 +19,17 @@ const w = columnsOf("workspaces", "w");
 const a = columnsOf("workspaceAgents", "a");
 
 /** Filters of workspaces. An absent filter does not narrow. */
-export interface WorkspaceFilter {
-  /** Id, username or `me`. */
-  owner?: string | null;
-  /** Id, name or `default`. */
-  organization?: string | null;
-  templateId?: string | null;
-  status?: WorkspaceStatus | null;
-  /** Part of the name, in any letter case. */
-  search?: string | null;
-  dormant?: boolean | null;
-  ownerStatus?: UserStatus | null;
-  /** Whether it has an agent of this status. */
-  hasAgent?: AgentStatus | null;
-}
+export const WorkspaceFilter = inputOf({
+  owner: optional(reference, "Owner: ID, username, or `me`."),
+  organization: optional(reference, "Organization: ID, name, or `default`."),
+  templateId: optional(uuid, "ID of the template."),
+  status: optional(choice(WorkspaceStatus), "Status of the workspace."),
+  search: optional(prose(64), "Substring of the name, case-insensitive."),
+  dormant: optional(flag, "Whether the workspace is dormant."),
+  ownerStatus: optional(choice(UserStatus), "Status of the owner: `SUSPENDED` for workspaces of those who left."),
+  hasAgent: optional(choice(AgentStatus), "Workspaces that have an agent of this status."),
+});
+export type WorkspaceFilter = Input<typeof WorkspaceFilter>;
 
 /** Orders of workspaces. Activity is noted once a minute at most. */
 export const WorkspaceOrderField = { LAST_USED_AT: "lastUsedAt" } as const;
@@ -96,7 +93,7 @@ export async function listWorkspaces(
   { filter, orderBy, ...page }: WorkspacesQuery,
 ): Promise<Page<WorkspaceRow>> {
   const problems = new Problems();
-  problems.add("filter.search", filter?.search ? proseProblem(filter.search, 64) : undefined);
+  check(WorkspaceFilter, filter ?? {}, problems, "filter");
   const [owner, organization] = await Promise.all([
     filter?.owner ? idNamed(ctx, filter.owner, findUser) : undefined,
     filter?.organization ? idNamed(ctx, filter.organization, findOrganization) : undefined,

@@ -7,12 +7,14 @@ import { anyOf, hour, now } from "../kernel/queries.js";
 import { offsetAt } from "../../runtime/time-zones/zone-data.js";
 import { type DailySchedule, nextStart } from "../quiet-hours/daily-schedule.js";
 import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
-import { lockWorkspace, workspaceHint } from "./workspaces.js";
+import { lockWorkspace, workspaceHint, namedWorkspace } from "./workspaces.js";
+import { dateTime, inputOf, required, type Input } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const t = columnsOf("templates", "t");
 const b = columnsOf("workspaceBuilds", "b");
 const w = columnsOf("workspaces", "w");
+
 
 /** The values from which the deadlines of a workspace are computed. */
 export interface Limits {
@@ -100,12 +102,14 @@ export async function noteActivity(ctx: Context, workspaceIds: readonly string[]
   ctx.publish(...used.map(({ id }) => workspaceHint(id)));
 }
 
-export interface ExtendWorkspaceDeadline {
-  /** Id, or `<owner>/<name>`. */
-  workspace: string;
-  /** RFC 3339. */
-  deadline: string;
-}
+export const ExtendWorkspaceDeadline = inputOf({
+  workspace: namedWorkspace,
+  deadline: required(
+    dateTime,
+    "New deadline: later than the present one, and not later than `maxDeadline` of the latest build.",
+  ),
+});
+export type ExtendWorkspaceDeadline = Input<typeof ExtendWorkspaceDeadline>;
 
 /**
  * Moves the deadline of a running workspace to a later time. Throws CONFLICT if it does not run or has no deadline,

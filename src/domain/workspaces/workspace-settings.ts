@@ -4,37 +4,27 @@ import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
 import { changesOf, given, isEmpty } from "../kernel/objects.js";
-import { nameProblem, wholeNumber } from "../kernel/text.js";
+import { check, duration, flag, inputOf, type Input, optional, required, urlName, uuid } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
-import { weeklyScheduleOf, weeklyScheduleProblem, weeklyScheduleText } from "../quiet-hours/daily-schedule.js";
+import { weeklySchedule, weeklyScheduleOf, weeklyScheduleText } from "../quiet-hours/daily-schedule.js";
 import { templatesById } from "../templates/templates.js";
 import { dueAfter } from "./autostart.js";
-import { findWorkspace, lockWorkspace, nameViolated, ofWorkspace, workspaceHint } from "./workspaces.js";
+import {
+  findWorkspace,
+  lockWorkspace,
+  nameViolated,
+  ofWorkspace,
+  workspaceHint,
+  namedWorkspace,
+} from "./workspaces.js";
 
 /** Seconds: ten years. */
 const longest = 315_360_000;
 
-export const ttlRule = wholeNumber(0, longest);
+/** Names of workspaces. */
+export const workspaceName = urlName(32);
 
-/** The rule that a duration violates. Absent values violate none. */
-export const ttlProblem = (seconds: number | null | undefined): string | undefined =>
-  seconds != null && (seconds < 0 || seconds > longest) ? ttlRule : undefined;
-
-export interface UpdateWorkspace {
-  /** Id, or `<owner>/<name>`. */
-  workspace: string;
-  name?: string | null;
-  /** How long it runs after the following starts; 0 sets no limit. */
-  ttlSeconds?: number | null;
-  /** When it starts by itself, as a cron expression; empty for never. */
-  autostartSchedule?: string | null;
-  /** Whether its starts take the active version, where the template leaves that to owners. */
-  automaticUpdates?: boolean | null;
-}
-
-/** The rule that the schedule of starts violates. Absent and empty ones violate none. */
-export const autostartProblem = (text: string | null | undefined): string | undefined =>
-  text?.trim() ? weeklyScheduleProblem(text) : undefined;
+export const ttl = duration(0, longest);
 
 /**
  * Returns the columns of a schedule without problems. Throws FORBIDDEN for one of a template that allows none. An absent
@@ -52,6 +42,21 @@ export async function autostartColumns(ctx: Context, templateId: string, text: s
   };
 }
 
+export const UpdateWorkspace = inputOf({
+  workspace: namedWorkspace,
+  name: optional(workspaceName, "New name."),
+  ttlSeconds: optional(ttl, "Seconds that it runs after the following starts; 0 sets no limit."),
+  autostartSchedule: optional(
+    weeklySchedule,
+    "When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Empty ends the schedule.",
+  ),
+  automaticUpdates: optional(
+    flag,
+    "Whether its starts take the active version, where the template leaves that to the owner.",
+  ),
+});
+export type UpdateWorkspace = Input<typeof UpdateWorkspace>;
+
 /**
  * Changes the name of a workspace, how long it runs, when it starts by itself, and whether it is updated. Absent values
  * stay. Returns the id.
@@ -62,9 +67,7 @@ export async function updateWorkspace(ctx: Context, { workspace: ref, ...input }
   const { name, ttlSeconds, autostartSchedule, automaticUpdates } = input;
   const changes = changesOf(workspace, { name, ttlSeconds, automaticUpdates });
   const problems = new Problems();
-  if (changes.name !== undefined) problems.add("name", nameProblem(changes.name));
-  problems.add("ttlSeconds", ttlProblem(ttlSeconds));
-  problems.add("autostartSchedule", autostartProblem(autostartSchedule));
+  check(UpdateWorkspace, { name: changes.name, ttlSeconds, autostartSchedule }, problems);
   problems.throwIfAny();
   const schedule = await autostartColumns(ctx, workspace.templateId, autostartSchedule);
   const isSame = schedule.autostartSchedule === undefined || schedule.autostartSchedule === workspace.autostartSchedule;
@@ -88,10 +91,11 @@ async function hasTask({ db }: Context, workspaceId: string): Promise<boolean> {
   return (await task.executeTakeFirst()) !== undefined;
 }
 
-export interface SetWorkspaceSecretInjection {
-  workspaceId: string;
-  enabled: boolean;
-}
+export const SetWorkspaceSecretInjection = inputOf({
+  workspaceId: required(uuid, "ID of the workspace."),
+  enabled: required(flag, "Whether agents receive the secrets of the owner from the next start on."),
+});
+export type SetWorkspaceSecretInjection = Input<typeof SetWorkspaceSecretInjection>;
 
 /**
  * Sets whether the agents of a workspace receive the secrets of its owner from the next start on. Throws FORBIDDEN for

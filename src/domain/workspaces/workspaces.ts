@@ -11,10 +11,18 @@ import type { Hint } from "../kernel/events.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { idOfUserNamed } from "../users/users.js";
+import { reference, required } from "../kernel/values.js";
+
+/** The description of workspaces in inputs. */
+export const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.";
+
+/** The field of inputs that names a workspace. */
+export const namedWorkspace = required(reference, workspaceReference);
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const e = columnsOf("workspaceAclEntries", "e");
 const w = columnsOf("workspaces", "w");
+
 
 export { WorkspaceStatus, WorkspaceTransition } from "./build-status.js";
 

@@ -1,18 +1,20 @@
-import { Arg, ArgsType, Ctx, Field, InputType, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, ArgsType, Ctx, Field, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import {
   AgentLogLevel,
   type AgentLogRow,
-  type AppendAgentLogs,
   appendAgentLogs,
   watchAgentLog,
+  AgentLogLine,
+  AppendAgentLogs,
 } from "../../domain/agents/agent-logs.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/log-lines.js";
-import { pageSizeRule } from "../../domain/kernel/paging.js";
+import { pageSize } from "../../domain/kernel/paging.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ AgentLogLevel }, "Importance of a line of the log of an agent.", {
   TRACE: "Details of every step.",
@@ -40,7 +42,7 @@ export const WorkspaceAgentLogConnection = connectionOf("WorkspaceAgentLog", () 
 /** Selects lines of a log. */
 @ArgsType()
 export class LogArgs implements LogArguments {
-  @Access({ rule: pageSizeRule })
+  @Access({ value: pageSize })
   @Field(() => Int, { nullable: true, description: "The page size, at most 1000. The default is 100." })
   first?: number | null;
   @Field(() => String, { nullable: true, description: "Returns lines after this cursor or line id." }) after?:
@@ -48,20 +50,9 @@ export class LogArgs implements LogArguments {
     | null;
 }
 
-@InputType("AgentLogInput", { description: "A line for the log of the calling agent." })
-class AgentLogInput {
-  @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
-  @Field(() => AgentLogLevel, { description: "Importance of the line." }) level!: AgentLogLevel;
-  @Field({ description: "Text of the line; a text of more than 4 KiB is cut and gets a mark." })
-  output!: string;
-}
+inputType("AgentLogInput", AgentLogLine, { description: "A line for the log of the calling agent." });
 
-@InputType({ description: "Input of `appendAgentLogs`." })
-class AppendAgentLogsInput implements AppendAgentLogs {
-  @Field(() => UUID, { nullable: true, description: "ID of a log source of the agent. Default: the agent itself." })
-  logSourceId?: string | null;
-  @Field(() => [AgentLogInput], { description: "The lines in their order, at most 100." }) logs!: AgentLogInput[];
-}
+const AppendAgentLogsInput = inputType("AppendAgentLogsInput", AppendAgentLogs);
 
 @Resolver()
 export class AgentLogsResolver {
@@ -72,7 +63,10 @@ export class AgentLogsResolver {
       description: "Whether lines were dropped, now or before, because the log of the agent is limited to 1 MiB.",
     },
   })
-  async appendAgentLogs(@Arg("input", { description: "The lines." }) input: AppendAgentLogsInput, @Ctx() ctx: Context) {
+  async appendAgentLogs(
+    @Arg("input", () => AppendAgentLogsInput, { description: "The lines." }) input: AppendAgentLogs,
+    @Ctx() ctx: Context,
+  ) {
     return { overflowed: await appendAgentLogs(ctx, input) };
   }
 

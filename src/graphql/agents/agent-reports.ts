@@ -1,26 +1,29 @@
-import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
-import { AgentLifecycle, agentsById } from "../../domain/agents/agents.js";
-import { AppHealth, AppState } from "../../domain/agents/agent-apps.js";
-import { type AppStatusReport, reportAppHealth, reportAppStatus } from "../../domain/agents/app-reports.js";
+import { Arg, Ctx, Resolver } from "type-graphql";
+import { agentsById } from "../../domain/agents/agents.js";
 import {
-  type AgentResources,
-  type AgentStartup,
+  reportAppHealth,
+  reportAppStatus,
+  ReportedAppState,
+  AppStatusReport,
+  ReportAppHealth,
+  ReportedAppHealth,
+} from "../../domain/agents/app-reports.js";
+import {
   disconnectAgent,
   heartbeatAgent,
   reportAgentLifecycle,
   reportAgentResources,
   reportAgentStartup,
+  AgentStartup,
+  ReportAgentLifecycle,
+  AgentResources,
 } from "../../domain/agents/agent-reports.js";
-import { reportScriptResult, type ScriptResult, ScriptStatus } from "../../domain/agents/scripts.js";
+import { reportScriptResult, ScriptResult } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
-import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceAgentType } from "./agents.js";
-import { AgentSubsystem } from "./kinds.js";
-
-/** The states of apps as programs report them. */
-const ReportedAppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILURE: "failed" } as const;
+import { inputType } from "../engine/inputs.js";
 
 enumType({ ReportedAppState }, "The state of a program in a workspace app, as it reports it.", {
   WORKING: "It works.",
@@ -29,72 +32,21 @@ enumType({ ReportedAppState }, "The state of a program in a workspace app, as it
   FAILURE: "It could not complete its work. Read back as FAILED.",
 });
 
-@InputType({ description: "Input of `reportAgentStartup`." })
-class ReportAgentStartupInput implements AgentStartup {
-  @Field({ description: "Version of the program, at most 64 characters." }) version!: string;
-  @Field(() => String, {
-    nullable: true,
-    description: "Version of the interface that it uses, at most 16 characters. Default: empty.",
-  })
-  apiVersion?: string | null;
-  @Field({ description: "Its working directory, at most 4096 characters." }) expandedDirectory!: string;
-  @Field(() => [AgentSubsystem], { nullable: true, description: "Parts of its environment. Default: none." })
-  subsystems?: AgentSubsystem[] | null;
-}
+const ReportAgentStartupInput = inputType("ReportAgentStartupInput", AgentStartup);
 
-@InputType({ description: "Input of `reportAgentLifecycle`." })
-class ReportAgentLifecycleInput {
-  @Field(() => AgentLifecycle, { description: "The state: a later one than before, or STARTING." })
-  state!: AgentLifecycle;
-}
+const ReportAgentLifecycleInput = inputType("ReportAgentLifecycleInput", ReportAgentLifecycle);
 
-@InputType({ description: "Health of an app of the calling agent." })
-class ReportedAppHealthInput {
-  @Field({ description: "Slug of the app." }) slug!: string;
-  @Field(() => AppHealth, { description: "Its health; not DISABLED. Ignored for apps without a health check." })
-  health!: AppHealth;
-}
+inputType("ReportedAppHealthInput", ReportedAppHealth, { description: "Health of an app of the calling agent." });
 
-@InputType({ description: "Input of `reportAppHealth`." })
-class ReportAppHealthInput {
-  @Field(() => [ReportedAppHealthInput], { description: "The apps, at most 50." }) apps!: ReportedAppHealthInput[];
-}
+const ReportAppHealthInput = inputType("ReportAppHealthInput", ReportAppHealth);
 
-@InputType({ description: "Input of `reportAppStatus`." })
-class ReportAppStatusInput implements AppStatusReport {
-  @Field({ description: "Slug of an app of the agent." }) appSlug!: string;
-  @Field(() => ReportedAppState, { description: "The state of the program." }) state!: AppState;
-  @Field({ description: "Message for people, at most 160 bytes; may be empty." }) message!: string;
-  @Field(() => String, {
-    nullable: true,
-    description: "URI of what the message is about: http, https or file, at most 2048 bytes. Default: none.",
-  })
-  uri?: string | null;
-}
+const ReportAppStatusInput = inputType("ReportAppStatusInput", AppStatusReport);
 
-@InputType({ description: "Input of `reportScriptResult`." })
-class ReportScriptResultInput implements ScriptResult {
-  @Field(() => UUID, { description: "ID of a script of the agent." }) scriptId!: string;
-  @Field(() => Int, { description: "Exit code of the script." }) exitCode!: number;
-  @Field(() => ScriptStatus, { description: "How the run ended." }) status!: ScriptStatus;
-  @Field(() => DateTime, { nullable: true, description: "When the run began." }) startedAt?: string | null;
-  @Field(() => DateTime, { nullable: true, description: "When the run ended." }) endedAt?: string | null;
-}
+const ReportScriptResultInput = inputType("ReportScriptResultInput", ScriptResult);
 
-@InputType({ description: "Input of `reportAgentResources`. Absent values are unknown." })
-class ReportAgentResourcesInput implements AgentResources {
-  @Field(() => Int, {
-    nullable: true,
-    description: "Processors in use, in thousandths of one, since the report before.",
-  })
-  cpuUsedMillicores?: number | null;
-  @Field(() => Int, { nullable: true, description: "All processors, in thousandths of one: 1000 for each." })
-  cpuTotalMillicores?: number | null;
-  @Field(() => BigInt, { nullable: true, description: "Memory in use, in bytes." }) memoryUsedBytes?: number | null;
-  @Field(() => BigInt, { nullable: true, description: "All memory, in bytes." }) memoryTotalBytes?: number | null;
-  @Field(() => BigInt, { nullable: true, description: "Disk space in use, in bytes." }) diskUsedBytes?: number | null;
-  @Field(() => BigInt, { nullable: true, description: "All disk space, in bytes." }) diskTotalBytes?: number | null;
-}
+const ReportAgentResourcesInput = inputType("ReportAgentResourcesInput", AgentResources, {
+  description: "Input of `reportAgentResources`. Absent values are unknown.",
+});
 
 const reportedAgent = { agent: { type: () => WorkspaceAgentType, description: "The agent after the report." } };
 
@@ -117,7 +69,7 @@ export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
   @Mutates("Records what the calling agent is, when it starts.", reportedAgent)
   async reportAgentStartup(
-    @Arg("input", { description: "The agent." }) input: ReportAgentStartupInput,
+    @Arg("input", () => ReportAgentStartupInput, { description: "The agent." }) input: AgentStartup,
     @Ctx() ctx: Context,
   ) {
     return reported(ctx, await reportAgentStartup(ctx, input));
@@ -129,7 +81,7 @@ export class AgentReportsResolver {
     reportedAgent,
   )
   async reportAgentLifecycle(
-    @Arg("input", { description: "The state." }) { state }: ReportAgentLifecycleInput,
+    @Arg("input", () => ReportAgentLifecycleInput, { description: "The state." }) { state }: ReportAgentLifecycle,
     @Ctx() ctx: Context,
   ) {
     return reported(ctx, await reportAgentLifecycle(ctx, state));
@@ -138,10 +90,10 @@ export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
   @Mutates("Records the health of apps of the calling agent.", reportedAgent)
   async reportAppHealth(
-    @Arg("input", { description: "The apps." }) { apps }: ReportAppHealthInput,
+    @Arg("input", () => ReportAppHealthInput, { description: "The apps." }) input: ReportAppHealth,
     @Ctx() ctx: Context,
   ) {
-    return reported(ctx, await reportAppHealth(ctx, apps));
+    return reported(ctx, await reportAppHealth(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
@@ -150,7 +102,7 @@ export class AgentReportsResolver {
     reportedAgent,
   )
   async reportAppStatus(
-    @Arg("input", { description: "The status." }) input: ReportAppStatusInput,
+    @Arg("input", () => ReportAppStatusInput, { description: "The status." }) input: AppStatusReport,
     @Ctx() ctx: Context,
   ) {
     return reported(ctx, await reportAppStatus(ctx, input));
@@ -159,7 +111,7 @@ export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
   @Mutates("Records the result of a script of the calling agent.", reportedAgent)
   async reportScriptResult(
-    @Arg("input", { description: "The result." }) input: ReportScriptResultInput,
+    @Arg("input", () => ReportScriptResultInput, { description: "The result." }) input: ScriptResult,
     @Ctx() ctx: Context,
   ) {
     return reported(ctx, await reportScriptResult(ctx, input));
@@ -168,8 +120,8 @@ export class AgentReportsResolver {
   @Access({ openTo: ["agent"] })
   @Mutates("Records memory and disk of the machine of the calling agent.", reportedAgent)
   async reportAgentResources(
-    @Arg("input", { description: "Memory and disk." })
-    input: ReportAgentResourcesInput,
+    @Arg("input", () => ReportAgentResourcesInput, { description: "Memory and disk." })
+    input: AgentResources,
     @Ctx() ctx: Context,
   ) {
     return reported(ctx, await reportAgentResources(ctx, input));

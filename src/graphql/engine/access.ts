@@ -1,5 +1,6 @@
 import { getNamedType, type GraphQLField, type GraphQLNamedType, type GraphQLType } from "graphql";
 import { Extensions } from "type-graphql";
+import type * as z from "zod/mini";
 import type { Actor, Credential, MachineActor } from "../../domain/kernel/actor.js";
 import { isMachine, type Need, type Permission } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
@@ -61,12 +62,12 @@ export interface AccessOptions {
    * the same event object share its result.
    */
   sharesEvents?: true;
-  /**
-   * The message for a number that the type of an input rejects: the domain's rule in place of the range of the type.
-   */
-  rule?: string;
+  /** The value that an input or an argument takes, with its rules. */
+  value?: z.core.$ZodType;
   /** Whether people paste the text of the input field: white space around it is removed before anything reads it. */
   pasted?: true;
+  /** The values that arguments of the root field take, where they are not fields of a class. */
+  argumentValues?: Readonly<Record<string, z.core.$ZodType>>;
   /** The arguments of the root field that people paste. */
   pastedArguments?: readonly string[];
   /** The field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */

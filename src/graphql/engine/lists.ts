@@ -1,12 +1,12 @@
 import { Arg, ArgsType, type ClassType, Field, InputType, Int, ObjectType, Root } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import {
-  offsetRule,
+  offsetValue,
   type OrderBy,
   OrderDirection,
   type Page,
   type PageArguments,
-  pageSizeRule,
+  pageSize,
 } from "../../domain/kernel/paging.js";
 import { Access } from "./access.js";
 import { enumType } from "./declarations.js";
@@ -23,7 +23,7 @@ export class PageInfoType {
 /** The arguments that select a page of a connection. */
 @ArgsType()
 export class PageArgs implements PageArguments {
-  @Access({ rule: pageSizeRule })
+  @Access({ value: pageSize })
   @Field(() => Int, {
     nullable: true,
     description: "The page size, counted from the start of the list, at most 1000. The default is 100.",
@@ -32,13 +32,13 @@ export class PageArgs implements PageArguments {
   @Field(() => String, { nullable: true, description: "Returns nodes after this cursor or node id." }) after?:
     | string
     | null;
-  @Access({ rule: pageSizeRule })
+  @Access({ value: pageSize })
   @Field(() => Int, { nullable: true, description: "The page size, counted from the end of the list, at most 1000." })
   last?: number | null;
   @Field(() => String, { nullable: true, description: "Returns nodes before this cursor or node id." }) before?:
     | string
     | null;
-  @Access({ rule: offsetRule })
+  @Access({ value: offsetValue })
   @Field(() => Int, {
     nullable: true,
     description:

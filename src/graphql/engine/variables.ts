@@ -25,9 +25,11 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import type * as z from "zod/mini";
 import type { Problems } from "../../domain/kernel/errors.js";
 import { isObject } from "../../domain/kernel/objects.js";
 import { textProblem } from "../../domain/kernel/text.js";
+import { meaningOf } from "../../domain/kernel/values.js";
 import { accessOf, entryKeyOf } from "./access.js";
 
 export type Variables = Record<string, unknown>;
@@ -39,8 +41,8 @@ export interface Variable {
   readonly defaultValue: ConstValueNode | undefined;
   /** The argument path that it fills, such as `input` or `input.name`; its name if it fills none. */
   readonly path: string;
-  /** The rule that the argument or input field declares. */
-  readonly rule: string | undefined;
+  /** The value that the argument or input field takes. */
+  readonly value: z.core.$ZodType | undefined;
   /** The description of the variable itself, or else of what it fills. */
   readonly description: string | undefined;
 }
@@ -63,10 +65,10 @@ export function variablesOf(
 type Target = GraphQLArgument | GraphQLInputField;
 
 /** The argument or input field that a variable fills. */
-type Place = Pick<Variable, "path" | "rule" | "description">;
+type Place = Pick<Variable, "path" | "value" | "description">;
 
 /** The place of a variable that only a directive uses. */
-const nowhere = (name: string): Place => ({ path: name, rule: undefined, description: undefined });
+const nowhere = (name: string): Place => ({ path: name, value: undefined, description: undefined });
 
 /** Finds what the variables of a document fill: arguments, input fields, and items of lists. */
 function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Place> {
@@ -76,9 +78,9 @@ function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pl
   function note(value: ValueNode, path: string, type: GraphQLInputType | undefined, target?: Target): void {
     if (value.kind === Kind.VARIABLE) {
       const name = value.name.value;
-      const rule = (target && accessOf(target).rule) ?? filled.get(name)?.rule;
+      const taken = (target && (accessOf(target).value ?? valueOfArgument(path))) ?? filled.get(name)?.value;
       const description = target?.description ?? undefined;
-      filled.set(name, { path, rule, description });
+      filled.set(name, { path, value: taken, description });
     } else if (value.kind === Kind.LIST) {
       for (const [index, each] of value.values.entries()) note(each, `${path}[${index}]`, type);
     } else if (value.kind === Kind.OBJECT) {
@@ -89,6 +91,11 @@ function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pl
       }
     }
   }
+
+  const valueOfArgument = (name: string) => {
+    const field = types.getFieldDef();
+    return field ? accessOf(field).argumentValues?.[name] : undefined;
+  };
 
   visit(
     document,
@@ -135,11 +142,14 @@ export const asDeclared: Spelling = {
 export type Reader = (value: unknown, path: string, problems: Problems) => unknown;
 
 /** The reader of a variable. One with a default may be absent. Rules beyond form belong to the domain. */
-export function readerOf({ type, defaultValue, rule }: Variable, spelling: Spelling): Reader {
-  const read = valueReader(type, spelling, rule);
+export function readerOf({ type, defaultValue, value: taken }: Variable, spelling: Spelling): Reader {
+  const read = valueReader(type, spelling, ruleOf(taken));
   if (!defaultValue) return read;
   return (value, path, problems) => (isAbsent(value, spelling) ? undefined : read(value, path, problems));
 }
+
+/** The rule of a number, which stands in place of the range of its type. */
+const ruleOf = (value: z.core.$ZodType | undefined) => value && meaningOf(value).rule;
 
 const isAbsent = (value: unknown, { nullIsAbsent }: Spelling) =>
   value === undefined || (value === null && nullIsAbsent);
@@ -207,7 +217,7 @@ function fieldsReader(declared: readonly GraphQLInputField[], spelling: Spelling
     name: field.name,
     wire: spelling.field(field.name),
     isOptional: !isRequiredInputField(field),
-    read: valueReader(field.type, spelling, accessOf(field).rule),
+    read: valueReader(field.type, spelling, ruleOf(accessOf(field).value)),
   }));
   const known = new Set(fields.map((field) => field.wire));
   return (value, path, problems) => {

@@ -1,8 +1,13 @@
 import { Arg, Ctx, Resolver } from "type-graphql";
-import { completeDevice, startDevice } from "../../domain/external-auth/device-flow.js";
+import {
+  completeDevice,
+  startDevice,
+  CompleteDevice,
+  StartExternalAuthDevice,
+} from "../../domain/external-auth/device-flow.js";
 import { linkAt } from "../../domain/external-auth/external-auth.js";
 import { findProvider } from "../../domain/external-auth/providers.js";
-import { deleteExternalAuth, type Unlinked } from "../../domain/external-auth/unlinking.js";
+import { deleteExternalAuth, type Unlinked, DeleteExternalAuth } from "../../domain/external-auth/unlinking.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
@@ -28,7 +33,7 @@ export class ExternalAuthChangesResolver {
   })
   deleteExternalAuth(
     @Arg("input", () => DeleteExternalAuthInput, { description: "The link to delete." })
-    { providerId }: DeleteExternalAuthInput,
+    { providerId }: DeleteExternalAuth,
     @Ctx() ctx: Context,
   ): Promise<Unlinked> {
     return deleteExternalAuth(ctx, providerId);
@@ -40,7 +45,7 @@ export class ExternalAuthChangesResolver {
   })
   async startExternalAuthDevice(
     @Arg("input", () => StartExternalAuthDeviceInput, { description: "The provider." })
-    { providerId }: StartExternalAuthDeviceInput,
+    { providerId }: StartExternalAuthDevice,
     @Ctx() ctx: Context,
   ) {
     return { device: await startDevice(ctx, providerId) };
@@ -60,7 +65,7 @@ export class ExternalAuthChangesResolver {
   )
   async completeExternalAuthDevice(
     @Arg("input", () => CompleteExternalAuthDeviceInput, { description: "The device code." })
-    input: CompleteExternalAuthDeviceInput,
+    input: CompleteDevice,
     @Ctx() ctx: Context,
   ) {
     const providerId = await completeDevice(ctx, input);

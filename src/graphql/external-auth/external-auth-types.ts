@@ -1,14 +1,16 @@
-import { Field, InputType, Int, ObjectType } from "type-graphql";
+import { Field, Int, ObjectType } from "type-graphql";
 import type { Account, Installation } from "../../domain/external-auth/provider-accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
 import type { AccessToken, LinkChange } from "../../domain/external-auth/access-tokens.js";
-import type { CompleteDevice } from "../../domain/external-auth/device-flow.js";
+import { CompleteDevice, StartExternalAuthDevice } from "../../domain/external-auth/device-flow.js";
 import type { ExternalAuth, ExternalAuthOverview } from "../../domain/external-auth/external-auth.js";
 import { type ExternalAuthProvider, ExternalAuthProviderType } from "../../domain/external-auth/providers.js";
 import type { DeviceAuthorization } from "../../domain/external-auth/provider-responses.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { BigInt, DateTime, JSONObject, Url } from "../engine/scalars.js";
+import { DeleteExternalAuth } from "../../domain/external-auth/unlinking.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ ExternalAuthProviderType }, "Type of an external authentication provider.", {
   GITHUB: "GitHub, or a GitHub Enterprise Server.",
@@ -24,7 +26,6 @@ enumType({ ExternalAuthProviderType }, "Type of an external authentication provi
 });
 
 const read = "external_auth_link:read";
-const providerRule = "ID of the provider, in any letter case.";
 
 @Access({ readWith: read, references: ["id"] })
 @ObjectType("ExternalAuthProvider", {
@@ -177,20 +178,8 @@ export class ExternalAuthLinkChange implements LinkChange {
   @Field({ description: "Whether an account is linked." }) isLinked!: boolean;
 }
 
-@InputType({ description: "Input of `deleteExternalAuth`." })
-export class DeleteExternalAuthInput {
-  @Field({ description: `${providerRule} The provider may have been removed.` }) providerId!: string;
-}
+export const DeleteExternalAuthInput = inputType("DeleteExternalAuthInput", DeleteExternalAuth);
 
-@InputType({ description: "Input of `startExternalAuthDevice`." })
-export class StartExternalAuthDeviceInput {
-  @Field({ description: providerRule }) providerId!: string;
-}
+export const StartExternalAuthDeviceInput = inputType("StartExternalAuthDeviceInput", StartExternalAuthDevice);
 
-@InputType({ description: "Input of `completeExternalAuthDevice`." })
-export class CompleteExternalAuthDeviceInput implements CompleteDevice {
-  @Field({ description: providerRule }) providerId!: string;
-  @Access({ pasted: true })
-  @Field(() => String, { nullable: true, description: "The device code. Default: the caller's newest one." })
-  deviceCode?: string | null;
-}
+export const CompleteExternalAuthDeviceInput = inputType("CompleteExternalAuthDeviceInput", CompleteDevice);

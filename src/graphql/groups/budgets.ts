@@ -1,20 +1,22 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   aiBudgetOf,
+  DeleteGroupAiBudget,
   deleteGroupAiBudget,
   type GroupAiBudget,
   readGroupAiBudget,
-  spendLimitRule,
+  SetGroupAiBudget,
   setGroupAiBudget,
 } from "../../domain/groups/budgets.js";
-import type { GroupRow } from "../../domain/groups/groups.js";
+import { groupReference, type GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/workspaces/quotas.js";
-import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
+import { type AiSpend, AiUsageEntry, readAiSpend, RecordAiUsage, recordAiUsage } from "../../domain/groups/spending.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
-import { groupReference, GroupType } from "./groups.js";
-import { BigInt, DateTime, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
+import { GroupType } from "./groups.js";
+import { BigInt, DateTime } from "../engine/scalars.js";
 
 @Access({ readWith: "group_ai_budget:read" })
 @ObjectType("GroupAiBudget", {
@@ -57,46 +59,10 @@ export class WorkspaceQuotaType implements WorkspaceQuota {
   @Field(() => BigInt, { description: "Total credits consumed by the user's workspaces." }) creditsConsumed!: number;
 }
 
-@InputType({ description: "Input of `setGroupAiBudget`." })
-export class SetGroupAiBudgetInput {
-  @Field({ description: groupReference })
-  group!: string;
-  @Access({ rule: spendLimitRule })
-  @Field(() => BigInt, {
-    description: "Monthly limit per member, in millionths of the deployment's currency, at least 1.",
-  })
-  spendLimitMicros!: number;
-}
-
-@InputType({ description: "Input of `deleteGroupAiBudget`." })
-export class DeleteGroupAiBudgetInput {
-  @Field({ description: groupReference })
-  group!: string;
-}
-
-@InputType({ description: "An amount that a user's task spent on AI." })
-export class AiUsageEntryInput {
-  @Field(() => UUID, {
-    description: "ID chosen by the reporter. Entries with a known ID are skipped, so reports can be retried.",
-  })
-  id!: string;
-  @Field(() => UUID, { description: "ID of the task's owner." }) userId!: string;
-  @Field(() => UUID, { nullable: true, description: "ID of the task." }) taskId?: string | null;
-  @Access({ rule: amountRule })
-  @Field(() => BigInt, { description: "Amount spent, in millionths of the deployment's currency, at least 1." })
-  amountMicros!: number;
-}
-
-@InputType({ description: "Input of `recordAiUsage`." })
-export class RecordAiUsageInput {
-  @Field({
-    defaultValue: "default",
-    description: "Organization of the tasks: ID, name, or `default`.",
-  })
-  organization!: string;
-  @Field(() => [AiUsageEntryInput], { description: "The entries, at most 1000." })
-  entries!: AiUsageEntryInput[];
-}
+const SetGroupAiBudgetInput = inputType("SetGroupAiBudgetInput", SetGroupAiBudget);
+const DeleteGroupAiBudgetInput = inputType("DeleteGroupAiBudgetInput", DeleteGroupAiBudget);
+inputType("AiUsageEntryInput", AiUsageEntry, { description: "An amount that a user's task spent on AI." });
+const RecordAiUsageInput = inputType("RecordAiUsageInput", RecordAiUsage);
 
 @Resolver(() => GroupType)
 export class GroupBudgetsResolver {
@@ -126,7 +92,7 @@ export class GroupBudgetsResolver {
     groupAiBudget: { type: () => GroupAiBudgetType, description: "The budget after the change.", covers: "everything" },
   })
   async setGroupAiBudget(
-    @Arg("input", { description: "The budget." }) input: SetGroupAiBudgetInput,
+    @Arg("input", () => SetGroupAiBudgetInput, { description: "The budget." }) input: SetGroupAiBudget,
     @Ctx() ctx: Context,
   ) {
     return { groupAiBudget: await setGroupAiBudget(ctx, input) };
@@ -137,7 +103,7 @@ export class GroupBudgetsResolver {
     groupAiBudget: { type: () => GroupAiBudgetType, description: "The deleted budget." },
   })
   async deleteGroupAiBudget(
-    @Arg("input", { description: "The group." }) { group }: DeleteGroupAiBudgetInput,
+    @Arg("input", () => DeleteGroupAiBudgetInput, { description: "The group." }) { group }: { group: string },
     @Ctx() ctx: Context,
   ) {
     return { groupAiBudget: await deleteGroupAiBudget(ctx, group) };
@@ -148,7 +114,7 @@ export class GroupBudgetsResolver {
     recorded: { type: () => Int, description: "Number of entries recorded; entries with a known ID are not counted." },
   })
   async recordAiUsage(
-    @Arg("input", { description: "The entries to record." }) input: RecordAiUsageInput,
+    @Arg("input", () => RecordAiUsageInput, { description: "The entries to record." }) input: RecordAiUsage,
     @Ctx() ctx: Context,
   ) {
     return { recorded: await recordAiUsage(ctx, input) };

@@ -1,10 +1,7 @@
-import { ArgsType, Field, InputType, ObjectType } from "type-graphql";
-import {
-  type GroupMemberFilter,
-  GroupMemberOrderField,
-  type GroupMemberRow,
-} from "../../domain/groups/group-members.js";
+import { ArgsType, Field, ObjectType } from "type-graphql";
+import { GroupMemberFilter, GroupMemberOrderField, type GroupMemberRow } from "../../domain/groups/group-members.js";
 import { Access } from "../engine/access.js";
+import { inputType } from "../engine/inputs.js";
 import { exactConnectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime } from "../engine/scalars.js";
 import { PublicUserType, UserType } from "../users/users.js";
@@ -37,17 +34,9 @@ export const GroupMemberConnection = exactConnectionOf(
   "A page of group members.",
 );
 
-@InputType("GroupMemberFilter", {
+const GroupMemberFilterInput = inputType("GroupMemberFilter", GroupMemberFilter, {
   description: "Criteria for filtering group members. A member must match all given fields.",
-})
-export class GroupMemberFilterInput implements GroupMemberFilter {
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "Words that must each occur in the username or email address, and terms of the form `key:value`. Keys: name, status, login_type, role, service_account, created_before, created_after, last_seen_before, last_seen_after.",
-  })
-  search?: string | null;
-}
+});
 
 const GroupMemberOrder = orderOf("GroupMember", GroupMemberOrderField, {
   USERNAME: "By username, case-insensitive.",

@@ -7,7 +7,6 @@ import {
   Field,
   FieldResolver,
   Info,
-  InputType,
   Int,
   ObjectType,
   Query,
@@ -16,12 +15,21 @@ import {
 } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/group-changes.js";
+import {
+  CreateGroup,
+  createGroup,
+  DeleteGroup,
+  deleteGroup,
+  quotaAllowanceMeaning,
+  UpdateGroup,
+  updateGroup,
+} from "../../domain/groups/group-changes.js";
 import {
   findGroup,
   findGroupByName,
-  type GroupFilter,
+  GroupFilter,
   GroupOrderField,
+  groupReference,
   type GroupRow,
   GroupSource,
   isEveryone,
@@ -33,19 +41,12 @@ import type { Page } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./group-members.js";
 import { selectsOnly } from "../engine/selections.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
-
-/** Description of arguments that name a group. */
-export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
-/** The warning about giving a role to a group, stated wherever a group gets one. */
-export const groupRoleNotice =
-  "A role of a group is the role of all its members, present and future. Those who manage the members of the group decide who they are and can add themselves: owners, user administrators, administrators and user administrators of the organization, and identity providers with a SCIM key.";
-
-const quotaAllowance = "Credits that the group adds to the workspace quota of each member.";
 
 enumType({ GroupSource }, "How a group was created.", {
   USER: "Created by a user.",
@@ -62,7 +63,7 @@ export class GroupType implements Omit<
   @Field({ description: "Name, unique within the organization." }) name!: string;
   @Field({ description: "Display name; may be empty." }) displayName!: string;
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
-  @Field(() => Int, { description: quotaAllowance })
+  @Field(() => Int, { description: quotaAllowanceMeaning })
   quotaAllowance!: number;
   @Field(() => GroupSource, { description: "How the group was created." }) source!: GroupSource;
   @Field(() => Int, { description: "Number of members, including those the caller may not read." })
@@ -76,25 +77,9 @@ export const GroupConnection = connectionOf("Group", () => GroupType, {
   description: "A page of groups.",
 });
 
-@InputType("GroupFilter", {
+const GroupFilterInput = inputType("GroupFilter", GroupFilter, {
   description: "Criteria for filtering groups. A group must match all given fields.",
-})
-export class GroupFilterInput implements GroupFilter {
-  @Field(() => String, { nullable: true, description: "Organization of the group: ID, name, or `default`." })
-  organization?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "User who is a member: ID, username, or `me`. Matches only memberships that the caller may read.",
-  })
-  hasMember?: string | null;
-  @Field(() => [UUID], { nullable: true, description: "IDs of the groups, at most 200." }) ids?: string[] | null;
-  @Field(() => GroupSource, { nullable: true, description: "How the group was created." }) source?: GroupSource | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "Substring of the name or display name, case-insensitive.",
-  })
-  search?: string | null;
-}
+});
 
 const GroupOrder = orderOf("Group", GroupOrderField, {
   NAME: "By name of the organization, then by name of the group.",
@@ -112,68 +97,11 @@ class GroupsArgs extends listArgs({
   complete?: boolean | null;
 }
 
-@InputType({ description: "Input of `createGroup`." })
-export class CreateGroupInput {
-  @Field({ description: "Organization of the new group: ID, name, or `default`." }) organization!: string;
-  @Field({
-    description: "Unique in the organization: at most 36 letters, digits, and single hyphens between them.",
-  })
-  name!: string;
-  @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
-  displayName?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "URL or path of the avatar, or empty. Default: empty.",
-  })
-  avatarUrl?: string | null;
-  @Access({ rule: quotaAllowanceRule })
-  @Field(() => Int, {
-    nullable: true,
-    description: `${quotaAllowance} Default: 0.`,
-  })
-  quotaAllowance?: number | null;
-}
-
-@InputType({ description: "Input of `updateGroup`. Fields that are omitted or null keep their value." })
-export class UpdateGroupInput {
-  @Field({ description: groupReference })
-  group!: string;
-  @Field(() => String, {
-    nullable: true,
-    description: "New name, unique in the organization; empty to keep it.",
-  })
-  name?: string | null;
-  @Field(() => String, { nullable: true, description: "New display name, at most 64 characters." })
-  displayName?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "New URL or path of the avatar, or empty for none.",
-  })
-  avatarUrl?: string | null;
-  @Access({ rule: quotaAllowanceRule })
-  @Field(() => Int, {
-    nullable: true,
-    description: quotaAllowance,
-  })
-  quotaAllowance?: number | null;
-  @Field(() => [UUID], {
-    nullable: true,
-    description:
-      "IDs of users to add, at most 1000. They must be members of the organization. They get all that the group has: its quota, its AI budget, and its roles on templates and workspaces.",
-  })
-  addUsers?: string[] | null;
-  @Field(() => [UUID], {
-    nullable: true,
-    description: "IDs of users to remove, at most 1000. Removals are applied after additions.",
-  })
-  removeUsers?: string[] | null;
-}
-
-@InputType({ description: "Input of `deleteGroup`." })
-export class DeleteGroupInput {
-  @Field({ description: groupReference })
-  group!: string;
-}
+const CreateGroupInput = inputType("CreateGroupInput", CreateGroup);
+const UpdateGroupInput = inputType("UpdateGroupInput", UpdateGroup, {
+  description: "Input of `updateGroup`. Fields that are omitted or null keep their value.",
+});
+const DeleteGroupInput = inputType("DeleteGroupInput", DeleteGroup);
 
 const changedGroup = { group: { type: () => GroupType, description: "The group after the change." } };
 
@@ -255,13 +183,19 @@ export class GroupsResolver {
 
   @Access({ needs: ["group:create"] })
   @Mutates("Creates a group without members.", changedGroup)
-  async createGroup(@Arg("input", { description: "The new group." }) input: CreateGroupInput, @Ctx() ctx: Context) {
+  async createGroup(
+    @Arg("input", () => CreateGroupInput, { description: "The new group." }) input: CreateGroup,
+    @Ctx() ctx: Context,
+  ) {
     return changed(ctx, await createGroup(ctx, input));
   }
 
   @Access({ needs: ["group:update"] })
   @Mutates("Updates a group and its membership atomically.", changedGroup)
-  async updateGroup(@Arg("input", { description: "The changes." }) input: UpdateGroupInput, @Ctx() ctx: Context) {
+  async updateGroup(
+    @Arg("input", () => UpdateGroupInput, { description: "The changes." }) input: UpdateGroup,
+    @Ctx() ctx: Context,
+  ) {
     return changed(ctx, await updateGroup(ctx, input));
   }
 
@@ -270,7 +204,7 @@ export class GroupsResolver {
     group: { type: () => GroupType, description: "The deleted group." },
   })
   async deleteGroup(
-    @Arg("input", { description: "The group to delete." }) { group }: DeleteGroupInput,
+    @Arg("input", () => DeleteGroupInput, { description: "The group to delete." }) { group }: { group: string },
     @Ctx() ctx: Context,
   ) {
     return { group: await deleteGroup(ctx, group) };

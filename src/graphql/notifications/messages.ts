@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
@@ -7,12 +7,13 @@ import {
   attemptsByMessage,
   discardNotificationMessages,
   listNotificationMessages,
-  type MessageFilter,
   type MessageRow,
   MessageState,
   readNotificationMessage,
-  type RepairMessages,
   retryNotificationMessages,
+  MessageFilter,
+  RepairMessages,
+  UndeliveredFilter,
 } from "../../domain/notifications/messages.js";
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
 import { sendTestNotification } from "../../domain/notifications/custom-notifications.js";
@@ -23,6 +24,7 @@ import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { NotificationTemplateType } from "./notification-templates.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ NotificationMessageState: MessageState }, "State of a notification message.", {
   PENDING: "Waits for its first attempt, or for another after a repair.",
@@ -86,46 +88,21 @@ const NotificationMessageConnection = connectionOf("NotificationMessage", () => 
   most: mostCounted,
 });
 
-@InputType("NotificationMessageFilter", { description: "Selects messages. Absent fields match all." })
-class NotificationMessageFilterInput implements MessageFilter {
-  @Field(() => MessageState, { nullable: true, description: "State." }) state?: MessageState;
-  @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
-  @Access({ pasted: true })
-  @Field({ nullable: true, description: "The user: ID, username or email address then, or `me`." })
-  user?: string;
-  @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
-  @Field(() => DateTime, { nullable: true, description: "Messages of events at or after this time." }) after?: string;
-  @Field(() => DateTime, { nullable: true, description: "Messages of events at or before this time." }) before?: string;
-}
+const NotificationMessageFilterInput = inputType("NotificationMessageFilter", MessageFilter, {
+  description: "Selects messages. Absent fields match all.",
+});
 
-@InputType("UndeliveredNotificationFilter", { description: "Selects undelivered messages. Absent fields match all." })
-class UndeliveredNotificationFilterInput {
-  @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
-  @Access({ pasted: true })
-  @Field({ nullable: true, description: "The user: ID, username or email address then, or `me`." })
-  user?: string;
-  @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
-}
+inputType("UndeliveredNotificationFilter", UndeliveredFilter, {
+  description: "Selects undelivered messages. Absent fields match all.",
+});
 
-@InputType({ description: "Input of `retryNotificationMessages`: IDs or a filter." })
-export class RetryNotificationMessagesInput implements RepairMessages {
-  @Field(() => [UUID], { nullable: true, description: "IDs of messages, at most 10000." }) ids?: string[];
-  @Field({
-    nullable: true,
-    description: "Selects messages; the oldest 10000.",
-  })
-  filter?: UndeliveredNotificationFilterInput;
-}
+export const RetryNotificationMessagesInput = inputType("RetryNotificationMessagesInput", RepairMessages, {
+  description: "Input of `retryNotificationMessages`: IDs or a filter.",
+});
 
-@InputType({ description: "Input of `discardNotificationMessages`: IDs or a filter." })
-export class DiscardNotificationMessagesInput implements RepairMessages {
-  @Field(() => [UUID], { nullable: true, description: "IDs of messages, at most 10000." }) ids?: string[];
-  @Field({
-    nullable: true,
-    description: "Selects messages; the oldest 10000.",
-  })
-  filter?: UndeliveredNotificationFilterInput;
-}
+export const DiscardNotificationMessagesInput = inputType("DiscardNotificationMessagesInput", RepairMessages, {
+  description: "Input of `discardNotificationMessages`: IDs or a filter.",
+});
 
 @Resolver(() => NotificationMessageType)
 export class NotificationMessagesResolver {
@@ -180,8 +157,8 @@ export class NotificationMessagesResolver {
     retried: { type: () => Int, description: "Number of messages that are sent again." },
   })
   async retryNotificationMessages(
-    @Arg("input", { description: "The messages." })
-    input: RetryNotificationMessagesInput,
+    @Arg("input", () => RetryNotificationMessagesInput, { description: "The messages." })
+    input: RepairMessages,
     @Ctx() ctx: Context,
   ) {
     return { retried: await retryNotificationMessages(ctx, input) };
@@ -192,8 +169,8 @@ export class NotificationMessagesResolver {
     discarded: { type: () => Int, description: "Number of messages that were given up." },
   })
   async discardNotificationMessages(
-    @Arg("input", { description: "The messages." })
-    input: DiscardNotificationMessagesInput,
+    @Arg("input", () => DiscardNotificationMessagesInput, { description: "The messages." })
+    input: RepairMessages,
     @Ctx() ctx: Context,
   ) {
     return { discarded: await discardNotificationMessages(ctx, input) };

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   DeliveryMethod,
@@ -8,15 +8,18 @@ import {
   readNotificationTemplate,
   type TemplateRow,
   updateNotificationTemplateMethod,
+  UpdateNotificationTemplateMethod,
 } from "../../domain/notifications/methods.js";
 import {
   type NotificationSettings,
   readNotificationSettings,
   updateNotificationSettings,
+  UpdateNotificationSettings,
 } from "../../domain/notifications/notification-settings.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ NotificationDeliveryMethod: DeliveryMethod }, "How notifications reach users.", {
   SMTP: "By email.",
@@ -82,22 +85,12 @@ class NotificationSettingsType implements NotificationSettings {
   notifierPaused!: boolean;
 }
 
-@InputType({ description: "Input of `updateNotificationSettings`." })
-export class UpdateNotificationSettingsInput {
-  @Field({ description: "Whether to pause delivery outside of inboxes." })
-  notifierPaused!: boolean;
-}
+export const UpdateNotificationSettingsInput = inputType("UpdateNotificationSettingsInput", UpdateNotificationSettings);
 
-@InputType({ description: "Input of `updateNotificationTemplateMethod`." })
-export class UpdateNotificationTemplateMethodInput {
-  @Field(() => UUID, { description: "The template." }) template!: string;
-  @Field(() => DeliveryMethod, {
-    nullable: true,
-    description:
-      "The method to use in addition to the inbox, `INBOX` for the inbox alone, null for the default. A method that is not configured is replaced by the default.",
-  })
-  method?: DeliveryMethod | null;
-}
+export const UpdateNotificationTemplateMethodInput = inputType(
+  "UpdateNotificationTemplateMethodInput",
+  UpdateNotificationTemplateMethod,
+);
 
 @Resolver(() => NotificationTemplateType)
 export class NotificationTemplatesResolver {
@@ -148,8 +141,8 @@ export class NotificationTemplatesResolver {
     changed: { type: () => Boolean, description: "Whether the update changed any setting." },
   })
   updateNotificationSettings(
-    @Arg("input", { description: "The new settings." })
-    input: UpdateNotificationSettingsInput,
+    @Arg("input", () => UpdateNotificationSettingsInput, { description: "The new settings." })
+    input: UpdateNotificationSettings,
     @Ctx() ctx: Context,
   ) {
     return updateNotificationSettings(ctx, input);
@@ -161,8 +154,8 @@ export class NotificationTemplatesResolver {
     changed: { type: () => Boolean, description: "Whether the method changed." },
   })
   async updateNotificationTemplateMethod(
-    @Arg("input", { description: "The template and the method." })
-    input: UpdateNotificationTemplateMethodInput,
+    @Arg("input", () => UpdateNotificationTemplateMethodInput, { description: "The template and the method." })
+    input: UpdateNotificationTemplateMethod,
     @Ctx() ctx: Context,
   ) {
     const { templateId, changed } = await updateNotificationTemplateMethod(ctx, input);

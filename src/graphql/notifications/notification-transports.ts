@@ -1,12 +1,16 @@
-import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type NotificationTransports,
   readNotificationTransports,
   updateNotificationTransports,
+  SmtpSettings,
+  UpdateTransports,
+  WebhookSettings,
 } from "../../domain/notifications/transport-settings.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 
 @ObjectType("NotificationTransportSecret", {
   simpleResolvers: true,
@@ -62,41 +66,11 @@ export class NotificationTransportsType {
 
 const rule = "Absent: unchanged. Null: the default.";
 
-@InputType({ description: `Settings of the mail server. ${rule}` })
-export class SmtpTransportInput {
-  @Field(() => String, { nullable: true, description: "Hostname." }) host?: string | null;
-  @Field(() => Int, { nullable: true, description: "Port, from 1 to 65535. Default: 587." }) port?: number | null;
-  @Field(() => String, { nullable: true, description: "Sender address; required with a host." }) from?: string | null;
-  @Field(() => String, { nullable: true, description: "Hostname for EHLO. Default: `localhost`." }) hello?:
-    | string
-    | null;
-  @Field(() => String, { nullable: true, description: "Username; required with a password." }) username?: string | null;
-  @Field(() => String, { nullable: true, description: "Password; required with a username." }) password?: string | null;
-  @Field(() => Boolean, { nullable: true, description: "Whether connections use TLS from the start. Default: false." })
-  forceTls?: boolean | null;
-  @Field(() => Boolean, { nullable: true, description: "Whether mail is sent only over TLS. Default: false." })
-  requireTls?: boolean | null;
-}
+inputType("SmtpTransportInput", SmtpSettings, { description: `Settings of the mail server. ${rule}` });
 
-@InputType({ description: `Settings of the receiver of webhooks. ${rule}` })
-export class WebhookTransportInput {
-  @Field(() => String, { nullable: true, description: "URL that notifications are posted to." }) url?: string | null;
-  @Access({ countsAs: 5 })
-  @Field(() => [String], {
-    nullable: true,
-    description:
-      "At most 5 secrets of Standard Webhooks, all of which sign each message, so that receivers can change to a new one. With a URL and without secrets, one is generated.",
-  })
-  secrets?: string[] | null;
-}
+inputType("WebhookTransportInput", WebhookSettings, { description: `Settings of the receiver of webhooks. ${rule}` });
 
-@InputType({ description: "Input of `updateNotificationTransports`." })
-export class UpdateNotificationTransportsInput {
-  @Field(() => SmtpTransportInput, { nullable: true, description: "Changes of the mail server." })
-  smtp?: SmtpTransportInput | null;
-  @Field(() => WebhookTransportInput, { nullable: true, description: "Changes of the receiver of webhooks." })
-  webhook?: WebhookTransportInput | null;
-}
+export const UpdateNotificationTransportsInput = inputType("UpdateNotificationTransportsInput", UpdateTransports);
 
 @Resolver()
 export class NotificationTransportsResolver {
@@ -116,8 +90,8 @@ export class NotificationTransportsResolver {
     },
   })
   async updateNotificationTransports(
-    @Arg("input", { description: "The changes." })
-    input: UpdateNotificationTransportsInput,
+    @Arg("input", () => UpdateNotificationTransportsInput, { description: "The changes." })
+    input: UpdateTransports,
     @Ctx() ctx: Context,
   ) {
     const { webhookSecret } = await updateNotificationTransports(ctx, input);

@@ -5,7 +5,6 @@ import {
   createUnionType,
   Field,
   FieldResolver,
-  InputType,
   Int,
   ObjectType,
   Query,
@@ -15,7 +14,11 @@ import {
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import { sendCustomNotification } from "../../domain/notifications/custom-notifications.js";
+import {
+  sendCustomNotification,
+  CustomContent,
+  SendCustomNotification,
+} from "../../domain/notifications/custom-notifications.js";
 import {
   countUnread,
   type InboxAction,
@@ -26,6 +29,8 @@ import {
   plainTextsOf,
   readInboxNotification,
   ReadStatus,
+  InboxFilter,
+  MarkInboxNotification,
 } from "../../domain/notifications/inbox.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch-inbox.js";
@@ -33,6 +38,7 @@ import { Access, watchedBy } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ InboxReadStatus: ReadStatus }, "Read status of notifications.", {
   ALL: "Read and unread notifications.",
@@ -106,39 +112,17 @@ const InboxEventType = createUnionType({
   types: () => [InboxNotificationAdded, InboxUnreadCountChanged, InboxWatchRestarted] as const,
 });
 
-@InputType("InboxFilter", { description: "Selects notifications of an inbox. Absent fields match all." })
-export class InboxFilterInput {
-  @Field(() => [UUID], { nullable: true, description: "Notifications that have all of these targets. At most 100." })
-  targets?: string[];
-  @Field(() => [UUID], { nullable: true, description: "Notifications of any of these templates. At most 100." })
-  templates?: string[];
-  @Field(() => ReadStatus, { nullable: true, description: "Its read status. Default: ALL." })
-  readStatus?: ReadStatus;
-}
+export const InboxFilterInput = inputType("InboxFilter", InboxFilter, {
+  description: "Selects notifications of an inbox. Absent fields match all.",
+});
 
-@InputType({ description: "Texts of a custom notification. A title or a message is required." })
-export class CustomNotificationContentInput {
-  @Field({ nullable: true, description: "Markdown, at most 120 characters." }) title?: string;
-  @Field({ nullable: true, description: "Markdown, at most 2000 characters." }) message?: string;
-}
+inputType("CustomNotificationContentInput", CustomContent, {
+  description: "Texts of a custom notification. A title or a message is required.",
+});
 
-@InputType({ description: "Input of `sendCustomNotification`." })
-export class SendCustomNotificationInput {
-  @Field({ description: "The texts." })
-  content!: CustomNotificationContentInput;
-  @Field({
-    nullable: true,
-    description:
-      "A key that identifies the request. A repeated request with the same key and content has no effect for 24 hours; one with other content fails with CONFLICT. At most 255 characters.",
-  })
-  idempotencyKey?: string;
-}
+export const SendCustomNotificationInput = inputType("SendCustomNotificationInput", SendCustomNotification);
 
-@InputType({ description: "Input of `markInboxNotification`." })
-export class MarkInboxNotificationInput {
-  @Field(() => UUID, { description: "The notification." }) id!: string;
-  @Field({ description: "True marks it as read, false as unread." }) isRead!: boolean;
-}
+export const MarkInboxNotificationInput = inputType("MarkInboxNotificationInput", MarkInboxNotification);
 
 @ObjectType({ description: "A page of an inbox, newest first." })
 export class InboxNotificationConnection extends connectionOf("InboxNotification", () => InboxNotificationType, {
@@ -179,7 +163,7 @@ export class NotificationsResolver {
   })
   inboxNotifications(
     @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects notifications." })
-    filter: InboxFilterInput | undefined,
+    filter: InboxFilter | undefined,
     @Args(() => PageArgs) page: PageArgs,
     @Ctx() ctx: Context,
   ): Promise<Page<InboxNotification>> {
@@ -196,8 +180,8 @@ export class NotificationsResolver {
     },
   })
   async sendCustomNotification(
-    @Arg("input", { description: "The texts, and an idempotency key." })
-    input: SendCustomNotificationInput,
+    @Arg("input", () => SendCustomNotificationInput, { description: "The texts, and an idempotency key." })
+    input: SendCustomNotification,
     @Ctx() ctx: Context,
   ) {
     const id = await sendCustomNotification(ctx, input.content, input.idempotencyKey);
@@ -214,8 +198,8 @@ export class NotificationsResolver {
     },
   })
   async markInboxNotification(
-    @Arg("input", { description: "The notification and the mark." })
-    input: MarkInboxNotificationInput,
+    @Arg("input", () => MarkInboxNotificationInput, { description: "The notification and the mark." })
+    input: MarkInboxNotification,
     @Ctx() ctx: Context,
   ) {
     const id = await markInboxNotification(ctx, input);
@@ -243,8 +227,8 @@ export class NotificationsResolver {
   })
   inboxEvents(
     @Root() event: InboxEvent,
-    @Arg("filter", { nullable: true, description: "Selects the notifications to send." })
-    _filter?: InboxFilterInput,
+    @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects the notifications to send." })
+    _filter?: InboxFilter,
     @Arg("format", () => TextFormat, {
       nullable: true,
       description: "Format of titles and contents. Default: MARKDOWN.",

@@ -1,18 +1,19 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
 import {
-  type Choice,
   listNotificationPreferences,
   type PreferenceRow,
   preferencesOfUser,
   updateNotificationPreferences,
-  type UpdatePreferences,
+  Choice,
+  UpdatePreferences,
 } from "../../domain/notifications/preferences.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { NotificationTemplateType } from "./notification-templates.js";
+import { inputType } from "../engine/inputs.js";
 
 @Access({ readWith: "notification_preference:read", references: ["templateId"] })
 @ObjectType("NotificationPreference", {
@@ -28,24 +29,12 @@ export class NotificationPreferenceType implements PreferenceRow {
   @Field(() => DateTime, { description: "When the user last decided." }) updatedAt!: string;
 }
 
-@Access({ entryKey: "template" })
-@InputType({ description: "A decision about the notifications of a template." })
-export class NotificationChoiceInput implements Choice {
-  @Field({ description: "ID of the template." }) template!: string;
-  @Field({ description: "Whether to disable these notifications. Has no effect on mandatory templates." })
-  disabled!: boolean;
-}
+inputType("NotificationChoiceInput", Choice, {
+  description: "A decision about the notifications of a template.",
+  entryKey: "template",
+});
 
-@InputType({ description: "Input of `updateNotificationPreferences`." })
-export class UpdateNotificationPreferencesInput implements UpdatePreferences {
-  @Field({ defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => [NotificationChoiceInput], {
-    description: "The decisions, at most 100. Templates that are not named stay as they are.",
-  })
-  choices!: NotificationChoiceInput[];
-  @Field(() => DeliveryMethod, { nullable: true, description: "The method they apply to. Default: all methods." })
-  method?: DeliveryMethod | null;
-}
+export const UpdateNotificationPreferencesInput = inputType("UpdateNotificationPreferencesInput", UpdatePreferences);
 
 @Resolver(() => NotificationPreferenceType)
 export class NotificationPreferencesResolver {
@@ -75,8 +64,8 @@ export class NotificationPreferencesResolver {
     },
   })
   async updateNotificationPreferences(
-    @Arg("input", { description: "The decisions." })
-    input: UpdateNotificationPreferencesInput,
+    @Arg("input", () => UpdateNotificationPreferencesInput, { description: "The decisions." })
+    input: UpdatePreferences,
     @Ctx() ctx: Context,
   ) {
     const userId = await updateNotificationPreferences(ctx, input);

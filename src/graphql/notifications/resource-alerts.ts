@@ -1,29 +1,23 @@
-import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { AgentResource, reportResourceAlert, type ResourceAlert } from "../../domain/notifications/resource-alerts.js";
+import {
+  AgentResource,
+  reportResourceAlert,
+  FullVolume,
+  ResourceAlert,
+} from "../../domain/notifications/resource-alerts.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ AgentResource }, "A resource of a workspace that can run out.", {
   MEMORY: "Main memory.",
   DISK: "Space on volumes.",
 });
 
-@InputType({ description: "A volume that is fuller than its threshold." })
-class AgentVolumeInput {
-  @Field({ description: "Path at which it is mounted, at most 255 characters." }) path!: string;
-  @Field(() => Int, { description: "Threshold in percent, from 1 to 100." }) threshold!: number;
-}
+inputType("AgentVolumeInput", FullVolume, { description: "A volume that is fuller than its threshold." });
 
-@InputType({ description: "Input of `reportAgentResourceAlert`." })
-export class ReportAgentResourceAlertInput implements ResourceAlert {
-  @Field(() => AgentResource, { description: "The resource." }) resource!: AgentResource;
-  @Field(() => Int, { nullable: true, description: "Threshold in percent, from 1 to 100. Required for MEMORY." })
-  threshold?: number | null;
-  @Access({ countsAs: 20 })
-  @Field(() => [AgentVolumeInput], { nullable: true, description: "Volumes, at most 20. Required for DISK." })
-  volumes?: AgentVolumeInput[] | null;
-}
+export const ReportAgentResourceAlertInput = inputType("ReportAgentResourceAlertInput", ResourceAlert);
 
 @Resolver()
 export class ResourceAlertsResolver {
@@ -35,8 +29,8 @@ export class ResourceAlertsResolver {
     },
   })
   async reportAgentResourceAlert(
-    @Arg("input", { description: "The resource." })
-    input: ReportAgentResourceAlertInput,
+    @Arg("input", () => ReportAgentResourceAlertInput, { description: "The resource." })
+    input: ResourceAlert,
     @Ctx() ctx: Context,
   ) {
     return { reported: await reportResourceAlert(ctx, input) };

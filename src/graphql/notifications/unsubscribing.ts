@@ -1,8 +1,14 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { readUnsubscription, unsubscribe, type Unsubscription } from "../../domain/notifications/unsubscribing.js";
+import {
+  readUnsubscription,
+  unsubscribe,
+  type Unsubscription,
+  UnsubscribeFromNotification,
+} from "../../domain/notifications/unsubscribing.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 
 @ObjectType("NotificationUnsubscription", { description: "The mails that a link in a mail turns off." })
 export class NotificationUnsubscriptionType {
@@ -14,12 +20,10 @@ export class NotificationUnsubscriptionType {
   }
 }
 
-@InputType({ description: "Input of `unsubscribeFromNotification`." })
-export class UnsubscribeFromNotificationInput {
-  @Access({ pasted: true })
-  @Field({ description: "Token of the link in a mail." })
-  token!: string;
-}
+export const UnsubscribeFromNotificationInput = inputType(
+  "UnsubscribeFromNotificationInput",
+  UnsubscribeFromNotification,
+);
 
 @Resolver()
 export class UnsubscribingResolver {
@@ -47,8 +51,8 @@ export class UnsubscribingResolver {
     },
   )
   async unsubscribeFromNotification(
-    @Arg("input", { description: "The token." })
-    { token }: UnsubscribeFromNotificationInput,
+    @Arg("input", () => UnsubscribeFromNotificationInput, { description: "The token." })
+    { token }: UnsubscribeFromNotification,
     @Ctx() ctx: Context,
   ) {
     return { unsubscription: await unsubscribe(ctx, token) };

@@ -1,9 +1,9 @@
-import { Arg, type ClassType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   approveAuthorization,
-  type AuthorizationParameters,
+  AuthorizationParameters,
   type AuthorizationRequest,
   denyAuthorization,
   readAuthorizationRequest,
@@ -11,74 +11,18 @@ import {
 import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirect-uris.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 import { PresentedRequestType } from "./consent.js";
 
-/** Declares an input type with the parameters of an authorization request. */
-function parametersOf(name: string, description: string): ClassType<AuthorizationParameters> {
-  @InputType(name, { description })
-  class Parameters implements AuthorizationParameters {
-    @Field({
-      nullable: true,
-      description: "Required: `code`; implicit grants (`token`) are not supported.",
-    })
-    responseType?: string;
-    @Field({
-      description: "The application: its ID, or the URL of its metadata document.",
-    })
-    clientId!: string;
-    @Field({
-      nullable: true,
-      description: "A registered redirect URI; optional if there is only one. The port of loopback addresses is free.",
-    })
-    redirectUri?: string;
-    @Field({
-      nullable: true,
-      description: "Scopes, separated by spaces. Default: those that the application registered.",
-    })
-    scope?: string;
-    @Field({
-      nullable: true,
-      description: "A random text that is returned unchanged, at most 4096 bytes. Required without `codeChallenge`.",
-    })
-    state?: string;
-    @Field({
-      nullable: true,
-      description: "SHA-256 of the code verifier in base64url (RFC 7636). Required for most applications.",
-    })
-    codeChallenge?: string;
-    @Field({ nullable: true, description: "`S256`. Required with `codeChallenge`." })
-    codeChallengeMethod?: string;
-    @Field(() => [String], {
-      nullable: true,
-      description:
-        "URIs of the resources that access is for (RFC 8707), at most 16. Default: the default resource of the application or of the deployment, else the whole of this server.",
-    })
-    resource?: string[];
-    @Field({ nullable: true, description: "`query`, which is the default." })
-    responseMode?: string;
-    @Field({ nullable: true, description: "Request objects (RFC 9101) are not supported." })
-    request?: string;
-    @Field({ nullable: true, description: "References to request objects are not supported." })
-    requestUri?: string;
-    @Field(() => [String], {
-      nullable: true,
-      description:
-        "Names of protocol parameters, other than `resource`, that were sent more than once; the request then fails. For REST requests, the server sets this field.",
-    })
-    repeatedParameters?: string[];
-  }
-  return Parameters;
-}
-
-const requestInput = parametersOf("OAuth2AuthorizationRequestInput", "The parameters of an authorization request.");
-const approveInput = parametersOf(
-  "ApproveOAuth2AuthorizationInput",
-  "The parameters of an authorization request that the caller allows.",
-);
-const denyInput = parametersOf(
-  "DenyOAuth2AuthorizationInput",
-  "The parameters of an authorization request that the caller denies.",
-);
+const requestInput = inputType("OAuth2AuthorizationRequestInput", AuthorizationParameters, {
+  description: "The parameters of an authorization request.",
+});
+const approveInput = inputType("ApproveOAuth2AuthorizationInput", AuthorizationParameters, {
+  description: "The parameters of an authorization request that the caller allows.",
+});
+const denyInput = inputType("DenyOAuth2AuthorizationInput", AuthorizationParameters, {
+  description: "The parameters of an authorization request that the caller denies.",
+});
 
 @ObjectType("OAuth2RedirectTarget", {
   simpleResolvers: true,

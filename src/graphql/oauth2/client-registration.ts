@@ -1,103 +1,33 @@
-import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import {
   type ClientConfiguration,
   deleteOAuth2Client,
   readOAuth2Client,
   registerOAuth2Client,
-  type RegistrationReference,
+  RegistrationReference,
   updateOAuth2Client,
-  type UpdateOAuth2Client,
+  UpdateOAuth2Client,
 } from "../../domain/oauth2/client-registration.js";
-import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
+import { ClientMetadata, metadataTexts as texts } from "../../domain/oauth2/client-metadata.js";
 import type { AuthMethod } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
-
-const texts = {
-  clientId: "ID of the client.",
-  registrationAccessToken: "The registration access token of the client.",
-  redirectUris:
-    "Redirect URIs, at most 32: https, http with a loopback host, or a scheme of the client's own: with a dot, or with a host, as in `example://host/path`.",
-  tokenEndpointAuthMethod:
-    "How the client authenticates: `client_secret_basic`, `client_secret_post`, or `none` for public clients.",
-  grantTypes: "Grant types: `authorization_code`, `refresh_token`, or `urn:ietf:params:oauth:grant-type:device_code`.",
-  responseTypes: "Response types; only `code` is supported.",
-  clientName: "Name that the consent page shows, cut to 64 characters.",
-  clientUri: "URL of the home page.",
-  logoUri: "URL of the logo, which is never loaded.",
-  tosUri: "URL of the terms of service.",
-  policyUri: "URL of the privacy policy.",
-  jwksUri: "URL of the public keys. It is stored but not used.",
-  scope: "Scopes of requests that name none, separated by spaces. Unknown ones are dropped.",
-  contacts: "Contacts of the people responsible, at most 32.",
-  jwks: "Public keys as a JWK Set of 16 KiB or less. They are stored but not used.",
-  softwareId: "ID of the software, at most 255 characters.",
-  softwareVersion: "Version of the software, at most 255 characters.",
-  applicationType:
-    "`web` or `native` (OpenID Connect Dynamic Client Registration 1.0). It is stored, and restricts nothing.",
-};
 
 const optional = { nullable: true } as const;
 
-@InputType({ description: "Input of `registerOAuth2Client` (RFC 7591 §2). Empty values count as absent." })
-export class RegisterOAuth2ClientInput implements ClientMetadata {
-  @Field(() => [String], {
-    ...optional,
-    description: `${texts.redirectUris} Required for the grant type \`authorization_code\`.`,
-  })
-  redirectUris?: string[] | null;
-  @Field(() => String, {
-    ...optional,
-    description: `${texts.tokenEndpointAuthMethod} Default: the first, but the others that use the secret are accepted, too.`,
-  })
-  tokenEndpointAuthMethod?: string | null;
-  @Field(() => [String], { ...optional, description: `${texts.grantTypes} Default: the first two.` })
-  grantTypes?: string[] | null;
-  @Field(() => [String], { ...optional, description: texts.responseTypes }) responseTypes?: string[] | null;
-  @Field(() => String, {
-    ...optional,
-    description: `${texts.clientName} Default: the host of the home page or of the first redirect URI.`,
-  })
-  clientName?: string | null;
-  @Field(() => String, { ...optional, description: texts.clientUri }) clientUri?: string | null;
-  @Field(() => String, { ...optional, description: texts.logoUri }) logoUri?: string | null;
-  @Field(() => String, { ...optional, description: texts.tosUri }) tosUri?: string | null;
-  @Field(() => String, { ...optional, description: texts.policyUri }) policyUri?: string | null;
-  @Field(() => String, { ...optional, description: texts.jwksUri }) jwksUri?: string | null;
-  @Field(() => String, { ...optional, description: `${texts.scope} Default: those for all clients.` })
-  scope?: string | null;
-  @Field(() => [String], { ...optional, description: texts.contacts }) contacts?: string[] | null;
-  @Field(() => JSONObject, { ...optional, description: texts.jwks }) jwks?: Record<string, unknown> | null;
-  @Field(() => String, { ...optional, description: texts.softwareId }) softwareId?: string | null;
-  @Field(() => String, { ...optional, description: texts.softwareVersion }) softwareVersion?: string | null;
-  @Field(() => String, { ...optional, description: texts.applicationType })
-  applicationType?: string | null;
-  @Field(() => String, { ...optional, description: "A signed statement about the software. It is ignored." })
-  softwareStatement?: string | null;
-}
+export const RegisterOAuth2ClientInput = inputType("RegisterOAuth2ClientInput", ClientMetadata, {
+  description: "Input of `registerOAuth2Client` (RFC 7591 §2). Empty values count as absent.",
+});
 
-@InputType({
+export const UpdateOAuth2ClientInput = inputType("UpdateOAuth2ClientInput", UpdateOAuth2Client, {
   description:
     "Input of `updateOAuth2Client`. It replaces all metadata: fields that are omitted, null, or empty take their defaults.",
-})
-export class UpdateOAuth2ClientInput extends RegisterOAuth2ClientInput implements UpdateOAuth2Client {
-  @Field(() => UUID, { description: texts.clientId }) clientId!: string;
-  @Access({ pasted: true })
-  @Field(() => String, { ...optional, description: texts.registrationAccessToken })
-  registrationAccessToken?: string | null;
-  @Field(() => String, { ...optional, description: "The secret of the client. May be omitted, but must not be wrong." })
-  clientSecret?: string | null;
-}
+});
 
-@InputType({ description: "Input of `deleteOAuth2Client`." })
-export class DeleteOAuth2ClientInput implements RegistrationReference {
-  @Field(() => UUID, { description: texts.clientId }) clientId!: string;
-  @Access({ pasted: true })
-  @Field(() => String, { ...optional, description: texts.registrationAccessToken })
-  registrationAccessToken?: string | null;
-}
+export const DeleteOAuth2ClientInput = inputType("DeleteOAuth2ClientInput", RegistrationReference);
 
 @ObjectType("OAuth2ClientConfiguration", {
   simpleResolvers: true,
@@ -162,8 +92,8 @@ export class OAuth2RegistrationResolver {
     },
   })
   registerOAuth2Client(
-    @Arg("input", { description: "The metadata of the client." })
-    input: RegisterOAuth2ClientInput,
+    @Arg("input", () => RegisterOAuth2ClientInput, { description: "The metadata of the client." })
+    input: ClientMetadata,
     @Ctx() ctx: Context,
   ) {
     return registerOAuth2Client(ctx, input);
@@ -177,8 +107,8 @@ export class OAuth2RegistrationResolver {
     client: { type: () => OAuth2ClientConfigurationType, description: "The registration after the change." },
   })
   async updateOAuth2Client(
-    @Arg("input", { description: "The client and its metadata." })
-    input: UpdateOAuth2ClientInput,
+    @Arg("input", () => UpdateOAuth2ClientInput, { description: "The client and its metadata." })
+    input: UpdateOAuth2Client,
     @Ctx() ctx: Context,
   ) {
     return { client: await updateOAuth2Client(ctx, input) };
@@ -195,7 +125,7 @@ export class OAuth2RegistrationResolver {
     },
   )
   async deleteOAuth2Client(
-    @Arg("input", { description: "The client." }) input: DeleteOAuth2ClientInput,
+    @Arg("input", () => DeleteOAuth2ClientInput, { description: "The client." }) input: RegistrationReference,
     @Ctx() ctx: Context,
   ) {
     return { clientId: await deleteOAuth2Client(ctx, input) };

@@ -1,18 +1,20 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ClientSecretRow,
-  type CreateClientSecret,
   createClientSecret,
   deleteClientSecret,
   maskedSecret,
   secretsOfApp,
+  CreateClientSecret,
+  DeleteClientSecret,
 } from "../../domain/oauth2/client-secrets.js";
 import type { ClientRow } from "../../domain/oauth2/clients.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";
+import { inputType } from "../engine/inputs.js";
 
 @Access({ readWith: "oauth2_app_secret:read", references: ["id"] })
 @ObjectType("OAuth2AppSecret", {
@@ -31,18 +33,9 @@ class OAuth2AppSecretType implements Omit<ClientSecretRow, "clientId" | "suffix"
   expiresAt!: string | null;
 }
 
-@InputType({ description: "Input of `createOAuth2AppSecret`." })
-class CreateOAuth2AppSecretInput implements CreateClientSecret {
-  @Field(() => UUID, { description: "ID of the application." }) app!: string;
-  @Field(() => DateTime, { nullable: true, description: "When the secret expires. Default: never." })
-  expiresAt?: string | null;
-}
+const CreateOAuth2AppSecretInput = inputType("CreateOAuth2AppSecretInput", CreateClientSecret);
 
-@InputType({ description: "Input of `deleteOAuth2AppSecret`." })
-class DeleteOAuth2AppSecretInput {
-  @Field(() => UUID, { description: "ID of the application." }) app!: string;
-  @Field(() => UUID, { description: "ID of the secret." }) id!: string;
-}
+const DeleteOAuth2AppSecretInput = inputType("DeleteOAuth2AppSecretInput", DeleteClientSecret);
 
 @Resolver(() => OAuth2AppSecretType)
 export class OAuth2AppSecretsResolver {
@@ -57,8 +50,8 @@ export class OAuth2AppSecretsResolver {
     clientSecretFull: { type: () => String, description: "Text of the secret. Returned only once." },
   })
   async createOAuth2AppSecret(
-    @Arg("input", { description: "The new secret." })
-    input: CreateOAuth2AppSecretInput,
+    @Arg("input", () => CreateOAuth2AppSecretInput, { description: "The new secret." })
+    input: CreateClientSecret,
     @Ctx() ctx: Context,
   ) {
     const { secret, text } = await createClientSecret(ctx, input);
@@ -73,8 +66,8 @@ export class OAuth2AppSecretsResolver {
     },
   )
   async deleteOAuth2AppSecret(
-    @Arg("input", { description: "The secret to delete." })
-    input: DeleteOAuth2AppSecretInput,
+    @Arg("input", () => DeleteOAuth2AppSecretInput, { description: "The secret to delete." })
+    input: DeleteClientSecret,
     @Ctx() ctx: Context,
   ) {
     return { oauth2AppSecret: await deleteClientSecret(ctx, input) };

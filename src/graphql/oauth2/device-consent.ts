@@ -1,27 +1,27 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { approveDevice, denyDevice, type DeviceRequest, readDeviceRequest } from "../../domain/oauth2/device-codes.js";
+import {
+  approveDevice,
+  denyDevice,
+  readDeviceRequest,
+  DeviceDecision,
+  type DeviceRequest,
+  userCodeNotice,
+} from "../../domain/oauth2/device-codes.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
 import { PresentedRequestType } from "./consent.js";
+import { inputType } from "../engine/inputs.js";
 
-const userCodeRule = "The code that the device shows. Letter case and dashes do not matter.";
+export const ApproveOAuth2DeviceInput = inputType("ApproveOAuth2DeviceInput", DeviceDecision, {
+  description: "The request of a device that the caller allows.",
+});
 
-@InputType({ description: "The request of a device that the caller allows." })
-export class ApproveOAuth2DeviceInput {
-  @Access({ pasted: true })
-  @Field({ description: userCodeRule })
-  userCode!: string;
-}
-
-@InputType({ description: "The request of a device that the caller denies." })
-export class DenyOAuth2DeviceInput {
-  @Access({ pasted: true })
-  @Field({ description: userCodeRule })
-  userCode!: string;
-}
+export const DenyOAuth2DeviceInput = inputType("DenyOAuth2DeviceInput", DeviceDecision, {
+  description: "The request of a device that the caller denies.",
+});
 
 @ObjectType("OAuth2DeviceRequest", {
   simpleResolvers: true,
@@ -54,7 +54,7 @@ export class OAuth2DeviceConsentResolver {
   })
   @Access({ ...access, pastedArguments: ["userCode"] })
   oauth2DeviceRequest(
-    @Arg("userCode", { description: userCodeRule }) userCode: string,
+    @Arg("userCode", { description: userCodeNotice }) userCode: string,
     @Ctx() ctx: Context,
   ): Promise<DeviceRequest> {
     return readDeviceRequest(ctx, userCode);
@@ -67,7 +67,7 @@ export class OAuth2DeviceConsentResolver {
   )
   @Access(access)
   async approveOAuth2Device(
-    @Arg("input", { description: "The code." }) { userCode }: ApproveOAuth2DeviceInput,
+    @Arg("input", () => ApproveOAuth2DeviceInput, { description: "The code." }) { userCode }: DeviceDecision,
     @Ctx() ctx: Context,
   ) {
     return { appName: await approveDevice(ctx, userCode) };
@@ -76,7 +76,7 @@ export class OAuth2DeviceConsentResolver {
   @Mutates(`Denies the application on a device the access that it requests. ${limits}`, decision, "A denied request.")
   @Access(access)
   async denyOAuth2Device(
-    @Arg("input", { description: "The code." }) { userCode }: DenyOAuth2DeviceInput,
+    @Arg("input", () => DenyOAuth2DeviceInput, { description: "The code." }) { userCode }: DeviceDecision,
     @Ctx() ctx: Context,
   ) {
     return { appName: await denyDevice(ctx, userCode) };

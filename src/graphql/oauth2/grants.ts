@@ -1,17 +1,4 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
@@ -24,6 +11,8 @@ import {
   revokeGrant,
   revokeOwnGrants,
   RevokeReason,
+  GrantsOfApp,
+  NamedGrant,
 } from "../../domain/oauth2/grants.js";
 import { describe } from "../../domain/oauth2/requested-scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
@@ -33,6 +22,7 @@ import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { OAuth2AppType } from "./apps.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ OAuth2GrantRevokeReason: RevokeReason }, "Why a grant ended before its time.", {
   REVOKED: "The user, an administrator, or the application revoked it.",
@@ -87,15 +77,9 @@ class OAuth2GrantsArgs extends PageArgs implements GrantsQuery {
   includeEnded?: boolean | null;
 }
 
-@InputType({ description: "Input of `revokeOAuth2Grant`." })
-class RevokeOAuth2GrantInput {
-  @Field(() => UUID, { description: "ID of the grant." }) id!: string;
-}
+const RevokeOAuth2GrantInput = inputType("RevokeOAuth2GrantInput", NamedGrant);
 
-@InputType({ description: "Input of `revokeOAuth2AppGrants`." })
-class RevokeOAuth2AppGrantsInput {
-  @Field({ description: "The `client_id` of the application." }) clientId!: string;
-}
+const RevokeOAuth2AppGrantsInput = inputType("RevokeOAuth2AppGrantsInput", GrantsOfApp);
 
 @Resolver(() => OAuth2GrantType)
 export class OAuth2GrantsResolver {
@@ -131,7 +115,7 @@ export class OAuth2GrantsResolver {
     oauth2Grant: { type: () => OAuth2GrantType, description: "The grant, which has ended." },
   })
   async revokeOAuth2Grant(
-    @Arg("input", { description: "The grant to revoke." }) { id }: RevokeOAuth2GrantInput,
+    @Arg("input", () => RevokeOAuth2GrantInput, { description: "The grant to revoke." }) { id }: NamedGrant,
     @Ctx() ctx: Context,
   ) {
     const ended = await revokeGrant(ctx, id);
@@ -143,8 +127,8 @@ export class OAuth2GrantsResolver {
     revokedCount: { type: () => Int, description: "Number of revoked grants." },
   })
   async revokeOAuth2AppGrants(
-    @Arg("input", { description: "The application." })
-    { clientId }: RevokeOAuth2AppGrantsInput,
+    @Arg("input", () => RevokeOAuth2AppGrantsInput, { description: "The application." })
+    { clientId }: GrantsOfApp,
     @Ctx() ctx: Context,
   ) {
     return { revokedCount: await revokeOwnGrants(ctx, clientId) };

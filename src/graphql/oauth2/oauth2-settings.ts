@@ -1,8 +1,14 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { type OAuth2Settings, readOAuth2Settings, updateOAuth2Settings } from "../../domain/oauth2/oauth2-settings.js";
+import {
+  type OAuth2Settings,
+  readOAuth2Settings,
+  updateOAuth2Settings,
+  UpdateOAuth2Settings,
+} from "../../domain/oauth2/oauth2-settings.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 
 @Access({ readWith: "deployment_config:read" })
 @ObjectType("OAuth2Settings", {
@@ -23,20 +29,9 @@ class OAuth2SettingsType implements OAuth2Settings {
   defaultResource!: string | null;
 }
 
-@InputType({ description: "Input of `updateOAuth2Settings`, which replaces all settings." })
-class UpdateOAuth2SettingsInput implements Partial<OAuth2Settings> {
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether applications may register themselves. Default: the configuration of the server decides.",
-  })
-  dynamicRegistration?: boolean | null;
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "URL that tokens of applications that registered themselves are for, if their requests name no resource: of this server, or a resource indicator of an application. Default: the whole of this server.",
-  })
-  defaultResource?: string | null;
-}
+const UpdateOAuth2SettingsInput = inputType("UpdateOAuth2SettingsInput", UpdateOAuth2Settings, {
+  description: "Input of `updateOAuth2Settings`, which replaces all settings.",
+});
 
 @Resolver()
 export class OAuth2SettingsResolver {
@@ -51,8 +46,8 @@ export class OAuth2SettingsResolver {
     oauth2Settings: { type: () => OAuth2SettingsType, description: "The settings after the update." },
   })
   async updateOAuth2Settings(
-    @Arg("input", { description: "The new settings." })
-    input: UpdateOAuth2SettingsInput,
+    @Arg("input", () => UpdateOAuth2SettingsInput, { description: "The new settings." })
+    input: UpdateOAuth2Settings,
     @Ctx() ctx: Context,
   ) {
     return { oauth2Settings: await updateOAuth2Settings(ctx, input) };

@@ -1,19 +1,20 @@
-import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { ClientCredentials } from "../../domain/oauth2/client-authentication.js";
 import { AuthMethod } from "../../domain/oauth2/clients.js";
-import { type StartedDevice, startOAuth2Device, type StartOAuth2Device } from "../../domain/oauth2/device-codes.js";
-import type { IssueOAuth2Token } from "../../domain/oauth2/exchange.js";
+import { type StartedDevice, startOAuth2Device, StartOAuth2Device } from "../../domain/oauth2/device-codes.js";
+import { IssueOAuth2Token } from "../../domain/oauth2/exchange.js";
 import {
-  type IntrospectOAuth2Token,
   introspectOAuth2Token,
   type OAuth2Introspection,
+  IntrospectOAuth2Token,
 } from "../../domain/oauth2/introspection.js";
-import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
+import { revokeOAuth2Token, RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
 import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { BigInt, DateTime, Url } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ OAuth2AuthMethod: AuthMethod }, "How an application authenticates (RFC 7591 section 2).", {
   CLIENT_SECRET_BASIC: "With its secret in the header `Authorization: Basic`.",
@@ -21,93 +22,21 @@ enumType({ OAuth2AuthMethod: AuthMethod }, "How an application authenticates (RF
   NONE: "Not at all: it is public.",
 });
 
-const clientId = "The `client_id` of the application.";
-const scope = "Scopes, separated by spaces. Names of no scope are ignored.";
-const resource =
-  "URIs of the resources that the token is for (RFC 8707): of this server, or registered by applications.";
+const IssueOAuth2TokenInput = inputType("IssueOAuth2TokenInput", IssueOAuth2Token, {
+  description: "Input of `issueOAuth2Token`: the parameters of a token request (RFC 6749, RFC 8628).",
+});
 
-@InputType()
-abstract class ClientCredentialsInput implements Omit<ClientCredentials, "clientId"> {
-  @Field(() => String, { nullable: true, description: "Secret of the application. Public applications have none." })
-  clientSecret?: string | null;
-  @Field(() => AuthMethod, {
-    nullable: true,
-    description:
-      "How the secret was sent; the server sets it for REST. If given, it must be as the application registered it.",
-  })
-  clientAuthMethod?: AuthMethod | null;
-}
+const RevokeOAuth2TokenInput = inputType("RevokeOAuth2TokenInput", RevokeOAuth2Token, {
+  description: "Input of `revokeOAuth2Token` (RFC 7009).",
+});
 
-@InputType({ description: "Input of `issueOAuth2Token`: the parameters of a token request (RFC 6749, RFC 8628)." })
-class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth2Token {
-  @Field({ description: clientId })
-  clientId!: string;
-  @Field({
-    description:
-      "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
-  })
-  grantType!: string;
-  @Access({ pasted: true })
-  @Field(() => String, { nullable: true, description: "Authorization code. Required for `authorization_code`." })
-  code?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "Redirect URI of the authorization request. May be omitted.",
-  })
-  redirectUri?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
-  })
-  codeVerifier?: string | null;
-  @Access({ pasted: true })
-  @Field(() => String, { nullable: true, description: "Refresh token. Required for `refresh_token`." })
-  refreshToken?: string | null;
-  @Access({ pasted: true })
-  @Field(() => String, { nullable: true, description: "Device code. Required for the grant type of device codes." })
-  deviceCode?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: `${scope} For \`refresh_token\`, scopes of the grant; default: all of them.`,
-  })
-  scope?: string | null;
-  @Field(() => [String], {
-    nullable: true,
-    description: `${resource} If there is a grant, resources of the grant; default: all of them.`,
-  })
-  resource?: string[] | null;
-}
+const OAuth2IntrospectionInput = inputType("OAuth2IntrospectionInput", IntrospectOAuth2Token, {
+  description: "A token to introspect, and the application that requests it (RFC 7662).",
+});
 
-@InputType({ description: "Input of `revokeOAuth2Token` (RFC 7009)." })
-class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAuth2Token {
-  @Field({ description: clientId })
-  clientId!: string;
-  @Access({ pasted: true })
-  @Field({ description: "Access token or refresh token." })
-  token!: string;
-  @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
-  tokenTypeHint?: string | null;
-}
-
-@InputType({ description: "A token to introspect, and the application that requests it (RFC 7662)." })
-class OAuth2IntrospectionInput extends ClientCredentialsInput implements IntrospectOAuth2Token {
-  @Field(() => String, { nullable: true, description: "Required: the `client_id` of the application." })
-  clientId?: string | null;
-  @Access({ pasted: true })
-  @Field(() => String, { nullable: true, description: "Required: access token or refresh token." })
-  token?: string | null;
-  @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
-  tokenTypeHint?: string | null;
-}
-
-@InputType({ description: "Input of `startOAuth2Device`: a device authorization request (RFC 8628)." })
-class StartOAuth2DeviceInput extends ClientCredentialsInput implements StartOAuth2Device {
-  @Field({ description: clientId })
-  clientId!: string;
-  @Field(() => String, { nullable: true, description: scope }) scope?: string | null;
-  @Field(() => [String], { nullable: true, description: `${resource} Default: the whole of this server.` })
-  resource?: string[] | null;
-}
+const StartOAuth2DeviceInput = inputType("StartOAuth2DeviceInput", StartOAuth2Device, {
+  description: "Input of `startOAuth2Device`: a device authorization request (RFC 8628).",
+});
 
 @ObjectType("OAuth2Introspection", {
   simpleResolvers: true,
@@ -158,8 +87,8 @@ export class OAuth2TokensResolver {
   )
   @Access({ open: true, tries: { ...access.tries!, onlyFailures: true } })
   async issueOAuth2Token(
-    @Arg("input", { description: "The application, and what it presents." })
-    input: IssueOAuth2TokenInput,
+    @Arg("input", () => IssueOAuth2TokenInput, { description: "The application, and what it presents." })
+    input: IssueOAuth2Token,
     @Ctx() ctx: Context,
   ) {
     return { tokenType: "Bearer", ...(await issueOAuth2Token(ctx, input)) };
@@ -173,8 +102,8 @@ export class OAuth2TokensResolver {
   )
   @Access(access)
   async revokeOAuth2Token(
-    @Arg("input", { description: "The application and its token." })
-    input: RevokeOAuth2TokenInput,
+    @Arg("input", () => RevokeOAuth2TokenInput, { description: "The application and its token." })
+    input: RevokeOAuth2Token,
     @Ctx() ctx: Context,
   ) {
     return { revoked: await revokeOAuth2Token(ctx, input) };
@@ -194,8 +123,8 @@ export class OAuth2TokensResolver {
   )
   @Access(access)
   startOAuth2Device(
-    @Arg("input", { description: "The application, and the access that it requests." })
-    input: StartOAuth2DeviceInput,
+    @Arg("input", () => StartOAuth2DeviceInput, { description: "The application, and the access that it requests." })
+    input: StartOAuth2Device,
     @Ctx() ctx: Context,
   ): Promise<StartedDevice> {
     return startOAuth2Device(ctx, input);
@@ -208,8 +137,8 @@ export class OAuth2TokensResolver {
   })
   @Access({ open: true })
   oauth2Introspection(
-    @Arg("input", { description: "The application and the token." })
-    input: OAuth2IntrospectionInput,
+    @Arg("input", () => OAuth2IntrospectionInput, { description: "The application and the token." })
+    input: IntrospectOAuth2Token,
     @Ctx() ctx: Context,
   ): Promise<OAuth2Introspection> {
     return introspectOAuth2Token(ctx, input);

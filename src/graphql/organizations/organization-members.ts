@@ -1,33 +1,22 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
-import type { OrganizationRole } from "../../domain/authorization/authorization.js";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import {
   addOrganizationMember,
+  AddOrganizationMember,
   listOrganizationMembers,
   memberCountOf,
   type MemberRef,
   membersOfOrganization,
   type OrganizationMember,
-  type OrganizationMemberFilter,
+  OrganizationMemberFilter,
   OrganizationMemberOrderField,
   readOrganizationMember,
   removeOrganizationMember,
+  RemoveOrganizationMember,
   setOrganizationMemberRoles,
+  SetOrganizationMemberRoles,
 } from "../../domain/organizations/organization-members.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/user-roles.js";
@@ -35,6 +24,7 @@ import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf, PageArgs } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 import { UserRoleType, UserType } from "../users/users.js";
 import { OrganizationType } from "./organizations.js";
 
@@ -80,42 +70,15 @@ export class AssignableRoleType implements AssignableRole {
   @Field({ description: "Whether the caller may assign and unassign the role." }) assignable!: boolean;
 }
 
-@InputType("OrganizationMemberFilter", {
+const OrganizationMemberFilterInput = inputType("OrganizationMemberFilter", OrganizationMemberFilter, {
   description: "Criteria for filtering members. A member must match all given fields.",
-})
-class OrganizationMemberFilterInput implements OrganizationMemberFilter {
-  @Field({
-    nullable: true,
-    description:
-      "Substring of the username, the real name, or (if the caller may read it) the email address, case-insensitive.",
-  })
-  search?: string;
-  @Field(() => RoleName, {
-    nullable: true,
-    description: "Role held in the organization. Matches only members whose roles the caller may read.",
-  })
-  role?: OrganizationRole;
-}
+});
 
-@InputType({ description: "Input of `addOrganizationMember`." })
-class AddOrganizationMemberInput implements MemberRef {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
-}
+const AddOrganizationMemberInput = inputType("AddOrganizationMemberInput", AddOrganizationMember);
 
-@InputType({ description: "Input of `removeOrganizationMember`." })
-class RemoveOrganizationMemberInput implements MemberRef {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
-}
+const RemoveOrganizationMemberInput = inputType("RemoveOrganizationMemberInput", RemoveOrganizationMember);
 
-@InputType({ description: "Input of `setOrganizationMemberRoles`." })
-class SetOrganizationMemberRolesInput implements MemberRef {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => [RoleName], { description: "Replaces all roles held in the organization." })
-  roles!: OrganizationRole[];
-}
+const SetOrganizationMemberRolesInput = inputType("SetOrganizationMemberRolesInput", SetOrganizationMemberRoles);
 
 const changedMember = {
   member: { type: () => OrganizationMemberType, description: "The member after the change." },
@@ -206,8 +169,8 @@ export class OrganizationMembersResolver {
   @Access({ needs: ["assign_org_role:assign", "assign_org_role:unassign"], openTo: ["session", "token"] })
   @Mutates("Replaces the roles that a member holds in an organization.", changedMember)
   async setOrganizationMemberRoles(
-    @Arg("input", { description: "The member and the new roles." })
-    input: SetOrganizationMemberRolesInput,
+    @Arg("input", () => SetOrganizationMemberRolesInput, { description: "The member and the new roles." })
+    input: SetOrganizationMemberRoles,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await setOrganizationMemberRoles(ctx, input));

@@ -1,18 +1,21 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   createOrganization,
+  CreateOrganization,
   deleteOrganization,
+  DeleteOrganization,
   findOrganization,
   listOrganizations,
-  type OrganizationChange,
   type OrganizationRow,
   organizationsById,
   updateOrganization,
+  UpdateOrganization,
 } from "../../domain/organizations/organizations.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 @Access({ readWith: "organization:read", references: ["id", "name", "displayName", "icon"] })
 @ObjectType("Organization", {
@@ -31,34 +34,13 @@ export class OrganizationType implements OrganizationRow {
   @Field(() => DateTime, { description: "When the organization was last updated." }) updatedAt!: string;
 }
 
-@InputType({ description: "Input of `createOrganization`." })
-class CreateOrganizationInput implements OrganizationChange {
-  @Field({
-    description: "Unique, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
-  })
-  name!: string;
-  @Field({ nullable: true, description: "Display name, at most 64 characters. Default: empty." })
-  displayName?: string;
-  @Field({ nullable: true, description: "Description, at most 1000 characters. Default: empty." })
-  description?: string;
-  @Field(() => Url, { nullable: true, description: "URL of an icon. Default: empty." }) icon?: string;
-}
+const CreateOrganizationInput = inputType("CreateOrganizationInput", CreateOrganization);
 
-@InputType({ description: "Input of `updateOrganization`. Omitted fields keep their value." })
-class UpdateOrganizationInput implements OrganizationChange {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field({ nullable: true, description: "New name." }) name?: string;
-  @Field({ nullable: true, description: "New display name, at most 64 characters." })
-  displayName?: string;
-  @Field({ nullable: true, description: "New description, at most 1000 characters." })
-  description?: string;
-  @Field(() => Url, { nullable: true, description: "New URL of an icon; empty for none." }) icon?: string;
-}
+const UpdateOrganizationInput = inputType("UpdateOrganizationInput", UpdateOrganization, {
+  description: "Input of `updateOrganization`. Omitted fields keep their value.",
+});
 
-@InputType({ description: "Input of `deleteOrganization`." })
-class DeleteOrganizationInput {
-  @Field({ description: "The organization: ID or name." }) organization!: string;
-}
+const DeleteOrganizationInput = inputType("DeleteOrganizationInput", DeleteOrganization);
 
 const changedOrganization = {
   organization: { type: () => OrganizationType, description: "The organization after the change." },
@@ -92,7 +74,7 @@ export class OrganizationsResolver {
     organization: { ...changedOrganization.organization, covers: "everything" },
   })
   async createOrganization(
-    @Arg("input", () => CreateOrganizationInput, { description: "The new organization." }) input: OrganizationChange,
+    @Arg("input", () => CreateOrganizationInput, { description: "The new organization." }) input: CreateOrganization,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await createOrganization(ctx, input));
@@ -101,7 +83,7 @@ export class OrganizationsResolver {
   @Access({ needs: ["organization:update"] })
   @Mutates("Updates an organization.", changedOrganization)
   async updateOrganization(
-    @Arg("input", { description: "The changes." }) input: UpdateOrganizationInput,
+    @Arg("input", () => UpdateOrganizationInput, { description: "The changes." }) input: UpdateOrganization,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await updateOrganization(ctx, input));

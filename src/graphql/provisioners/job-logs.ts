@@ -12,7 +12,7 @@ import {
   Subscription,
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { type Page, pageSizeRule } from "../../domain/kernel/paging.js";
+import { type Page, pageSize } from "../../domain/kernel/paging.js";
 import type { JobRow } from "../../domain/provisioners/provisioner-jobs.js";
 import {
   type JobLogRow,
@@ -61,7 +61,7 @@ const ProvisionerJobLogConnection = connectionOf("ProvisionerJobLog", () => Prov
 class ProvisionerJobLogsArgs {
   @Field(() => String, { nullable: true, description: "Returns lines after this cursor or the ID of a line." })
   after?: string | null;
-  @Access({ rule: pageSizeRule })
+  @Access({ value: pageSize })
   @Field(() => Int, { nullable: true, description: "Page size, at most 1000. Default: 100." })
   first?: number | null;
 }

@@ -1,25 +1,11 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
-import { cancelProvisionerJob } from "../../domain/provisioners/ended-jobs.js";
+import { cancelProvisionerJob, CancelProvisionerJob } from "../../domain/provisioners/ended-jobs.js";
 import {
   findProvisionerJob,
   JobErrorCode,
-  type JobFilter,
   type JobMetadata,
   jobMetadataOf,
   type JobRow,
@@ -28,6 +14,7 @@ import {
   listProvisionerJobs,
   ProvisionerJobStatus,
   ProvisionerJobType,
+  JobFilter,
 } from "../../domain/provisioners/provisioner-jobs.js";
 import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/matching.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
@@ -37,6 +24,7 @@ import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceTransition } from "../workspaces/transitions.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ ProvisionerJobType }, "The kind of a provisioner job.", {
   TEMPLATE_VERSION_IMPORT: "Checks a new template version.",
@@ -138,34 +126,18 @@ export class ProvisionerJobObject implements Pick<
 
 const ProvisionerJobConnection = connectionOf("ProvisionerJob", () => ProvisionerJobObject, { most: mostCounted });
 
-@InputType("ProvisionerJobFilter", { description: "Selects provisioner jobs. Absent fields match all." })
-class ProvisionerJobFilterInput implements JobFilter {
-  @Field(() => [UUID], { nullable: true, description: "IDs of jobs, at most 1000." }) ids?: string[] | null;
-  @Field(() => [ProvisionerJobStatus], { nullable: true, description: "States, one of which the job has." })
-  status?: ProvisionerJobStatus[] | null;
-  @Field(() => ProvisionerJobType, { nullable: true, description: "The kind of the job." })
-  type?: ProvisionerJobType | null;
-  @Field(() => JSONObject, { nullable: true, description: "Tags that the job has, values by key. At most 20." })
-  tags?: Record<string, unknown> | null;
-  @Access({ pasted: true })
-  @Field(() => String, {
-    nullable: true,
-    description: "User who started the job: ID, username or email address then, or `me`.",
-  })
-  initiator?: string | null;
-}
+const ProvisionerJobFilterInput = inputType("ProvisionerJobFilter", JobFilter, {
+  description: "Selects provisioner jobs. Absent fields match all.",
+});
 
 @ArgsType()
 class ProvisionerJobsArgs extends PageArgs implements JobsQuery {
   @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
   @Field(() => ProvisionerJobFilterInput, { nullable: true, description: "Selects jobs." })
-  filter?: ProvisionerJobFilterInput | null;
+  filter?: JobFilter | null;
 }
 
-@InputType({ description: "Input of `cancelProvisionerJob`." })
-class CancelProvisionerJobInput {
-  @Field({ description: "ID of the job." }) job!: string;
-}
+const CancelProvisionerJobInput = inputType("CancelProvisionerJobInput", CancelProvisionerJob);
 
 @Resolver(() => ProvisionerJobObject)
 export class ProvisionerJobsResolver {
@@ -198,8 +170,8 @@ export class ProvisionerJobsResolver {
     },
   )
   async cancelProvisionerJob(
-    @Arg("input", { description: "The job to cancel." })
-    { job }: CancelProvisionerJobInput,
+    @Arg("input", () => CancelProvisionerJobInput, { description: "The job to cancel." })
+    { job }: CancelProvisionerJob,
     @Ctx() ctx: Context,
   ) {
     const id = await cancelProvisionerJob(ctx, job);

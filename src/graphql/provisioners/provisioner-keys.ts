@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type DaemonJob,
@@ -8,28 +8,29 @@ import {
   listProvisionerDaemons,
   type ProvisionerDaemonRow,
   ProvisionerDaemonStatus,
+  DeleteProvisionerDaemon,
 } from "../../domain/provisioners/daemons.js";
 import { ProvisionerJobStatus } from "../../domain/provisioners/provisioner-jobs.js";
 import {
-  type CreateProvisionerKey,
   createProvisionerKey,
   deleteProvisionerKey,
   endFormerSecret,
   type FormerSecret,
   formerSecretOf,
-  type KeyReference,
   listKeysOfDaemons,
   listProvisionerKeys,
-  overlapRule,
   type ProvisionerKeyRow,
   provisionerKeysByIds,
   rotateProvisionerKey,
-  type RotateProvisionerKey,
+  CreateProvisionerKey,
+  KeyReference,
+  RotateProvisionerKey,
 } from "../../domain/provisioners/provisioner-keys.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import "./provisioner-jobs.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ ProvisionerDaemonStatus }, "The state of a provisioner daemon.", {
   OFFLINE: "It was not seen for 90 seconds.",
@@ -129,50 +130,15 @@ class ProvisionerKeyDaemonsType {
   }
 }
 
-@InputType({ description: "Input of `createProvisionerKey`." })
-class CreateProvisionerKeyInput implements CreateProvisionerKey {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "Name, 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends. Default: `key-` and 8 hexadecimal digits.",
-  })
-  name?: string | null;
-  @Field(() => JSONObject, {
-    nullable: true,
-    description: "Tags of its daemons, values by key: at most 20, keys of 64 and values of 256 characters.",
-  })
-  tags?: Record<string, unknown> | null;
-}
+const CreateProvisionerKeyInput = inputType("CreateProvisionerKeyInput", CreateProvisionerKey);
 
-@InputType({ description: "Input of `deleteProvisionerKey`." })
-class DeleteProvisionerKeyInput implements KeyReference {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field({ description: "Name of the key, in any letter case." }) name!: string;
-}
+const DeleteProvisionerKeyInput = inputType("DeleteProvisionerKeyInput", KeyReference);
 
-@InputType({ description: "Input of `rotateProvisionerKey`." })
-class RotateProvisionerKeyInput implements RotateProvisionerKey {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field({ description: "Name of the key, in any letter case." }) name!: string;
-  @Access({ rule: overlapRule })
-  @Field(() => Int, {
-    nullable: true,
-    description: "Seconds for which the present secret stays valid beside the new one. Default: 86400, a day.",
-  })
-  overlapSeconds?: number | null;
-}
+const RotateProvisionerKeyInput = inputType("RotateProvisionerKeyInput", RotateProvisionerKey);
 
-@InputType({ description: "Input of `endProvisionerKeyFormerSecret`." })
-class EndProvisionerKeyFormerSecretInput implements KeyReference {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field({ description: "Name of the key, in any letter case." }) name!: string;
-}
+const EndProvisionerKeyFormerSecretInput = inputType("EndProvisionerKeyFormerSecretInput", KeyReference);
 
-@InputType({ description: "Input of `deleteProvisionerDaemon`." })
-class DeleteProvisionerDaemonInput {
-  @Field(() => UUID, { description: "ID of the daemon." }) id!: string;
-}
+const DeleteProvisionerDaemonInput = inputType("DeleteProvisionerDaemonInput", DeleteProvisionerDaemon);
 
 @Resolver(() => ProvisionerKeyType)
 export class ProvisionerKeysResolver {
@@ -213,7 +179,7 @@ export class ProvisionerKeysResolver {
     key: { type: () => String, description: "The key that daemons send. Returned only once." },
   })
   async createProvisionerKey(
-    @Arg("input", { description: "The new key." }) input: CreateProvisionerKeyInput,
+    @Arg("input", () => CreateProvisionerKeyInput, { description: "The new key." }) input: CreateProvisionerKey,
     @Ctx() ctx: Context,
   ) {
     const { id, key } = await createProvisionerKey(ctx, input);
@@ -229,7 +195,8 @@ export class ProvisionerKeysResolver {
     },
   )
   async rotateProvisionerKey(
-    @Arg("input", { description: "The key, and the overlap." }) input: RotateProvisionerKeyInput,
+    @Arg("input", () => RotateProvisionerKeyInput, { description: "The key, and the overlap." })
+    input: RotateProvisionerKey,
     @Ctx() ctx: Context,
   ) {
     const { id, key } = await rotateProvisionerKey(ctx, input);
@@ -242,7 +209,7 @@ export class ProvisionerKeysResolver {
     { provisionerKey: { type: () => ProvisionerKeyType, description: "The key.", covers: "everything" } },
   )
   async endProvisionerKeyFormerSecret(
-    @Arg("input", { description: "The key." }) input: EndProvisionerKeyFormerSecretInput,
+    @Arg("input", () => EndProvisionerKeyFormerSecretInput, { description: "The key." }) input: KeyReference,
     @Ctx() ctx: Context,
   ) {
     const id = await endFormerSecret(ctx, input);
@@ -258,8 +225,8 @@ export class ProvisionerKeysResolver {
     },
   })
   async deleteProvisionerKey(
-    @Arg("input", { description: "The key to delete." })
-    input: DeleteProvisionerKeyInput,
+    @Arg("input", () => DeleteProvisionerKeyInput, { description: "The key to delete." })
+    input: KeyReference,
     @Ctx() ctx: Context,
   ) {
     return { provisionerKey: await deleteProvisionerKey(ctx, input) };
@@ -308,8 +275,8 @@ export class ProvisionerDaemonsResolver {
     },
   )
   async deleteProvisionerDaemon(
-    @Arg("input", { description: "The daemon to delete." })
-    { id }: DeleteProvisionerDaemonInput,
+    @Arg("input", () => DeleteProvisionerDaemonInput, { description: "The daemon to delete." })
+    { id }: DeleteProvisionerDaemon,
     @Ctx() ctx: Context,
   ) {
     return { provisionerDaemon: await deleteProvisionerDaemon(ctx, id) };

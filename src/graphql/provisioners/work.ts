@@ -1,94 +1,35 @@
-import { Arg, Ctx, Field, InputType, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { JobErrorCode, ProvisionerJobStatus } from "../../domain/provisioners/provisioner-jobs.js";
+import { ProvisionerJobStatus } from "../../domain/provisioners/provisioner-jobs.js";
 import {
   acceptProvisionerJob,
-  type CompleteProvisionerJob,
   completeProvisionerJob,
-  type FailProvisionerJob,
   failProvisionerJob,
-  type Leased,
+  Leased,
+  CompleteProvisionerJob,
+  FailProvisionerJob,
 } from "../../domain/provisioners/leases.js";
-import {
-  type LogEntry,
-  ProvisionerLogLevel,
-  ProvisionerLogSource,
-  type UpdateProvisionerJob,
-  updateProvisionerJob,
-} from "../../domain/provisioners/job-logs.js";
-import {
-  type ReportProvisionerResources,
-  reportProvisionerResources,
-} from "../../domain/provisioners/resource-reports.js";
+import { updateProvisionerJob, LogEntry, UpdateProvisionerJob } from "../../domain/provisioners/job-logs.js";
+import { reportProvisionerResources, ReportProvisionerResources } from "../../domain/provisioners/resource-reports.js";
 import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
-import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
+import { DateTime, UUID } from "../engine/scalars.js";
 import { ProvisionerWorkEvent } from "./assignments.js";
 import "./job-logs.js";
+import { inputType } from "../engine/inputs.js";
 
-@InputType()
-abstract class LeasedInput implements Leased {
-  @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
-  @Field({ description: "Lease of the job, from its assignment." }) lease!: string;
-}
+const AcceptProvisionerJobInput = inputType("AcceptProvisionerJobInput", Leased);
 
-@InputType({ description: "Input of `acceptProvisionerJob`." })
-class AcceptProvisionerJobInput extends LeasedInput {}
+inputType("LogEntryInput", LogEntry, { description: "A line for the log of a provisioner job." });
 
-@InputType("LogEntryInput", { description: "A line for the log of a provisioner job." })
-class LogEntryInput implements LogEntry {
-  @Field(() => Int, {
-    description: "Number of the line, from 1, in ascending order. Lines up to the last known number are skipped.",
-  })
-  sequence!: number;
-  @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
-  @Field(() => ProvisionerLogLevel, { description: "Severity of the line." }) level!: ProvisionerLogLevel;
-  @Field(() => ProvisionerLogSource, { description: "The source of the line." }) source!: ProvisionerLogSource;
-  @Field({ description: "The step of the job, at most 128 characters." }) stage!: string;
-  @Field({ description: "The text, at most 4096 bytes." }) output!: string;
-}
+const UpdateProvisionerJobInput = inputType("UpdateProvisionerJobInput", UpdateProvisionerJob);
 
-@InputType({ description: "Input of `updateProvisionerJob`." })
-class UpdateProvisionerJobInput extends LeasedInput implements UpdateProvisionerJob {
-  @Field(() => [LogEntryInput], { nullable: true, description: "Lines for the log, at most 100." })
-  logs?: LogEntryInput[] | null;
-}
+const ReportProvisionerResourcesInput = inputType("ReportProvisionerResourcesInput", ReportProvisionerResources);
 
-@InputType({ description: "Input of `reportProvisionerResources`." })
-class ReportProvisionerResourcesInput extends LeasedInput implements ReportProvisionerResources {
-  @Field(() => [JSONObject], {
-    description: "The resources of the document for the transition, with all references replaced.",
-  })
-  resources!: Array<Record<string, unknown>>;
-}
+const CompleteProvisionerJobInput = inputType("CompleteProvisionerJobInput", CompleteProvisionerJob);
 
-@InputType({ description: "Input of `completeProvisionerJob`." })
-class CompleteProvisionerJobInput extends LeasedInput implements CompleteProvisionerJob {
-  @Field(() => JSONObject, {
-    nullable: true,
-    description: "The state for the next build of the workspace, at most 256 KiB of JSON. Builds only.",
-  })
-  state?: unknown;
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether all builds of the workspace go to this daemon until a stop or a deletion succeeds.",
-  })
-  pin?: boolean | null;
-}
-
-@InputType({ description: "Input of `failProvisionerJob`." })
-class FailProvisionerJobInput extends LeasedInput implements FailProvisionerJob {
-  @Field({ description: "The reason of the failure, at most 4096 bytes. Shown to users." }) error!: string;
-  @Field(() => JobErrorCode, { nullable: true, description: "Machine-readable reason." })
-  errorCode?: JobErrorCode | null;
-  @Field(() => JSONObject, { nullable: true, description: "As for `completeProvisionerJob`." }) state?: unknown;
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether the job was stopped because its cancellation was requested.",
-  })
-  canceled?: boolean | null;
-}
+const FailProvisionerJobInput = inputType("FailProvisionerJobInput", FailProvisionerJob);
 
 @ObjectType("ReportedAgent", { simpleResolvers: true, description: "An agent among reported resources." })
 class ReportedAgentType {
@@ -122,7 +63,7 @@ export class ProvisionerWorkResolver {
     expiresAt: { type: () => DateTime, description: "When the lease expires, unless it is renewed." },
   })
   acceptProvisionerJob(
-    @Arg("input", { description: "The job." }) input: AcceptProvisionerJobInput,
+    @Arg("input", () => AcceptProvisionerJobInput, { description: "The job." }) input: Leased,
     @Ctx() ctx: Context,
   ) {
     return acceptProvisionerJob(ctx, input);
@@ -135,8 +76,8 @@ export class ProvisionerWorkResolver {
     logsOverflowed: { type: () => Boolean, description: "Whether the log is full: further lines are dropped." },
   })
   updateProvisionerJob(
-    @Arg("input", { description: "The job and the lines." })
-    input: UpdateProvisionerJobInput,
+    @Arg("input", () => UpdateProvisionerJobInput, { description: "The job and the lines." })
+    input: UpdateProvisionerJob,
     @Ctx() ctx: Context,
   ) {
     return updateProvisionerJob(ctx, input);
@@ -151,8 +92,8 @@ export class ProvisionerWorkResolver {
     },
   )
   reportProvisionerResources(
-    @Arg("input", { description: "The job and its resources." })
-    input: ReportProvisionerResourcesInput,
+    @Arg("input", () => ReportProvisionerResourcesInput, { description: "The job and its resources." })
+    input: ReportProvisionerResources,
     @Ctx() ctx: Context,
   ) {
     return reportProvisionerResources(ctx, input);
@@ -161,8 +102,8 @@ export class ProvisionerWorkResolver {
   @Access({ openTo: ["provisioner"] })
   @Mutates("Ends a job that succeeded. May be repeated. A cancellation that was requested meanwhile is void.", endedJob)
   completeProvisionerJob(
-    @Arg("input", { description: "The job and what it leaves." })
-    input: CompleteProvisionerJobInput,
+    @Arg("input", () => CompleteProvisionerJobInput, { description: "The job and what it leaves." })
+    input: CompleteProvisionerJob,
     @Ctx() ctx: Context,
   ) {
     return completeProvisionerJob(ctx, input);
@@ -174,8 +115,8 @@ export class ProvisionerWorkResolver {
     endedJob,
   )
   failProvisionerJob(
-    @Arg("input", { description: "The job and its error." })
-    input: FailProvisionerJobInput,
+    @Arg("input", () => FailProvisionerJobInput, { description: "The job and its error." })
+    input: FailProvisionerJob,
     @Ctx() ctx: Context,
   ) {
     return failProvisionerJob(ctx, input);

@@ -21,6 +21,8 @@ import { readScimUser } from "../../domain/scim/scim-users.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
+import { bytes } from "../../domain/kernel/values.js";
+import { filterLimits } from "../../domain/scim/filter.js";
 
 /** Accepts SCIM keys, and the sessions and API keys of users with all scopes. */
 export const forProvisioning: AccessOptions = { needs: ["all"], openTo: ["session", "token", "scim_key"] };
@@ -40,6 +42,7 @@ class ProjectionArgs implements Projection {
 /** The arguments of lists (RFC 7644 §3.4.2, RFC 9865). */
 @ArgsType()
 class ListArgs implements ListQuery {
+  @Access({ value: bytes(0, filterLimits.bytes) })
   @Field({
     nullable: true,
     description: 'A SCIM filter, at most 4096 bytes, 32 levels and 64 comparisons, such as `userName eq "ada"`.',

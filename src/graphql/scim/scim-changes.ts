@@ -1,85 +1,34 @@
-import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { runScimBulk } from "../../domain/scim/bulk.js";
+import { RunScimBulk, runScimBulk } from "../../domain/scim/bulk.js";
 import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "../../domain/scim/scim-groups.js";
 import {
   createScimUser,
+  CreateScimUser,
   deleteScimUser,
   patchScimUser,
+  PatchScimUser,
   replaceScimUser,
-  type ScimChange,
+  ScimChange,
+  ScimCreation,
+  ScimDeletion,
 } from "../../domain/scim/scim-users.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { bulkDocument } from "./scim-failures.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 import { forProvisioning, ScimResourceType } from "./resources.js";
 
-type Document = Record<string, unknown>;
-
-const ifMatchNote =
-  "Versions that the resource may have, ETags separated by commas, or `*`; for any other one, CONFLICT with `precondition`.";
-
-@InputType()
-abstract class CreateInput {
-  @Field(() => JSONObject, { description: "The resource in SCIM form (RFC 7643)." }) document!: Document;
-}
-
-@InputType()
-abstract class ChangeInput implements ScimChange {
-  @Field({ description: "ID of the resource." }) id!: string;
-  @Field(() => JSONObject, { description: "The resource in SCIM form, or a PatchOp (RFC 7644, section 3.5.2)." })
-  document!: Document;
-  @Field({ nullable: true, description: ifMatchNote }) ifMatch?: string;
-}
-
-@InputType()
-abstract class DeleteInput {
-  @Field({ description: "ID of the resource." }) id!: string;
-  @Field({ nullable: true, description: ifMatchNote }) ifMatch?: string;
-}
-
-@InputType({ description: "Input of `createScimUser`." })
-class CreateScimUserInput extends CreateInput {
-  @Field({
-    nullable: true,
-    description: "Whether to update the user who has the externalId or the email, if there is one. Default: false.",
-  })
-  upsert?: boolean;
-}
-
-@InputType({ description: "Input of `replaceScimUser`." })
-class ReplaceScimUserInput extends ChangeInput {}
-
-@InputType({ description: "Input of `patchScimUser`." })
-class PatchScimUserInput extends ChangeInput {
-  @Field({
-    nullable: true,
-    description:
-      "Whether the document may be a user instead, whose attributes replace those of the user. Default: false.",
-  })
-  merge?: boolean;
-}
-
-@InputType({ description: "Input of `deleteScimUser`." })
-class DeleteScimUserInput extends DeleteInput {}
-
-@InputType({ description: "Input of `createScimGroup`." })
-class CreateScimGroupInput extends CreateInput {}
-
-@InputType({ description: "Input of `replaceScimGroup`." })
-class ReplaceScimGroupInput extends ChangeInput {}
-
-@InputType({ description: "Input of `patchScimGroup`." })
-class PatchScimGroupInput extends ChangeInput {}
-
-@InputType({ description: "Input of `deleteScimGroup`." })
-class DeleteScimGroupInput extends DeleteInput {}
-
-@InputType({ description: "Input of `runScimBulk`." })
-class RunScimBulkInput {
-  @Field(() => JSONObject, { description: "A BulkRequest (RFC 7644, section 3.7)." }) document!: Document;
-}
+const CreateScimUserInput = inputType("CreateScimUserInput", CreateScimUser);
+const ReplaceScimUserInput = inputType("ReplaceScimUserInput", ScimChange);
+const PatchScimUserInput = inputType("PatchScimUserInput", PatchScimUser);
+const DeleteScimUserInput = inputType("DeleteScimUserInput", ScimDeletion);
+const CreateScimGroupInput = inputType("CreateScimGroupInput", ScimCreation);
+const ReplaceScimGroupInput = inputType("ReplaceScimGroupInput", ScimChange);
+const PatchScimGroupInput = inputType("PatchScimGroupInput", ScimChange);
+const DeleteScimGroupInput = inputType("DeleteScimGroupInput", ScimDeletion);
+const RunScimBulkInput = inputType("RunScimBulkInput", RunScimBulk);
 
 const changed = { resource: { type: () => ScimResourceType, description: "The resource after the change." } };
 
@@ -91,7 +40,7 @@ export class ScimChangesResolver {
     changed,
   )
   async createScimUser(
-    @Arg("input", { description: "The new user." }) input: CreateScimUserInput,
+    @Arg("input", () => CreateScimUserInput, { description: "The new user." }) input: CreateScimUser,
     @Ctx() ctx: Context,
   ) {
     return { resource: { kind: "User", ...(await createScimUser(ctx, input)) } };
@@ -99,14 +48,17 @@ export class ScimChangesResolver {
 
   @Access(forProvisioning)
   @Mutates("Replaces a user. Absent attributes are cleared, except `userName`, `emails` and `active`.", changed)
-  async replaceScimUser(@Arg("input", { description: "The user." }) input: ReplaceScimUserInput, @Ctx() ctx: Context) {
+  async replaceScimUser(
+    @Arg("input", () => ReplaceScimUserInput, { description: "The user." }) input: ScimChange,
+    @Ctx() ctx: Context,
+  ) {
     return { resource: { kind: "User", ...(await replaceScimUser(ctx, input)) } };
   }
 
   @Access(forProvisioning)
   @Mutates("Changes attributes of a user: by all operations, or none.", changed)
   async patchScimUser(
-    @Arg("input", { description: "The operations." }) input: PatchScimUserInput,
+    @Arg("input", () => PatchScimUserInput, { description: "The operations." }) input: PatchScimUser,
     @Ctx() ctx: Context,
   ) {
     return { resource: { kind: "User", ...(await patchScimUser(ctx, input)) } };
@@ -119,14 +71,17 @@ export class ScimChangesResolver {
       id: { type: () => UUID, description: "ID of the user, who is suspended and hidden from the source." },
     },
   )
-  async deleteScimUser(@Arg("input", { description: "The user." }) input: DeleteScimUserInput, @Ctx() ctx: Context) {
+  async deleteScimUser(
+    @Arg("input", () => DeleteScimUserInput, { description: "The user." }) input: ScimDeletion,
+    @Ctx() ctx: Context,
+  ) {
     return { id: await deleteScimUser(ctx, input) };
   }
 
   @Access(forProvisioning)
   @Mutates("Creates a group in the first organization of the caller. Members join the organization.", changed)
   async createScimGroup(
-    @Arg("input", { description: "The new group." }) input: CreateScimGroupInput,
+    @Arg("input", () => CreateScimGroupInput, { description: "The new group." }) input: ScimCreation,
     @Ctx() ctx: Context,
   ) {
     return { resource: { kind: "Group", ...(await createScimGroup(ctx, input)) } };
@@ -135,7 +90,7 @@ export class ScimChangesResolver {
   @Access(forProvisioning)
   @Mutates("Replaces a group and its members.", changed)
   async replaceScimGroup(
-    @Arg("input", { description: "The group." }) input: ReplaceScimGroupInput,
+    @Arg("input", () => ReplaceScimGroupInput, { description: "The group." }) input: ScimChange,
     @Ctx() ctx: Context,
   ) {
     return { resource: { kind: "Group", ...(await replaceScimGroup(ctx, input)) } };
@@ -144,7 +99,7 @@ export class ScimChangesResolver {
   @Access(forProvisioning)
   @Mutates("Changes a group and its members: by all operations, or none.", changed)
   async patchScimGroup(
-    @Arg("input", { description: "The operations." }) input: PatchScimGroupInput,
+    @Arg("input", () => PatchScimGroupInput, { description: "The operations." }) input: ScimChange,
     @Ctx() ctx: Context,
   ) {
     return { resource: { kind: "Group", ...(await patchScimGroup(ctx, input)) } };
@@ -154,7 +109,10 @@ export class ScimChangesResolver {
   @Mutates("Deletes a group with its memberships.", {
     id: { type: () => UUID, description: "ID of the deleted group." },
   })
-  async deleteScimGroup(@Arg("input", { description: "The group." }) input: DeleteScimGroupInput, @Ctx() ctx: Context) {
+  async deleteScimGroup(
+    @Arg("input", () => DeleteScimGroupInput, { description: "The group." }) input: ScimDeletion,
+    @Ctx() ctx: Context,
+  ) {
     return { id: await deleteScimGroup(ctx, input) };
   }
 
@@ -162,7 +120,10 @@ export class ScimChangesResolver {
   @Mutates("Runs operations on users and groups in order, each in a transaction of its own.", {
     document: { type: () => JSONObject, description: "The results of the operations that were run: a BulkResponse." },
   })
-  async runScimBulk(@Arg("input", { description: "The operations." }) input: RunScimBulkInput, @Ctx() ctx: Context) {
+  async runScimBulk(
+    @Arg("input", () => RunScimBulkInput, { description: "The operations." }) input: RunScimBulk,
+    @Ctx() ctx: Context,
+  ) {
     return { document: bulkDocument(ctx, await runScimBulk(ctx, input)) };
   }
 }

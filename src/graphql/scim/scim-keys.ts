@@ -1,22 +1,8 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import {
-  type CreateScimKey,
   createScimKey,
   listScimKeys,
   organizationsOfKey,
@@ -24,7 +10,9 @@ import {
   type ScimKeyRow,
   scimKeysByIds,
   updateScimKey,
-  type UpdateScimKey,
+  CreateScimKey,
+  RevokeScimKey,
+  UpdateScimKey,
 } from "../../domain/scim/scim-keys.js";
 import { listScimRequests, type ScimRequestRow } from "../../domain/scim/scim-requests.js";
 import { usersById } from "../../domain/users/users.js";
@@ -34,6 +22,7 @@ import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";
+import { inputType } from "../engine/inputs.js";
 
 @Access({ readWith: "scim_key:read", references: ["id", "name"] })
 @ObjectType("ScimKey", {
@@ -58,36 +47,13 @@ class ScimKeyType implements Omit<ScimKeyRow, "organizationIds" | "createdBy"> {
   @Field(() => String, { nullable: true, description: "IP address of that use." }) lastUsedIp!: string | null;
 }
 
-@InputType({ description: "Input of `createScimKey`." })
-class CreateScimKeyInput implements CreateScimKey {
-  @Field({ description: "Name, 1 to 64 characters." })
-  name!: string;
-  @Field({
-    nullable: true,
-    description:
-      "Label of the identity provider, 1 to 64 letters, digits, dots, hyphens and underscores. Default: `default`.",
-  })
-  source?: string;
-  @Field(() => [UUID], {
-    nullable: true,
-    description:
-      "IDs of the organizations whose groups the key manages, at most 100. New users join all of them, new groups are in the first. Default: the default organization.",
-  })
-  organizationIds?: string[];
-  @Field(() => DateTime, { nullable: true, description: "When the key expires. Default: never." }) expiresAt?: string;
-}
+const CreateScimKeyInput = inputType("CreateScimKeyInput", CreateScimKey);
 
-@InputType({ description: "Input of `updateScimKey`. Omitted fields keep their value." })
-class UpdateScimKeyInput implements UpdateScimKey {
-  @Field({ description: "ID of the key." }) id!: string;
-  @Field({ nullable: true, description: "New name, 1 to 64 characters." }) name?: string;
-  @Field(() => DateTime, { nullable: true, description: "New expiry, in the future." }) expiresAt?: string;
-}
+const UpdateScimKeyInput = inputType("UpdateScimKeyInput", UpdateScimKey, {
+  description: "Input of `updateScimKey`. Omitted fields keep their value.",
+});
 
-@InputType({ description: "Input of `revokeScimKey`." })
-class RevokeScimKeyInput {
-  @Field({ description: "ID of the key." }) id!: string;
-}
+const RevokeScimKeyInput = inputType("RevokeScimKeyInput", RevokeScimKey);
 
 const changedKey = {
   scimKey: { type: () => ScimKeyType, description: "The key after the change.", covers: "everything" },
@@ -167,14 +133,20 @@ export class ScimKeysResolver {
     ...changedKey,
     secret: { type: () => String, description: "The key that the identity provider sends. Returned only once." },
   })
-  async createScimKey(@Arg("input", { description: "The new key." }) input: CreateScimKeyInput, @Ctx() ctx: Context) {
+  async createScimKey(
+    @Arg("input", () => CreateScimKeyInput, { description: "The new key." }) input: CreateScimKey,
+    @Ctx() ctx: Context,
+  ) {
     const { id, secret } = await createScimKey(ctx, input);
     return { ...changed(ctx, id), secret };
   }
 
   @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
   @Mutates("Changes the name or the expiry of a SCIM key. Requires the owner role.", changedKey)
-  async updateScimKey(@Arg("input", { description: "The changes." }) input: UpdateScimKeyInput, @Ctx() ctx: Context) {
+  async updateScimKey(
+    @Arg("input", () => UpdateScimKeyInput, { description: "The changes." }) input: UpdateScimKey,
+    @Ctx() ctx: Context,
+  ) {
     return changed(ctx, await updateScimKey(ctx, input));
   }
 
@@ -183,7 +155,7 @@ export class ScimKeysResolver {
     scimKey: { type: () => ScimKeyType, description: "The revoked key.", covers: "everything" },
   })
   async revokeScimKey(
-    @Arg("input", { description: "The key to revoke." }) { id }: RevokeScimKeyInput,
+    @Arg("input", () => RevokeScimKeyInput, { description: "The key to revoke." }) { id }: RevokeScimKey,
     @Ctx() ctx: Context,
   ) {
     return { scimKey: await revokeScimKey(ctx, id) };

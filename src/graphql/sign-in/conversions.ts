@@ -1,12 +1,13 @@
-import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
+import { convertLogin, ConvertLogin } from "../../domain/sign-in/conversions.js";
 import { ProviderName } from "../../infrastructure/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 import { UserType } from "../users/users.js";
 
 enumType({ IdentityProviderType: ProviderName }, "A kind of identity provider.", {
@@ -14,14 +15,9 @@ enumType({ IdentityProviderType: ProviderName }, "A kind of identity provider.",
   GITHUB: "GitHub.",
 });
 
-@InputType({ description: "A change of the caller's login to a provider." })
-export class ConvertLoginInput implements ConvertLogin {
-  @Field({ description: "The caller: ID, username, or `me`." }) user!: string;
-  @Field(() => ProviderName, { description: "The provider." })
-  toType!: ProviderName;
-  @Field({ description: "The current password." })
-  password!: string;
-}
+export const ConvertLoginInput = inputType("ConvertLoginInput", ConvertLogin, {
+  description: "A change of the caller's login to a provider.",
+});
 
 @Resolver()
 export class LoginConversionsResolver {
@@ -45,8 +41,8 @@ export class LoginConversionsResolver {
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
   async convertLogin(
-    @Arg("input", { description: "The user, the provider and the password." })
-    input: ConvertLoginInput,
+    @Arg("input", () => ConvertLoginInput, { description: "The user, the provider and the password." })
+    input: ConvertLogin,
     @Ctx() ctx: Context,
   ) {
     const { userId, ...started } = await convertLogin(ctx, input);

@@ -1,10 +1,11 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
-  type LinkUserIdentity,
   linkUserIdentity,
+  LinkUserIdentity,
   listUserIdentities,
   unlinkUserIdentity,
+  UnlinkUserIdentity,
   type UserIdentity,
 } from "../../domain/sign-in/user-identities.js";
 import { usersById } from "../../domain/users/users.js";
@@ -12,6 +13,7 @@ import { ProviderName } from "../../infrastructure/identity-providers.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 import { UserType } from "../users/users.js";
 
 @Access({ readWith: "user:read_personal" })
@@ -27,28 +29,9 @@ class UserIdentityType implements UserIdentity {
   @Field(() => DateTime, { description: "When the identity was linked." }) createdAt!: string;
 }
 
-@InputType({ description: "Input of `unlinkUserIdentity`." })
-class UnlinkUserIdentityInput {
-  @Field({ description: "The user: ID or username." }) user!: string;
-}
+const UnlinkUserIdentityInput = inputType("UnlinkUserIdentityInput", UnlinkUserIdentity);
 
-@InputType({ description: "Input of `linkUserIdentity`." })
-class LinkUserIdentityInput implements LinkUserIdentity {
-  @Field({ description: "The user, who signs in through a provider: ID or username." }) user!: string;
-  @Access({ pasted: true })
-  @Field({
-    description:
-      "Permanent ID of the user at the provider, at most 255 characters: the value of the claim that `STEWARD_OIDC_SUBJECT_CLAIM` names, or the numeric ID of a user of GitHub.",
-  })
-  subject!: string;
-  @Access({ pasted: true })
-  @Field({
-    nullable: true,
-    description:
-      "Issuer in the ID tokens of the user; a final slash does not matter. Default: the provider in the settings.",
-  })
-  issuer?: string;
-}
+const LinkUserIdentityInput = inputType("LinkUserIdentityInput", LinkUserIdentity);
 
 const changedUser = { user: { type: () => UserType, description: "The user after the change." } };
 
@@ -74,7 +57,7 @@ export class IdentitiesResolver {
     changedUser,
   )
   async unlinkUserIdentity(
-    @Arg("input", { description: "The user." }) input: UnlinkUserIdentityInput,
+    @Arg("input", () => UnlinkUserIdentityInput, { description: "The user." }) input: UnlinkUserIdentity,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await unlinkUserIdentity(ctx, input));
@@ -86,7 +69,7 @@ export class IdentitiesResolver {
     changedUser,
   )
   async linkUserIdentity(
-    @Arg("input", { description: "The user and the identity." }) input: LinkUserIdentityInput,
+    @Arg("input", () => LinkUserIdentityInput, { description: "The user and the identity." }) input: LinkUserIdentity,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await linkUserIdentity(ctx, input));

@@ -1,28 +1,18 @@
-import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
+import { changePassword, ChangePassword, login, Login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 import { UserType } from "../users/users.js";
 
-@InputType({ description: "The credentials of a user." })
-export class LoginInput implements Login {
-  @Access({ pasted: true })
-  @Field({ description: "The email of the account, in any letter case." })
-  email!: string;
-  @Field({ description: "The password." })
-  password!: string;
-}
+export const LoginInput = inputType("LoginInput", Login, { description: "The credentials of a user." });
 
-@InputType({ description: "A new password for the caller." })
-export class ChangePasswordInput implements ChangePassword {
-  @Field({ description: "The current password." })
-  currentPassword!: string;
-  @Field({ description: "Hard to guess, at most 1024 bytes." })
-  newPassword!: string;
-}
+export const ChangePasswordInput = inputType("ChangePasswordInput", ChangePassword, {
+  description: "A new password for the caller.",
+});
 
 @Resolver()
 export class LoginResolver {
@@ -34,8 +24,11 @@ export class LoginResolver {
     },
     "A session.",
   )
-  @Access({ open: true, tries: { secrets: "passwords", accountOf: ({ input }: { input: LoginInput }) => input.email } })
-  async login(@Arg("input", { description: "Email and password." }) input: LoginInput, @Ctx() ctx: Context) {
+  @Access({ open: true, tries: { secrets: "passwords", accountOf: ({ input }: { input: Login }) => input.email } })
+  async login(
+    @Arg("input", () => LoginInput, { description: "Email and password." }) input: Login,
+    @Ctx() ctx: Context,
+  ) {
     const { userId, sessionToken } = await login(ctx, input);
     return { sessionToken, user: () => ctx.load(usersById, userId) };
   }
@@ -53,8 +46,8 @@ export class LoginResolver {
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
   async changePassword(
-    @Arg("input", { description: "The current and the new password." })
-    input: ChangePasswordInput,
+    @Arg("input", () => ChangePasswordInput, { description: "The current and the new password." })
+    input: ChangePassword,
     @Ctx() ctx: Context,
   ) {
     const id = await changePassword(ctx, input);

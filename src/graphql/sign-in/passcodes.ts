@@ -1,34 +1,24 @@
-import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   changePasswordWithPasscode,
-  type ChangePasswordWithPasscode,
+  ChangePasswordWithPasscode,
   requestOneTimePasscode,
-  type RequestOneTimePasscode,
+  RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 
-@InputType({ description: "The account whose password is forgotten." })
-export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
-  @Access({ pasted: true })
-  @Field({ description: "The email of the account, in any letter case." })
-  email!: string;
-}
+export const RequestOneTimePasscodeInput = inputType("RequestOneTimePasscodeInput", RequestOneTimePasscode, {
+  description: "The account whose password is forgotten.",
+});
 
-@InputType({ description: "A new password, and the passcode that permits it." })
-export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPasscode {
-  @Access({ pasted: true })
-  @Field({ description: "The email of the account, in any letter case." })
-  email!: string;
-  @Access({ pasted: true })
-  @Field({ description: "The passcode from the latest email." })
-  oneTimePasscode!: string;
-  @Field({
-    description: "The new password: hard to guess, at most 1024 bytes.",
-  })
-  password!: string;
-}
+export const ChangePasswordWithPasscodeInput = inputType(
+  "ChangePasswordWithPasscodeInput",
+  ChangePasswordWithPasscode,
+  { description: "A new password, and the passcode that permits it." },
+);
 
 @Resolver()
 export class OneTimePasscodesResolver {
@@ -41,10 +31,10 @@ export class OneTimePasscodesResolver {
   )
   @Access({
     open: true,
-    tries: { secrets: "passwords", accountOf: ({ input }: { input: RequestOneTimePasscodeInput }) => input.email },
+    tries: { secrets: "passwords", accountOf: ({ input }: { input: RequestOneTimePasscode }) => input.email },
   })
   async requestOneTimePasscode(
-    @Arg("input", { description: "The email." }) input: RequestOneTimePasscodeInput,
+    @Arg("input", () => RequestOneTimePasscodeInput, { description: "The email." }) input: RequestOneTimePasscode,
     @Ctx() ctx: Context,
   ) {
     return { accepted: await requestOneTimePasscode(ctx, input) };
@@ -59,11 +49,11 @@ export class OneTimePasscodesResolver {
   )
   @Access({
     open: true,
-    tries: { secrets: "passwords", accountOf: ({ input }: { input: ChangePasswordWithPasscodeInput }) => input.email },
+    tries: { secrets: "passwords", accountOf: ({ input }: { input: ChangePasswordWithPasscode }) => input.email },
   })
   async changePasswordWithPasscode(
-    @Arg("input", { description: "Email, passcode and password." })
-    input: ChangePasswordWithPasscodeInput,
+    @Arg("input", () => ChangePasswordWithPasscodeInput, { description: "Email, passcode and password." })
+    input: ChangePasswordWithPasscode,
     @Ctx() ctx: Context,
   ) {
     return { changed: await changePasswordWithPasscode(ctx, input) };

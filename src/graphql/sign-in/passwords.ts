@@ -1,15 +1,14 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, ObjectType, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
+import { type PasswordCheck, validatePassword, ValidatePassword } from "../../domain/sign-in/passwords.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
+import { inputType } from "../engine/inputs.js";
 
-@InputType({ description: "A password to check." })
-export class ValidatePasswordInput {
-  @Field({ description: "The password." })
-  password!: string;
-}
+export const ValidatePasswordInput = inputType("ValidatePasswordInput", ValidatePassword, {
+  description: "A password to check.",
+});
 
 @ObjectType("PasswordValidation", { simpleResolvers: true, description: "The result of a password check." })
 export class PasswordValidationType implements PasswordCheck {
@@ -32,7 +31,7 @@ export class PasswordsResolver {
     "A checked password.",
   )
   async validatePassword(
-    @Arg("input", { description: "The password." }) input: ValidatePasswordInput,
+    @Arg("input", () => ValidatePasswordInput, { description: "The password." }) input: ValidatePassword,
     @Ctx() ctx: Context,
   ) {
     return { validation: await validatePassword(ctx, input.password) };

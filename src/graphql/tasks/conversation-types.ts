@@ -7,6 +7,8 @@ import {
   type ConversationRow,
   ConversationState,
   TaskProtocol,
+  PermissionOptionKind,
+  ToolCallStatus,
 } from "../../domain/tasks/conversation.js";
 import { TaskActionKind, type TaskActionRow } from "../../domain/tasks/task-actions.js";
 import { Access } from "../engine/access.js";
@@ -28,13 +30,6 @@ enumType({ ConversationState }, "The state of the program of a task, as its prot
 
 enumType({ ConversationRole }, "Who wrote a message.", { USER: "A user.", AGENT: "The program." });
 
-/** The status of the call of a tool. */
-export const ToolCallStatus = {
-  PENDING: "pending",
-  IN_PROGRESS: "in_progress",
-  COMPLETED: "completed",
-  FAILED: "failed",
-} as const;
 enumType({ ToolCallStatus }, "The status of the call of a tool.", {
   PENDING: "It has not begun, or waits for a permission.",
   IN_PROGRESS: "It runs.",
@@ -42,13 +37,6 @@ enumType({ ToolCallStatus }, "The status of the call of a tool.", {
   FAILED: "It has failed, or was not permitted.",
 });
 
-/** The kind of an option of a request. */
-export const PermissionOptionKind = {
-  ALLOW_ONCE: "allow_once",
-  ALLOW_ALWAYS: "allow_always",
-  REJECT_ONCE: "reject_once",
-  REJECT_ALWAYS: "reject_always",
-} as const;
 enumType({ PermissionOptionKind }, "The kind of an option of a request for a permission.", {
   ALLOW_ONCE: "Allows it this time.",
   ALLOW_ALWAYS: "Allows it, and the like from now on.",

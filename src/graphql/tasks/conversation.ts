@@ -1,52 +1,51 @@
-import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import {
   type ConversationChange,
   conversationLimits,
   type ConversationMessageRow,
-  ConversationRole,
   type ConversationRow,
   conversationsByTask,
   ConversationState,
   listMessages,
   stateOf,
-  TaskProtocol,
   watchConversation,
 } from "../../domain/tasks/conversation.js";
 import {
   beginConversation,
+  BeginTaskConversation,
   ConversationPartKind,
-  type ConversationReport,
+  ConversationReport,
   reportConversation,
-  type ReportedMessage,
-  type ReportedPart,
+  ReportedMessage,
+  ReportedOption,
+  ReportedPart,
 } from "../../domain/tasks/conversation-reports.js";
 import {
-  type DecideTaskPermission,
   decideTaskPermission,
+  DecideTaskPermission,
   interruptTask,
   type TaskActionRow,
   watchTaskActions,
 } from "../../domain/tasks/task-actions.js";
+import { TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
 import { senderOfMessage } from "../../domain/tasks/senders.js";
-import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
 import { usersById } from "../../domain/users/users.js";
 import { PublicUserType } from "../users/users.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { enumType, Mutates } from "../engine/declarations.js";
 import { PageArgs } from "../engine/lists.js";
-import { DateTime, UUID } from "../engine/scalars.js";
+import { UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 import {
   ConversationMessageConnection,
   ConversationMessageType,
   ConversationPartType,
   partTypes,
-  PermissionOptionKind,
   TaskActionType,
   TaskConversationChangeType,
   TaskConversationType,
-  ToolCallStatus,
 } from "./conversation-types.js";
 import { TaskType } from "./task-types.js";
 
@@ -58,114 +57,25 @@ enumType({ ConversationPartKind }, "The kind of a part of a message that an agen
   INTERRUPT: "The turn ended early: `text`.",
 });
 
-const taskReference = "The task: ID, or name among the tasks of the user.";
-const userReference = "The owner, for a task given by name: ID, username, or `me`. Default: `me`.";
+export const DecideTaskPermissionInput = inputType("DecideTaskPermissionInput", DecideTaskPermission);
 
-@InputType({ description: "Input of `decideTaskPermission`." })
-export class DecideTaskPermissionInput implements DecideTaskPermission {
-  @Field({ description: taskReference }) task!: string;
-  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Field({ description: "The request." }) requestId!: string;
-  @Field({ description: "ID of the chosen option." }) optionId!: string;
-}
+export const InterruptTaskInput = inputType("InterruptTaskInput", TaskReference);
 
-@InputType({ description: "Input of `interruptTask`." })
-export class InterruptTaskInput implements TaskReference {
-  @Field({ description: taskReference }) task!: string;
-  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-}
+export const BeginTaskConversationInput = inputType("BeginTaskConversationInput", BeginTaskConversation);
 
-@InputType({ description: "Input of `beginTaskConversation`." })
-export class BeginTaskConversationInput {
-  @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
-  @Field(() => TaskProtocol, { description: "The protocol of its program." }) protocol!: TaskProtocol;
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether the agent takes inputs from `taskActionRequested`; else they go to the app. Default: false.",
-  })
-  takesInputs?: boolean | null;
-}
+export const PermissionOptionInput = inputType("PermissionOptionInput", ReportedOption, {
+  description: "An option of a request for a permission that an agent reports.",
+});
 
-@InputType({ description: "An option of a request for a permission that an agent reports." })
-export class PermissionOptionInput {
-  @Field({ description: "Identifies the option in the request. 1 to 128 characters." }) id!: string;
-  @Field({ description: "Its text, at most 200 characters." }) name!: string;
-  @Field(() => PermissionOptionKind, { description: "Its kind." }) kind!: NonNullable<
-    ReportedPart["options"]
-  >[number]["kind"];
-}
+export const ConversationPartInput = inputType("ConversationPartInput", ReportedPart, {
+  description: "A part of a message that an agent reports. Absent texts are empty.",
+});
 
-@InputType({ description: "A part of a message that an agent reports. Absent texts are empty." })
-export class ConversationPartInput implements ReportedPart {
-  @Field(() => ConversationPartKind, { description: "The kind, which says which other fields count." })
-  kind!: ConversationPartKind;
-  @Field(() => String, { nullable: true, description: "Text." }) text?: string | null;
-  @Field(() => String, { nullable: true, description: "Identifies a call of a tool. At most 128 characters." })
-  toolCallId?: string | null;
-  @Field(() => String, { nullable: true, description: "Title for people. At most 512 characters." })
-  title?: string | null;
-  @Field(() => String, { nullable: true, description: "Kind of a tool. At most 32 characters." })
-  toolKind?: string | null;
-  @Field(() => ToolCallStatus, { nullable: true, description: "Status of a call. Default: `PENDING`." })
-  status?: ReportedPart["status"];
-  @Field(() => String, { nullable: true, description: "Input of a tool, as JSON." }) input?: string | null;
-  @Field(() => Boolean, { nullable: true, description: "Whether a call failed. Default: false." })
-  isError?: boolean | null;
-  @Field(() => String, { nullable: true, description: "Identifies a request. At most 128 characters." })
-  requestId?: string | null;
-  @Field(() => [PermissionOptionInput], { nullable: true, description: "The options of a request, at most 20." })
-  options?: PermissionOptionInput[] | null;
-  @Field(() => String, { nullable: true, description: "The chosen option. Default: none." }) optionId?: string | null;
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether a request was closed without a decision. Default: false.",
-  })
-  isCanceled?: boolean | null;
-}
+export const ConversationMessageInput = inputType("ConversationMessageInput", ReportedMessage, {
+  description: "A message that an agent reports. It replaces the one with its key.",
+});
 
-@InputType({ description: "A message that an agent reports. It replaces the one with its key." })
-export class ConversationMessageInput implements ReportedMessage {
-  @Field({ description: "Identifies the message in the conversation. 1 to 128 characters." }) key!: string;
-  @Field(() => ConversationRole, { description: "Who wrote it." }) role!: ConversationRole;
-  @Field(() => [ConversationPartInput], {
-    description: `Its parts, at most ${conversationLimits.parts}, together at most ${conversationLimits.messageBytes} bytes of JSON.`,
-  })
-  parts!: ConversationPartInput[];
-  @Field(() => Boolean, { nullable: true, description: "Whether a part was cut. Default: false." })
-  isCut?: boolean | null;
-  @Field(() => DateTime, { description: "When it was written, or began." }) writtenAt!: string;
-}
-
-@InputType({ description: "Input of `reportTaskConversation`." })
-export class ReportTaskConversationInput implements ConversationReport {
-  @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
-  @Field(() => ConversationState, { nullable: true, description: "The state of the program. Default: unchanged." })
-  state?: ConversationState | null;
-  @Field(() => String, { nullable: true, description: "More about the state. Cut to 512 characters." })
-  stateMessage?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "The session by which the program loads the conversation. At most 512 characters. Default: unchanged.",
-  })
-  sessionId?: string | null;
-  @Field(() => String, {
-    nullable: true,
-    description: "The mode of the session. Cut to 128 characters. Default: unchanged.",
-  })
-  sessionMode?: string | null;
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether the program asks no user for permissions in this mode. Default: unchanged.",
-  })
-  asksNobody?: boolean | null;
-  @Field(() => [ConversationMessageInput], {
-    nullable: true,
-    description: "New and changed messages in their order, at most 100.",
-  })
-  messages?: ConversationMessageInput[] | null;
-  @Field(() => [UUID], { nullable: true, description: "IDs of the actions that were carried out, at most 100." })
-  finishedActionIds?: string[] | null;
-}
+export const ReportTaskConversationInput = inputType("ReportTaskConversationInput", ConversationReport);
 
 const changedTask = { task: { type: () => TaskType, description: "The task.", covers: "everything" } } as const;
 const changed = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
@@ -232,7 +142,8 @@ export class TaskConversationResolver {
     changedTask,
   )
   async decideTaskPermission(
-    @Arg("input", { description: "The request and the chosen option." }) input: DecideTaskPermissionInput,
+    @Arg("input", () => DecideTaskPermissionInput, { description: "The request and the chosen option." })
+    input: DecideTaskPermission,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await decideTaskPermission(ctx, input));
@@ -243,7 +154,10 @@ export class TaskConversationResolver {
     "Interrupts the current turn of the program of an active task. A program that speaks AgentAPI gets the Escape key.",
     changedTask,
   )
-  async interruptTask(@Arg("input", { description: "The task." }) input: InterruptTaskInput, @Ctx() ctx: Context) {
+  async interruptTask(
+    @Arg("input", () => InterruptTaskInput, { description: "The task." }) input: TaskReference,
+    @Ctx() ctx: Context,
+  ) {
     return changed(ctx, await interruptTask(ctx, input));
   }
 
@@ -284,7 +198,8 @@ export class TaskConversationResolver {
     },
   )
   async beginTaskConversation(
-    @Arg("input", { description: "The task and its protocol." }) input: BeginTaskConversationInput,
+    @Arg("input", () => BeginTaskConversationInput, { description: "The task and its protocol." })
+    input: BeginTaskConversation,
     @Ctx() ctx: Context,
   ) {
     const { omitted: omittedCount, ...begun } = await beginConversation(ctx, input);
@@ -297,7 +212,8 @@ export class TaskConversationResolver {
     { taskId: { type: () => UUID, description: "ID of the task." } },
   )
   async reportTaskConversation(
-    @Arg("input", { description: "The messages and the state." }) input: ReportTaskConversationInput,
+    @Arg("input", () => ReportTaskConversationInput, { description: "The messages and the state." })
+    input: ConversationReport,
     @Ctx() ctx: Context,
   ) {
     return { taskId: await reportConversation(ctx, input) };

@@ -1,111 +1,51 @@
-import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
-  type DeleteTask,
   deleteTask,
+  DeleteTask,
   pauseTask,
   resumeTask,
   type TaskBuild,
   updateTaskInput,
+  UpdateTaskInput,
 } from "../../domain/tasks/task-changes.js";
-import { createTask, type CreateTask } from "../../domain/tasks/create-task.js";
-import { cancelTaskInput, type EditTaskInput, editTaskInput, sendTaskInput } from "../../domain/tasks/inputs.js";
-import { largestSnapshot, uploadTaskLogSnapshot } from "../../domain/tasks/task-logs.js";
+import { createTask, CreateTask } from "../../domain/tasks/create-task.js";
+import {
+  cancelTaskInput,
+  CancelTaskInput,
+  editTaskInput,
+  EditTaskInput,
+  sendTaskInput,
+  SendTaskInput,
+} from "../../domain/tasks/inputs.js";
+import { uploadTaskLogSnapshot, UploadTaskLogSnapshot } from "../../domain/tasks/task-logs.js";
 import { messageById } from "../../domain/tasks/task-messages.js";
-import { type TaskReference, tasksById } from "../../domain/tasks/tasks.js";
+import { TaskReference, tasksById } from "../../domain/tasks/tasks.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
-import { JSONObject, UUID } from "../engine/scalars.js";
+import { UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 import { WorkspaceBuildType } from "../workspaces/builds.js";
 import { TaskInputType, TaskType } from "./task-types.js";
 
-const taskReference = "The task: ID, or name among the tasks of the user.";
-const userReference = "The owner, for a task given by name: ID, username, or `me`. Default: `me`.";
+export const CreateTaskInput = inputType("CreateTaskInput", CreateTask);
 
-@InputType({ description: "Input of `createTask`." })
-export class CreateTaskInput implements CreateTask {
-  @Field(() => String, { nullable: true, description: "The owner: ID, username, or `me`. Default: `me`." })
-  user?: string | null;
-  @Field(() => UUID, { description: "ID of a template version with an AI task." })
-  templateVersionId!: string;
-  @Field(() => UUID, { nullable: true, description: "ID of a preset of the version. The zero UUID means none." })
-  templateVersionPresetId?: string | null;
-  @Field(() => String, { nullable: true, description: "The prompt. Default: empty." }) input?: string | null;
-  @Field(() => String, { nullable: true, description: "Name of the task and its workspace. Default: from the prompt." })
-  name?: string | null;
-  @Field(() => String, { nullable: true, description: "Name that people see. Default: first line of the prompt." })
-  displayName?: string | null;
-}
+export const DeleteTaskInput = inputType("DeleteTaskInput", DeleteTask);
 
-@InputType({ description: "Input of `deleteTask`." })
-export class DeleteTaskInput implements DeleteTask {
-  @Field({ description: taskReference }) task!: string;
-  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      "Whether to delete the task even while a build runs: the build is canceled, if the caller may cancel it, and the workspace is deleted when it has ended. Default: false.",
-  })
-  duringBuild?: boolean | null;
-}
+export const PauseTaskInput = inputType("PauseTaskInput", TaskReference);
 
-@InputType({ description: "Input of `pauseTask`." })
-export class PauseTaskInput implements TaskReference {
-  @Field({ description: taskReference }) task!: string;
-  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-}
+export const ResumeTaskInput = inputType("ResumeTaskInput", TaskReference);
 
-@InputType({ description: "Input of `resumeTask`." })
-export class ResumeTaskInput implements TaskReference {
-  @Field({ description: taskReference }) task!: string;
-  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-}
+export const UpdateTaskInputInput = inputType("UpdateTaskInputInput", UpdateTaskInput);
 
-@InputType({ description: "Input of `updateTaskInput`." })
-export class UpdateTaskInputInput implements TaskReference {
-  @Field({ description: taskReference }) task!: string;
-  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Field({ description: "The prompt of the next start." })
-  input!: string;
-}
+export const SendTaskInputInput = inputType("SendTaskInputInput", SendTaskInput);
 
-@InputType({ description: "Input of `sendTaskInput`." })
-export class SendTaskInputInput implements TaskReference {
-  @Field({ description: taskReference }) task!: string;
-  @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Field({ description: "The text for the program. White space alone is sent, too." })
-  input!: string;
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      "Whether to resume the task if it is paused: it gets the input once it is active. Needs the permission to start the workspace, and the scope `workspace:start`. Default: false.",
-  })
-  resume?: boolean | null;
-}
+export const EditTaskInputInput = inputType("EditTaskInputInput", EditTaskInput);
 
-@InputType({ description: "Input of `editTaskInput`." })
-export class EditTaskInputInput implements EditTaskInput {
-  @Field(() => UUID, { description: "ID of a queued input." }) id!: string;
-  @Field({ description: "The text for the program. White space alone is sent, too." })
-  input!: string;
-}
+export const CancelTaskInputInput = inputType("CancelTaskInputInput", CancelTaskInput);
 
-@InputType({ description: "Input of `cancelTaskInput`." })
-export class CancelTaskInputInput {
-  @Field(() => UUID, { description: "ID of a queued input." }) id!: string;
-}
-
-@InputType({ description: "Input of `uploadTaskLogSnapshot`." })
-export class UploadTaskLogSnapshotInput {
-  @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
-  @Field({ description: "The format of the content: `agentapi`." })
-  format!: string;
-  @Field(() => JSONObject, {
-    description: `The conversation: \`messages\` with \`id\`, \`role\`, \`content\` and \`time\`. JSON of more than ${largestSnapshot} bytes is rejected.`,
-  })
-  content!: Record<string, unknown>;
-}
+export const UploadTaskLogSnapshotInput = inputType("UploadTaskLogSnapshotInput", UploadTaskLogSnapshot);
 
 const changedTask = { task: { type: () => TaskType, description: "The task.", covers: "everything" } } as const;
 const builtTask = {
@@ -133,8 +73,8 @@ export class TaskChangesResolver {
     changedTask,
   )
   async createTask(
-    @Arg("input", { description: "The prompt, and what to run it with." })
-    input: CreateTaskInput,
+    @Arg("input", () => CreateTaskInput, { description: "The prompt, and what to run it with." })
+    input: CreateTask,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await createTask(ctx, input));
@@ -147,15 +87,18 @@ export class TaskChangesResolver {
       task: { type: () => TaskType, description: "The task before the deletion.", covers: "everything" },
     },
   )
-  async deleteTask(@Arg("input", { description: "The task." }) input: DeleteTaskInput, @Ctx() ctx: Context) {
+  async deleteTask(
+    @Arg("input", () => DeleteTaskInput, { description: "The task." }) input: DeleteTask,
+    @Ctx() ctx: Context,
+  ) {
     return { task: await deleteTask(ctx, input) };
   }
 
   @Access({ needs: ["task:update"] })
   @Mutates("Replaces the prompt with which a paused task resumes.", changedTask)
   async updateTaskInput(
-    @Arg("input", { description: "The task and its prompt." })
-    input: UpdateTaskInputInput,
+    @Arg("input", () => UpdateTaskInputInput, { description: "The task and its prompt." })
+    input: UpdateTaskInput,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await updateTaskInput(ctx, input));
@@ -163,13 +106,19 @@ export class TaskChangesResolver {
 
   @Access({ needs: ["workspace:stop"] })
   @Mutates("Pauses a task: stops its workspace.", builtTask)
-  async pauseTask(@Arg("input", { description: "The task." }) input: PauseTaskInput, @Ctx() ctx: Context) {
+  async pauseTask(
+    @Arg("input", () => PauseTaskInput, { description: "The task." }) input: TaskReference,
+    @Ctx() ctx: Context,
+  ) {
     return built(ctx, await pauseTask(ctx, input));
   }
 
   @Access({ needs: ["workspace:start"] })
   @Mutates("Resumes a paused task, or tries again after a build that failed or was canceled.", builtTask)
-  async resumeTask(@Arg("input", { description: "The task." }) input: ResumeTaskInput, @Ctx() ctx: Context) {
+  async resumeTask(
+    @Arg("input", () => ResumeTaskInput, { description: "The task." }) input: TaskReference,
+    @Ctx() ctx: Context,
+  ) {
     return built(ctx, await resumeTask(ctx, input));
   }
 
@@ -179,7 +128,7 @@ export class TaskChangesResolver {
     changedInput,
   )
   async sendTaskInput(
-    @Arg("input", { description: "The task and the text." }) input: SendTaskInputInput,
+    @Arg("input", () => SendTaskInputInput, { description: "The task and the text." }) input: SendTaskInput,
     @Ctx() ctx: Context,
   ) {
     const id = await sendTaskInput(ctx, input);
@@ -192,7 +141,7 @@ export class TaskChangesResolver {
     changedInput,
   )
   async editTaskInput(
-    @Arg("input", { description: "The input and its text." }) input: EditTaskInputInput,
+    @Arg("input", () => EditTaskInputInput, { description: "The input and its text." }) input: EditTaskInput,
     @Ctx() ctx: Context,
   ) {
     const edited = await editTaskInput(ctx, input);
@@ -202,7 +151,7 @@ export class TaskChangesResolver {
   @Access({ needs: ["task:update"] })
   @Mutates("Cancels a queued input. For its sender, and for callers who may update the task.", changedInput)
   async cancelTaskInput(
-    @Arg("input", { description: "The input." }) { id }: CancelTaskInputInput,
+    @Arg("input", () => CancelTaskInputInput, { description: "The input." }) { id }: CancelTaskInput,
     @Ctx() ctx: Context,
   ) {
     const canceled = await cancelTaskInput(ctx, id);
@@ -214,8 +163,8 @@ export class TaskChangesResolver {
     taskId: { type: () => UUID, description: "ID of the task." },
   })
   async uploadTaskLogSnapshot(
-    @Arg("input", { description: "The task and the conversation." })
-    input: UploadTaskLogSnapshotInput,
+    @Arg("input", () => UploadTaskLogSnapshotInput, { description: "The task and the conversation." })
+    input: UploadTaskLogSnapshot,
     @Ctx() ctx: Context,
   ) {
     return { taskId: await uploadTaskLogSnapshot(ctx, input) };

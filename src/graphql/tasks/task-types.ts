@@ -1,5 +1,5 @@
-import { Field, InputType, Int, ObjectType } from "type-graphql";
-import { TaskOrderField } from "../../domain/tasks/task-list.js";
+import { Field, Int, ObjectType } from "type-graphql";
+import { TaskFilter, TaskOrderField } from "../../domain/tasks/task-list.js";
 import { type TaskLogEntry, type TaskLogs, TaskLogType } from "../../domain/tasks/task-logs.js";
 import { TaskInputState, type TaskMessageRow } from "../../domain/tasks/task-messages.js";
 import { TaskStatus } from "../../domain/tasks/task-status.js";
@@ -10,6 +10,7 @@ import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { exactConnectionOf, orderOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ TaskStatus }, "The state of a task, derived from its latest build, agent, and app.", {
   PENDING: "The workspace waits to be started.",
@@ -153,12 +154,6 @@ export class TaskType implements Omit<TaskRow, OtherFields> {
 
 export const TaskConnection = exactConnectionOf("Task", () => TaskType);
 
-@InputType("TaskFilter", { description: "Selects tasks. Absent fields match all." })
-export class TaskFilterInput {
-  @Field({ nullable: true, description: "The owner: ID, username, or `me`." }) owner?: string;
-  @Field({ nullable: true, description: "The organization: ID, name, or `default`." })
-  organization?: string;
-  @Field(() => [TaskStatus], { nullable: true, description: "Any of these statuses." }) status?: TaskStatus[];
-  @Field({ nullable: true, description: "Part of the name or display name, in any letter case." })
-  search?: string;
-}
+export const TaskFilterInput = inputType("TaskFilter", TaskFilter, {
+  description: "Selects tasks. Absent fields match all.",
+});

@@ -1,5 +1,11 @@
-import { Arg, Args, ArgsType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
-import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
+import { Arg, Args, ArgsType, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import {
+  type AccessList,
+  AclChange,
+  type GroupEntry,
+  groupRoleNotice,
+  type UserEntry,
+} from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type AvailableQuery,
@@ -9,15 +15,17 @@ import {
   type TemplateAclAvailable,
   TemplateRole,
   updateTemplateAcl,
-  type UpdateTemplateAcl,
+  UpdateTemplateAcl,
 } from "../../domain/templates/acl.js";
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { PageArgs } from "../engine/lists.js";
 import { UUID } from "../engine/scalars.js";
-import { groupRoleNotice, GroupType } from "../groups/groups.js";
+import { GroupType } from "../groups/groups.js";
 import { UserConnection, UserType } from "../users/users.js";
+import { inputType } from "../engine/inputs.js";
+import { NamedTemplate } from "../../domain/templates/templates.js";
 
 enumType({ TemplateRole }, "A role in the access list of a template.", {
   USE: "Reads the template and creates workspaces from it.",
@@ -75,36 +83,16 @@ class AvailableArgs extends PageArgs implements AvailableQuery {
   search?: string | null;
 }
 
-@Access({ entryKey: "id" })
-@InputType({ description: "A change of an entry of the access list of a template." })
-class TemplateAclChangeInput implements AclChange {
-  @Field({ description: "ID of the user or group." }) id!: string;
-  @Field(() => String, {
-    nullable: true,
-    description: "`use` or `admin`, in any letter case; null or empty removes the entry.",
-  })
-  role?: string | null;
-}
+inputType("TemplateAclChangeInput", AclChange, {
+  description: "A change of an entry of the access list of a template.",
+  entryKey: "id",
+});
 
-@InputType({ description: "Input of `updateTemplateAcl`. At most 1000 entries together; others stay." })
-class UpdateTemplateAclInput implements UpdateTemplateAcl {
-  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
-  @Field(() => [TemplateAclChangeInput], {
-    nullable: true,
-    description: `Entries of groups of the organization. ${groupRoleNotice}`,
-  })
-  groupPerms?: TemplateAclChangeInput[] | null;
-  @Field(() => [TemplateAclChangeInput], {
-    nullable: true,
-    description: "Entries of members of the organization.",
-  })
-  userPerms?: TemplateAclChangeInput[] | null;
-}
+const UpdateTemplateAclInput = inputType("UpdateTemplateAclInput", UpdateTemplateAcl, {
+  description: "Input of `updateTemplateAcl`. At most 1000 entries together; others stay.",
+});
 
-@InputType({ description: "Input of `invalidateTemplatePresets`." })
-class InvalidateTemplatePresetsInput {
-  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
-}
+const InvalidateTemplatePresetsInput = inputType("InvalidateTemplatePresetsInput", NamedTemplate);
 
 @ObjectType("InvalidatedPreset", {
   simpleResolvers: true,
@@ -152,7 +140,7 @@ export class TemplateAclResolver {
     },
   })
   async updateTemplateAcl(
-    @Arg("input", { description: "The changes." }) input: UpdateTemplateAclInput,
+    @Arg("input", () => UpdateTemplateAclInput, { description: "The changes." }) input: UpdateTemplateAcl,
     @Ctx() ctx: Context,
   ) {
     const id = await updateTemplateAcl(ctx, input);
@@ -171,8 +159,8 @@ export class TemplateAclResolver {
     },
   )
   async invalidateTemplatePresets(
-    @Arg("input", { description: "The template." })
-    { templateId }: InvalidateTemplatePresetsInput,
+    @Arg("input", () => InvalidateTemplatePresetsInput, { description: "The template." })
+    { templateId }: NamedTemplate,
     @Ctx() ctx: Context,
   ) {
     return { invalidated: await invalidateTemplatePresets(ctx, templateId) };

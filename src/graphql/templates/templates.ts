@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
@@ -8,10 +8,10 @@ import {
   findTemplate,
   findTemplateByName,
   listTemplates,
-  type TemplateFilter,
   TemplateOrderField,
   type TemplateRow,
   type TemplatesQuery,
+  TemplateFilter,
 } from "../../domain/templates/templates.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
@@ -20,6 +20,7 @@ import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ Weekday }, "A day of the week.", {
   SUNDAY: "Sunday.",
@@ -87,15 +88,9 @@ const TemplateConnection = connectionOf("Template", () => TemplateType, {
   description: "A page of templates.",
 });
 
-@InputType("TemplateFilter", {
+const TemplateFilterInput = inputType("TemplateFilter", TemplateFilter, {
   description: "Criteria for filtering templates. A template must match all given fields.",
-})
-class TemplateFilterInput implements TemplateFilter {
-  @Field(() => String, { nullable: true, description: "Organization of the template: ID, name, or `default`." })
-  organization?: string | null;
-  @Field(() => String, { nullable: true, description: "Substring of the name or display name, case-insensitive." })
-  search?: string | null;
-}
+});
 
 const TemplateOrder = orderOf("Template", TemplateOrderField, {
   NAME: "By name, case-insensitive.",

@@ -1,99 +1,41 @@
-import { Arg, Ctx, Field, InputType, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Role } from "../../domain/kernel/actor.js";
-import { LoginType, usersById } from "../../domain/users/users.js";
+import { usersById } from "../../domain/users/users.js";
 import {
-  type AccountChange,
   deleteUser,
+  NamedUser,
   resetUserPassword,
+  ResetUserPassword,
   updateProfile,
+  UpdateProfile,
   updateUser,
+  UpdateUser,
 } from "../../domain/users/accounts.js";
-import { type CreateUser, createUser } from "../../domain/users/create-user.js";
+import { createUser, CreateUser } from "../../domain/users/create-user.js";
 import { activateUser, suspendUser } from "../../domain/users/suspension.js";
-import { RoleName, setUserRoles } from "../../domain/users/user-roles.js";
+import { setUserRoles, SetUserRoles } from "../../domain/users/user-roles.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
-import { EmailAddress, Url, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 import { UserType } from "./users.js";
 
-@InputType({ description: "Input of `createUser`." })
-class CreateUserInput implements CreateUser {
-  @Access({ pasted: true })
-  @Field(() => EmailAddress, { description: "Unique email address, case-insensitive." })
-  email!: string;
-  @Field({
-    description: "Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
-  })
-  username!: string;
-  @Field({ nullable: true, description: "Real name, at most 128 characters. Default: empty." })
-  name?: string;
-  @Field(() => LoginType, {
-    nullable: true,
-    description: "How the user signs in. Default: NONE for service accounts, otherwise PASSWORD.",
-  })
-  loginType?: LoginType;
-  @Field({
-    nullable: true,
-    description: "Password. Required if `loginType` is PASSWORD, which is the default, and rejected otherwise.",
-  })
-  password?: string;
-  @Field(() => [UUID], {
-    nullable: true,
-    description: "IDs of the organizations to join, at least one. Default: the default organization.",
-  })
-  organizationIds?: string[];
-  @Field({
-    nullable: true,
-    description: "Whether to create a service account. Cannot be changed later. Default: false.",
-  })
-  isServiceAccount?: boolean;
-}
+const CreateUserInput = inputType("CreateUserInput", CreateUser);
 
-@InputType({ description: "Input of `updateUser`. Omitted fields keep their value." })
-class UpdateUserInput implements AccountChange {
-  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
-  @Access({ pasted: true })
-  @Field(() => EmailAddress, { nullable: true, description: "New email address." })
-  email?: string;
-  @Field({ nullable: true, description: "New username." }) username?: string;
-  @Field({ nullable: true, description: "New real name, at most 128 characters." }) name?: string;
-  @Field(() => Url, { nullable: true, description: "New URL of the avatar; empty for none." }) avatarUrl?: string;
-}
+const UpdateUserInput = inputType("UpdateUserInput", UpdateUser, {
+  description: "Input of `updateUser`. Omitted fields keep their value.",
+});
 
-@InputType({ description: "Input of `updateProfile`. Omitted fields keep their value." })
-class UpdateProfileInput implements AccountChange {
-  @Field({ nullable: true, description: "New real name, at most 128 characters." }) name?: string;
-  @Field(() => Url, { nullable: true, description: "New URL of the avatar; empty for none." }) avatarUrl?: string;
-  @Field({ nullable: true, description: "New username." }) username?: string;
-}
+const UpdateProfileInput = inputType("UpdateProfileInput", UpdateProfile, {
+  description: "Input of `updateProfile`. Omitted fields keep their value.",
+});
 
-/** Builds the input type of mutations whose only argument is a user. */
-function userInput(verb: string, description: string) {
-  @InputType(`${verb}UserInput`, { description })
-  class UserInput {
-    @Field({ description: "The user: ID or username." }) user!: string;
-  }
-  return UserInput;
-}
+const SuspendUserInput = inputType("SuspendUserInput", NamedUser);
+const ActivateUserInput = inputType("ActivateUserInput", NamedUser);
+const DeleteUserInput = inputType("DeleteUserInput", NamedUser);
 
-const SuspendUserInput = userInput("Suspend", "Input of `suspendUser`.");
-const ActivateUserInput = userInput("Activate", "Input of `activateUser`.");
-const DeleteUserInput = userInput("Delete", "Input of `deleteUser`.");
+const SetUserRolesInput = inputType("SetUserRolesInput", SetUserRoles);
 
-@InputType({ description: "Input of `setUserRoles`." })
-class SetUserRolesInput {
-  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => [RoleName], { description: "Replaces all roles held in the deployment." })
-  roles!: Role[];
-}
-
-@InputType({ description: "Input of `resetUserPassword`." })
-class ResetUserPasswordInput {
-  @Field({ description: "The user: ID, username, or `me`." }) user!: string;
-  @Field({ description: "The new password; weak passwords are rejected." })
-  password!: string;
-}
+const ResetUserPasswordInput = inputType("ResetUserPasswordInput", ResetUserPassword);
 
 const changedUser = { user: { type: () => UserType, description: "The user after the change." } };
 
@@ -104,8 +46,7 @@ const changed = (ctx: Context, id: string) => ({ user: () => ctx.load(usersById,
 export class AccountsResolver {
   @Access({
     needs: ["user:create"],
-    byArguments: ({ input }: { input: CreateUserInput }) =>
-      input.password == null ? {} : { openTo: ["session", "token"] },
+    byArguments: ({ input }: { input: CreateUser }) => (input.password == null ? {} : { openTo: ["session", "token"] }),
   })
   @Mutates("Creates a user or a service account. OAuth2 access tokens cannot set a password.", {
     user: { ...changedUser.user, covers: "everything" },
@@ -119,10 +60,13 @@ export class AccountsResolver {
 
   @Access({
     needs: ["user:update"],
-    byArguments: ({ input }: { input: UpdateUserInput }) => (input.email == null ? {} : { openTo: ["session"] }),
+    byArguments: ({ input }: { input: UpdateUser }) => (input.email == null ? {} : { openTo: ["session"] }),
   })
   @Mutates("Updates a user's account. Changing the email address requires a session.", changedUser)
-  async updateUser(@Arg("input", { description: "The changes." }) input: UpdateUserInput, @Ctx() ctx: Context) {
+  async updateUser(
+    @Arg("input", () => UpdateUserInput, { description: "The changes." }) input: UpdateUser,
+    @Ctx() ctx: Context,
+  ) {
     return changed(ctx, await updateUser(ctx, input));
   }
 
@@ -132,14 +76,17 @@ export class AccountsResolver {
     { user: { ...changedUser.user, covers: "everything" } },
     "Payload of `updateProfile`, with the caller.",
   )
-  async updateProfile(@Arg("input", { description: "The changes." }) input: UpdateProfileInput, @Ctx() ctx: Context) {
+  async updateProfile(
+    @Arg("input", () => UpdateProfileInput, { description: "The changes." }) input: UpdateProfile,
+    @Ctx() ctx: Context,
+  ) {
     return changed(ctx, await updateProfile(ctx, input));
   }
 
   @Access({ needs: ["user:update"] })
   @Mutates("Suspends a user and revokes the user's sessions and API keys immediately.", changedUser)
   async suspendUser(
-    @Arg("input", () => SuspendUserInput, { description: "The user to suspend." }) { user }: { user: string },
+    @Arg("input", () => SuspendUserInput, { description: "The user to suspend." }) { user }: NamedUser,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await suspendUser(ctx, user));
@@ -148,7 +95,7 @@ export class AccountsResolver {
   @Access({ needs: ["user:update"] })
   @Mutates("Reactivates a suspended user, who must sign in again.", changedUser)
   async activateUser(
-    @Arg("input", () => ActivateUserInput, { description: "The user to reactivate." }) { user }: { user: string },
+    @Arg("input", () => ActivateUserInput, { description: "The user to reactivate." }) { user }: NamedUser,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await activateUser(ctx, user));
@@ -159,7 +106,7 @@ export class AccountsResolver {
     user: { type: () => UserType, description: "The deleted user." },
   })
   async deleteUser(
-    @Arg("input", () => DeleteUserInput, { description: "The user to delete." }) { user }: { user: string },
+    @Arg("input", () => DeleteUserInput, { description: "The user to delete." }) { user }: NamedUser,
     @Ctx() ctx: Context,
   ) {
     return { user: await deleteUser(ctx, user) };
@@ -168,7 +115,7 @@ export class AccountsResolver {
   @Access({ needs: ["assign_role:assign", "assign_role:unassign"], openTo: ["session", "token"] })
   @Mutates("Replaces the roles that a user holds in the deployment.", changedUser)
   async setUserRoles(
-    @Arg("input", { description: "The user and the new roles." }) input: SetUserRolesInput,
+    @Arg("input", () => SetUserRolesInput, { description: "The user and the new roles." }) input: SetUserRoles,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await setUserRoles(ctx, input));
@@ -180,8 +127,8 @@ export class AccountsResolver {
     changedUser,
   )
   async resetUserPassword(
-    @Arg("input", { description: "The user and the new password." })
-    input: ResetUserPasswordInput,
+    @Arg("input", () => ResetUserPasswordInput, { description: "The user and the new password." })
+    input: ResetUserPassword,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await resetUserPassword(ctx, input));

@@ -1,19 +1,6 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Role } from "../../domain/kernel/actor.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import {
@@ -24,12 +11,13 @@ import {
   type UserRow,
   UserStatus,
 } from "../../domain/users/users.js";
-import { listUsers, type UserFilter, UserOrderField } from "../../domain/users/listing.js";
+import { listUsers, UserFilter, UserOrderField } from "../../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../../domain/users/user-roles.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
 import { DateTime, EmailAddress, Url, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ UserStatus }, "The status of a user, which decides if the user may use the deployment.", {
   ACTIVE: "The user may sign in.",
@@ -116,34 +104,9 @@ const UserOrder = orderOf("User", UserOrderField, {
   CREATED_AT: "By the time of creation.",
 });
 
-@InputType("UserFilter", {
+const UserFilterInput = inputType("UserFilter", UserFilter, {
   description: "Criteria for filtering users. A user must match all given fields.",
-})
-class UserFilterInput implements UserFilter {
-  @Field({
-    nullable: true,
-    description: "Substring of the username, email address, or real name, case-insensitive.",
-  })
-  search?: string;
-  @Field(() => UserStatus, { nullable: true, description: "Status of the user." }) status?: UserStatus;
-  @Field(() => RoleName, { nullable: true, description: "Role held in the deployment or in any organization." })
-  role?: Role;
-  @Field(() => LoginType, { nullable: true, description: "How the user signs in." }) loginType?: LoginType;
-  @Field({
-    nullable: true,
-    description: "Organization that the user is a member of: ID, name, or `default`.",
-  })
-  organization?: string;
-  @Field(() => DateTime, { nullable: true, description: "Users created at or after this time." }) createdAfter?: string;
-  @Field(() => DateTime, { nullable: true, description: "Users created at or before this time." })
-  createdBefore?: string;
-  @Field(() => DateTime, { nullable: true, description: "Users last seen at or after this time." })
-  lastSeenAfter?: string;
-  @Field(() => DateTime, { nullable: true, description: "Users last seen at or before this time." })
-  lastSeenBefore?: string;
-  @Field({ nullable: true, description: "Whether the user is a service account." })
-  serviceAccount?: boolean;
-}
+});
 
 @Resolver(() => PublicUserType)
 export class PublicUsersResolver {

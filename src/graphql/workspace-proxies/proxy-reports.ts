@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, ArgsType, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ApplicationReference,
@@ -9,13 +9,15 @@ import { Mutates } from "../engine/declarations.js";
 import type { AppConnectKey } from "../../domain/applications/key-ring.js";
 import {
   deregisterWorkspaceProxy,
+  DeregisterWorkspaceProxy,
   heartbeatWorkspaceProxy,
-  type ProxyHeartbeat,
+  HeartbeatWorkspaceProxy,
   registerWorkspaceProxy,
-  type RegisterWorkspaceProxy,
+  RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/proxy-registration.js";
 import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 import { changed, changedProxy } from "./workspace-proxies.js";
 
 @ObjectType("AppConnectKey", {
@@ -33,46 +35,11 @@ class AppConnectKeyType implements AppConnectKey {
   retiredAt!: string | null;
 }
 
-const replicaId = "ID of the replica, chosen by the replica.";
-const version = "Software version of the replica, at most 64 characters.";
+const RegisterWorkspaceProxyInput = inputType("RegisterWorkspaceProxyInput", RegisterWorkspaceProxy);
 
-@InputType({ description: "Input of `registerWorkspaceProxy`." })
-class RegisterWorkspaceProxyInput implements RegisterWorkspaceProxy {
-  @Field({
-    description: "URL at which the proxy is reached: http or https, without a path.",
-  })
-  accessUrl!: string;
-  @Field({
-    nullable: true,
-    description: "Wildcard hostname at which the proxy serves applications, such as `*.eu.example.com`. Default: none.",
-  })
-  wildcardHostname?: string;
-  @Field({ nullable: true, description: "Whether the proxy relays connections (DERP). Default: true." })
-  derpEnabled?: boolean;
-  @Field({
-    nullable: true,
-    description: "Whether the proxy relays connections and serves no applications. Default: false.",
-  })
-  derpOnly?: boolean;
-  @Field({ nullable: true, description: `${version} Default: empty.` }) version?: string;
-  @Field(() => UUID, { description: replicaId }) replicaId!: string;
-  @Field({
-    nullable: true,
-    description: "Hostname of the replica, at most 255 characters. Default: empty.",
-  })
-  hostname?: string;
-}
+const HeartbeatWorkspaceProxyInput = inputType("HeartbeatWorkspaceProxyInput", HeartbeatWorkspaceProxy);
 
-@InputType({ description: "Input of `heartbeatWorkspaceProxy`." })
-class HeartbeatWorkspaceProxyInput implements ProxyHeartbeat {
-  @Field(() => UUID, { description: replicaId }) replicaId!: string;
-  @Field({ nullable: true, description: `${version} If omitted, unchanged.` }) version?: string;
-}
-
-@InputType({ description: "Input of `deregisterWorkspaceProxy`." })
-class DeregisterWorkspaceProxyInput {
-  @Field(() => UUID, { description: replicaId }) replicaId!: string;
-}
+const DeregisterWorkspaceProxyInput = inputType("DeregisterWorkspaceProxyInput", DeregisterWorkspaceProxy);
 
 const welcomedProxy = {
   ...changedProxy,
@@ -118,8 +85,8 @@ export class ProxyReportsResolver {
     welcomedProxy,
   )
   async registerWorkspaceProxy(
-    @Arg("input", { description: "The replica." })
-    input: RegisterWorkspaceProxyInput,
+    @Arg("input", () => RegisterWorkspaceProxyInput, { description: "The replica." })
+    input: RegisterWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
     const { id, appConnectKeys } = await registerWorkspaceProxy(ctx, input);
@@ -132,8 +99,8 @@ export class ProxyReportsResolver {
     welcomedProxy,
   )
   async heartbeatWorkspaceProxy(
-    @Arg("input", { description: "The replica." })
-    input: HeartbeatWorkspaceProxyInput,
+    @Arg("input", () => HeartbeatWorkspaceProxyInput, { description: "The replica." })
+    input: HeartbeatWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
     const { id, appConnectKeys } = await heartbeatWorkspaceProxy(ctx, input);
@@ -143,8 +110,8 @@ export class ProxyReportsResolver {
   @Access({ openTo: ["proxy"] })
   @Mutates("Deregisters a replica of the calling workspace proxy.", changedProxy)
   async deregisterWorkspaceProxy(
-    @Arg("input", { description: "The replica." })
-    input: DeregisterWorkspaceProxyInput,
+    @Arg("input", () => DeregisterWorkspaceProxyInput, { description: "The replica." })
+    input: DeregisterWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await deregisterWorkspaceProxy(ctx, input.replicaId));

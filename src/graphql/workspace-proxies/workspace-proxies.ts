@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   findWorkspaceProxy,
@@ -6,19 +6,22 @@ import {
   readWorkspaceProxy,
   type WorkspaceProxyRow,
   type WorkspaceProxyStatus,
+  proxyReference,
 } from "../../domain/workspace-proxies/workspace-proxies.js";
 import { type ProxyReport, ProxyStatus } from "../../domain/workspace-proxies/health.js";
 import {
   createWorkspaceProxy,
+  CreateWorkspaceProxy,
   deleteWorkspaceProxy,
-  type ProxyFields,
+  DeleteWorkspaceProxy,
   updateWorkspaceProxy,
-  type UpdateWorkspaceProxy,
+  UpdateWorkspaceProxy,
 } from "../../domain/workspace-proxies/proxy-changes.js";
 import { type ProxyReplica, replicasByProxy } from "../../domain/workspace-proxies/proxy-registration.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ ProxyStatus }, "Result of the last health check of a workspace proxy.", {
   OK: "The proxy reported no errors.",
@@ -117,51 +120,14 @@ class RegionType implements Pick<
 }
 
 /** Description of arguments that name a workspace proxy. */
-const proxyReference = "The workspace proxy: ID, name (case-insensitive), or `primary`.";
 
-@InputType({ description: "Input of `createWorkspaceProxy`." })
-class CreateWorkspaceProxyInput implements ProxyFields {
-  @Field({
-    description: "Unique name, at most 32 letters, digits, and single hyphens between them; not `primary`.",
-  })
-  name!: string;
-  @Field({ nullable: true, description: "Display name, at most 64 characters. Default: empty." })
-  displayName?: string;
-  @Field({
-    nullable: true,
-    description: "URL of an icon: an http or https URL, a path on this server, or empty. Default: empty.",
-  })
-  icon?: string;
-}
+const CreateWorkspaceProxyInput = inputType("CreateWorkspaceProxyInput", CreateWorkspaceProxy);
 
-@InputType({ description: "Input of `updateWorkspaceProxy`. Omitted fields keep their value." })
-class UpdateWorkspaceProxyInput implements UpdateWorkspaceProxy {
-  @Field({ description: `${proxyReference} The primary proxy cannot be renamed and has no token.` })
-  workspaceProxy!: string;
-  @Field(() => UUID, { nullable: true, description: "If given, must be the ID of the proxy." }) id?: string;
-  @Field({
-    nullable: true,
-    description: "New name, at most 32 characters, not `primary`; empty to keep the name.",
-  })
-  name?: string;
-  @Field({ nullable: true, description: "New display name, at most 64 characters." })
-  displayName?: string;
-  @Field({
-    nullable: true,
-    description: "New URL of an icon: an http or https URL, a path on this server, or empty.",
-  })
-  icon?: string;
-  @Field({
-    nullable: true,
-    description: "Whether to revoke the token and create a new one. Default: false.",
-  })
-  regenerateToken?: boolean;
-}
+const UpdateWorkspaceProxyInput = inputType("UpdateWorkspaceProxyInput", UpdateWorkspaceProxy, {
+  description: "Input of `updateWorkspaceProxy`. Omitted fields keep their value.",
+});
 
-@InputType({ description: "Input of `deleteWorkspaceProxy`." })
-class DeleteWorkspaceProxyInput {
-  @Field({ description: proxyReference }) workspaceProxy!: string;
-}
+const DeleteWorkspaceProxyInput = inputType("DeleteWorkspaceProxyInput", DeleteWorkspaceProxy);
 
 export const changedProxy = {
   workspaceProxy: { type: () => WorkspaceProxyType, description: "The workspace proxy after the change." },
@@ -215,7 +181,7 @@ export class WorkspaceProxiesResolver {
     proxyToken: { type: () => String, description: "Token that the proxy authenticates with. Returned only once." },
   })
   async createWorkspaceProxy(
-    @Arg("input", { description: "The new proxy." }) input: CreateWorkspaceProxyInput,
+    @Arg("input", () => CreateWorkspaceProxyInput, { description: "The new proxy." }) input: CreateWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
     const { id, proxyToken } = await createWorkspaceProxy(ctx, input);
@@ -224,7 +190,7 @@ export class WorkspaceProxiesResolver {
 
   @Access({
     needs: ["workspace_proxy:update"],
-    byArguments: ({ input }: { input: UpdateWorkspaceProxyInput }) =>
+    byArguments: ({ input }: { input: UpdateWorkspaceProxy }) =>
       input.regenerateToken ? { openTo: ["session", "token"] } : {},
   })
   @Mutates("Updates a workspace proxy, or replaces its token.", {
@@ -236,7 +202,7 @@ export class WorkspaceProxiesResolver {
     },
   })
   async updateWorkspaceProxy(
-    @Arg("input", { description: "The changes." }) input: UpdateWorkspaceProxyInput,
+    @Arg("input", () => UpdateWorkspaceProxyInput, { description: "The changes." }) input: UpdateWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
     const { id, proxyToken } = await updateWorkspaceProxy(ctx, input);
@@ -246,8 +212,8 @@ export class WorkspaceProxiesResolver {
   @Access({ needs: ["workspace_proxy:delete"] })
   @Mutates("Deletes a workspace proxy and revokes its token immediately.", changedProxy)
   async deleteWorkspaceProxy(
-    @Arg("input", { description: "The proxy to delete." })
-    { workspaceProxy }: DeleteWorkspaceProxyInput,
+    @Arg("input", () => DeleteWorkspaceProxyInput, { description: "The proxy to delete." })
+    { workspaceProxy }: DeleteWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await deleteWorkspaceProxy(ctx, workspaceProxy));

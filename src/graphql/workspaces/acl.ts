@@ -1,14 +1,21 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Resolver, Root } from "type-graphql";
-import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
+import {
+  type AccessList,
+  groupRoleNotice,
+  type GroupEntry,
+  type UserEntry,
+  EndingAclChange,
+} from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { readWorkspaceAcl, updateWorkspaceAcl, type UpdateWorkspaceAcl } from "../../domain/workspaces/acl.js";
+import { readWorkspaceAcl, updateWorkspaceAcl, UpdateWorkspaceAcl } from "../../domain/workspaces/acl.js";
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
-import { groupRoleNotice, GroupType } from "../groups/groups.js";
+import { GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";
-import { workspaceReference, WorkspaceType } from "./workspaces.js";
+import { WorkspaceType } from "./workspaces.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ WorkspaceRole }, "A role in the access list of a workspace.", {
   USE: "Reads and enters the workspace, where the secrets of the owner can be read.",
@@ -45,33 +52,14 @@ class WorkspaceAclType implements AccessList {
   groups!: GroupEntry[];
 }
 
-@Access({ entryKey: "id" })
-@InputType({ description: "A change of an entry of the access list of a workspace." })
-class WorkspaceAclChangeInput implements AclChange {
-  @Field({ description: "ID of the user or group." }) id!: string;
-  @Field(() => String, {
-    nullable: true,
-    description: "`use` or `admin`, in any letter case; null or empty removes the entry.",
-  })
-  role?: string | null;
-  @Field(() => DateTime, {
-    nullable: true,
-    description: "When the entry ends by itself: a time within ten years. Null or omitted for never.",
-  })
-  expiresAt?: string | null;
-}
+inputType("WorkspaceAclChangeInput", EndingAclChange, {
+  description: "A change of an entry of the access list of a workspace.",
+  entryKey: "id",
+});
 
-@InputType({ description: "Input of `updateWorkspaceAcl`. At most 1000 entries together; others stay." })
-class UpdateWorkspaceAclInput implements UpdateWorkspaceAcl {
-  @Field({ description: workspaceReference }) workspace!: string;
-  @Field(() => [WorkspaceAclChangeInput], {
-    nullable: true,
-    description: `Entries of groups of the organization. ${groupRoleNotice}`,
-  })
-  groupPerms?: WorkspaceAclChangeInput[] | null;
-  @Field(() => [WorkspaceAclChangeInput], { nullable: true, description: "Entries of members of the organization." })
-  userPerms?: WorkspaceAclChangeInput[] | null;
-}
+const UpdateWorkspaceAclInput = inputType("UpdateWorkspaceAclInput", UpdateWorkspaceAcl, {
+  description: "Input of `updateWorkspaceAcl`. At most 1000 entries together; others stay.",
+});
 
 @Resolver(() => WorkspaceType)
 export class WorkspaceAclResolver {
@@ -89,7 +77,7 @@ export class WorkspaceAclResolver {
     workspace: { type: () => WorkspaceType, description: "The workspace." },
   })
   async updateWorkspaceAcl(
-    @Arg("input", { description: "The changes." }) input: UpdateWorkspaceAclInput,
+    @Arg("input", () => UpdateWorkspaceAclInput, { description: "The changes." }) input: UpdateWorkspaceAcl,
     @Ctx() ctx: Context,
   ) {
     const id = await updateWorkspaceAcl(ctx, input);

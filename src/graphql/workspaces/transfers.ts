@@ -1,13 +1,14 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { usersById } from "../../domain/users/users.js";
 import {
   acceptWorkspaceTransfer,
   declineWorkspaceTransfer,
   listWorkspaceTransfers,
-  type TransferWorkspaces,
   transferWorkspaces,
   type WorkspaceTransferRow,
+  WorkspaceOffer,
+  TransferWorkspaces,
 } from "../../domain/workspaces/transfers.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
@@ -15,6 +16,7 @@ import { Mutates } from "../engine/declarations.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceType } from "./workspaces.js";
+import { inputType } from "../engine/inputs.js";
 
 @Access({ readWith: "workspace_transfer:read" })
 @ObjectType("WorkspaceTransfer", {
@@ -29,29 +31,11 @@ class WorkspaceTransferType implements Omit<WorkspaceTransferRow, "formerOwnerId
   @Field(() => DateTime, { description: "Until when it can be accepted." }) expiresAt!: string;
 }
 
-@InputType({ description: "Input of `transferWorkspaces`." })
-class TransferWorkspacesInput implements TransferWorkspaces {
-  @Field(() => [String], {
-    description: "The workspaces, 1 to 50: IDs, or `<owner>/<name>`. Each must be stopped.",
-  })
-  workspaces!: string[];
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "The new owner: ID, username, or `me`, a member of their organizations. Another user than the caller has to accept them. Default: `me`.",
-  })
-  receiver?: string | null;
-}
+const TransferWorkspacesInput = inputType("TransferWorkspacesInput", TransferWorkspaces);
 
-@InputType({ description: "Input of `acceptWorkspaceTransfer`." })
-class AcceptWorkspaceTransferInput {
-  @Field(() => UUID, { description: "ID of the offer." }) id!: string;
-}
+const AcceptWorkspaceTransferInput = inputType("AcceptWorkspaceTransferInput", WorkspaceOffer);
 
-@InputType({ description: "Input of `declineWorkspaceTransfer`." })
-class DeclineWorkspaceTransferInput {
-  @Field(() => UUID, { description: "ID of the offer." }) id!: string;
-}
+const DeclineWorkspaceTransferInput = inputType("DeclineWorkspaceTransferInput", WorkspaceOffer);
 
 const offeredWorkspace = { workspaceId: { type: () => UUID, description: "ID of the workspace." } };
 
@@ -87,7 +71,8 @@ export class WorkspaceTransfersResolver {
     },
   )
   async transferWorkspaces(
-    @Arg("input", { description: "The workspaces, and their new owner." }) input: TransferWorkspacesInput,
+    @Arg("input", () => TransferWorkspacesInput, { description: "The workspaces, and their new owner." })
+    input: TransferWorkspaces,
     @Ctx() ctx: Context,
   ) {
     const { workspaceIds, isOffered } = await transferWorkspaces(ctx, input);
@@ -100,7 +85,7 @@ export class WorkspaceTransfersResolver {
     offeredWorkspace,
   )
   async acceptWorkspaceTransfer(
-    @Arg("input", { description: "The offer." }) { id }: AcceptWorkspaceTransferInput,
+    @Arg("input", () => AcceptWorkspaceTransferInput, { description: "The offer." }) { id }: WorkspaceOffer,
     @Ctx() ctx: Context,
   ) {
     return { workspaceId: await acceptWorkspaceTransfer(ctx, id) };
@@ -109,7 +94,7 @@ export class WorkspaceTransfersResolver {
   @Access({ needs: ["workspace_transfer:update"] })
   @Mutates("Declines a workspace that is offered to the caller. It stays with its owner.", offeredWorkspace)
   async declineWorkspaceTransfer(
-    @Arg("input", { description: "The offer." }) { id }: DeclineWorkspaceTransferInput,
+    @Arg("input", () => DeclineWorkspaceTransferInput, { description: "The offer." }) { id }: WorkspaceOffer,
     @Ctx() ctx: Context,
   ) {
     return { workspaceId: await declineWorkspaceTransfer(ctx, id) };

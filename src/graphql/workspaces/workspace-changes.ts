@@ -1,28 +1,32 @@
-import { Arg, Ctx, Field, InputType, Int, Resolver } from "type-graphql";
+import { Arg, Ctx, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
-import { createWorkspace } from "../../domain/workspaces/create-workspace.js";
-import { extendWorkspaceDeadline } from "../../domain/workspaces/workspace-schedule.js";
+import { createWorkspace, CreateWorkspace } from "../../domain/workspaces/create-workspace.js";
+import { extendWorkspaceDeadline, ExtendWorkspaceDeadline } from "../../domain/workspaces/workspace-schedule.js";
 import {
   activateWorkspace,
   setWorkspaceSecretInjection,
-  ttlRule,
   updateWorkspace,
+  SetWorkspaceSecretInjection,
+  UpdateWorkspace,
 } from "../../domain/workspaces/workspace-settings.js";
 import {
   type Built,
   deleteWorkspace,
-  type ParameterValue,
   StartReason,
   startWorkspace,
   stopWorkspace,
+  DeleteWorkspace,
+  ParameterValue,
+  StartWorkspace,
+  NamedWorkspace,
 } from "../../domain/workspaces/transitions.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
-import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
-import { workspaceReference, WorkspaceType } from "./workspaces.js";
+import { WorkspaceType } from "./workspaces.js";
+import { inputType } from "../engine/inputs.js";
 
 enumType({ WorkspaceStartReason: StartReason }, "The program that requests a start for a user.", {
   DASHBOARD: "A dashboard.",
@@ -32,127 +36,25 @@ enumType({ WorkspaceStartReason: StartReason }, "The program that requests a sta
   JETBRAINS_CONNECTION: "A JetBrains IDE that connects.",
 });
 
-@InputType({ description: "The value of a parameter." })
-class WorkspaceParameterInput implements ParameterValue {
-  @Field({ description: "Name of the parameter." }) name!: string;
-  @Field({ description: "Value, as text: numbers, `true` or `false`, lists as JSON." }) value!: string;
-}
+inputType("WorkspaceParameterInput", ParameterValue, { description: "The value of a parameter." });
 
-@InputType({ description: "Input of `createWorkspace`." })
-class CreateWorkspaceInput {
-  @Field(() => String, { nullable: true, description: "Owner: ID, username, or `me`, which is the default." })
-  owner?: string | null;
-  @Field(() => UUID, { nullable: true, description: "ID of the template, whose active version is used." })
-  templateId?: string | null;
-  @Field(() => UUID, { nullable: true, description: "ID of the template version, instead of `templateId`." })
-  templateVersionId?: string | null;
-  @Field(() => UUID, { nullable: true, description: "ID of a preset of the version." }) presetId?: string | null;
-  @Field({
-    description: "Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.",
-  })
-  name!: string;
-  @Field(() => [WorkspaceParameterInput], {
-    nullable: true,
-    description: "Values of parameters. Others come from the preset, or are the default.",
-  })
-  parameters?: WorkspaceParameterInput[] | null;
-  @Access({ rule: ttlRule })
-  @Field(() => Int, {
-    nullable: true,
-    description: "Seconds that it runs after a start; 0 sets no limit. Default: as the template says.",
-  })
-  ttlSeconds?: number | null;
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Default: never.",
-  })
-  autostartSchedule?: string | null;
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      "Whether its starts take the active version, where the template leaves that to the owner. Default: false.",
-  })
-  automaticUpdates?: boolean | null;
-}
+const CreateWorkspaceInput = inputType("CreateWorkspaceInput", CreateWorkspace);
 
-@InputType({ description: "Input of `startWorkspace`." })
-class StartWorkspaceInput {
-  @Field({ description: workspaceReference }) workspace!: string;
-  @Field(() => UUID, {
-    nullable: true,
-    description: "ID of a version of its template. Default: that of the previous build.",
-  })
-  templateVersionId?: string | null;
-  @Field(() => UUID, { nullable: true, description: "ID of a preset of the version." }) presetId?: string | null;
-  @Field(() => [WorkspaceParameterInput], {
-    nullable: true,
-    description: "Values of parameters. Others come from the previous build, the preset, or are the default.",
-  })
-  parameters?: WorkspaceParameterInput[] | null;
-  @Field(() => StartReason, { nullable: true, description: "The program that requests the start. Default: the user." })
-  reason?: StartReason | null;
-}
+const StartWorkspaceInput = inputType("StartWorkspaceInput", StartWorkspace);
 
-@InputType({ description: "Input of `stopWorkspace`." })
-class StopWorkspaceInput {
-  @Field({ description: workspaceReference }) workspace!: string;
-}
+const StopWorkspaceInput = inputType("StopWorkspaceInput", NamedWorkspace);
 
-@InputType({ description: "Input of `deleteWorkspace`." })
-class DeleteWorkspaceInput {
-  @Field({ description: workspaceReference }) workspace!: string;
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      "Whether to delete it immediately and without a daemon, which leaves behind what daemons have created. Requires permission to update the template. Default: false.",
-  })
-  orphan?: boolean | null;
-}
+const DeleteWorkspaceInput = inputType("DeleteWorkspaceInput", DeleteWorkspace);
 
-@InputType({ description: "Input of `updateWorkspace`. Fields that are omitted or null keep their value." })
-class UpdateWorkspaceInput {
-  @Field({ description: workspaceReference }) workspace!: string;
-  @Field(() => String, { nullable: true, description: "New name." }) name?: string | null;
-  @Access({ rule: ttlRule })
-  @Field(() => Int, {
-    nullable: true,
-    description: "Seconds that it runs after the following starts; 0 sets no limit.",
-  })
-  ttlSeconds?: number | null;
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Empty ends the schedule.",
-  })
-  autostartSchedule?: string | null;
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether its starts take the active version, where the template leaves that to the owner.",
-  })
-  automaticUpdates?: boolean | null;
-}
+const UpdateWorkspaceInput = inputType("UpdateWorkspaceInput", UpdateWorkspace, {
+  description: "Input of `updateWorkspace`. Fields that are omitted or null keep their value.",
+});
 
-@InputType({ description: "Input of `extendWorkspaceDeadline`." })
-class ExtendWorkspaceDeadlineInput {
-  @Field({ description: workspaceReference }) workspace!: string;
-  @Field(() => DateTime, {
-    description: "New deadline: later than the present one, and not later than `maxDeadline` of the latest build.",
-  })
-  deadline!: string;
-}
+const ExtendWorkspaceDeadlineInput = inputType("ExtendWorkspaceDeadlineInput", ExtendWorkspaceDeadline);
 
-@InputType({ description: "Input of `activateWorkspace`." })
-class ActivateWorkspaceInput {
-  @Field({ description: workspaceReference }) workspace!: string;
-}
+const ActivateWorkspaceInput = inputType("ActivateWorkspaceInput", NamedWorkspace);
 
-@InputType({ description: "Input of `setWorkspaceSecretInjection`." })
-class SetWorkspaceSecretInjectionInput {
-  @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
-  @Field({ description: "Whether agents receive the secrets of the owner from the next start on." })
-  enabled!: boolean;
-}
+const SetWorkspaceSecretInjectionInput = inputType("SetWorkspaceSecretInjectionInput", SetWorkspaceSecretInjection);
 
 const changedWorkspace = { workspace: { type: () => WorkspaceType, description: "The workspace after the change." } };
 const builtWorkspace = {
@@ -174,7 +76,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:create", "template:use"] })
   @Mutates("Creates a workspace and starts it.", builtWorkspace)
   async createWorkspace(
-    @Arg("input", { description: "The new workspace." }) input: CreateWorkspaceInput,
+    @Arg("input", () => CreateWorkspaceInput, { description: "The new workspace." }) input: CreateWorkspace,
     @Ctx() ctx: Context,
   ) {
     return built(ctx, await createWorkspace(ctx, input));
@@ -183,7 +85,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:start"] })
   @Mutates("Starts a workspace. Fails with CONFLICT while it runs, is dormant, or has an active build.", builtWorkspace)
   async startWorkspace(
-    @Arg("input", { description: "The workspace to start, and how." }) input: StartWorkspaceInput,
+    @Arg("input", () => StartWorkspaceInput, { description: "The workspace to start, and how." }) input: StartWorkspace,
     @Ctx() ctx: Context,
   ) {
     return built(ctx, await startWorkspace(ctx, input));
@@ -192,7 +94,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:stop"] })
   @Mutates("Stops a workspace. Fails with CONFLICT while it is stopped or has an active build.", builtWorkspace)
   async stopWorkspace(
-    @Arg("input", { description: "The workspace to stop." }) { workspace }: StopWorkspaceInput,
+    @Arg("input", () => StopWorkspaceInput, { description: "The workspace to stop." }) { workspace }: NamedWorkspace,
     @Ctx() ctx: Context,
   ) {
     return built(ctx, await stopWorkspace(ctx, workspace));
@@ -200,11 +102,12 @@ export class WorkspaceChangesResolver {
 
   @Access({
     needs: ["workspace:delete"],
-    byArguments: ({ input }: { input: DeleteWorkspaceInput }) => (input.orphan ? { needs: ["template:update"] } : {}),
+    byArguments: ({ input }: { input: DeleteWorkspace }) => (input.orphan ? { needs: ["template:update"] } : {}),
   })
   @Mutates("Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.", builtWorkspace)
   async deleteWorkspace(
-    @Arg("input", { description: "The workspace to delete, and how." }) input: DeleteWorkspaceInput,
+    @Arg("input", () => DeleteWorkspaceInput, { description: "The workspace to delete, and how." })
+    input: DeleteWorkspace,
     @Ctx() ctx: Context,
   ) {
     return built(ctx, await deleteWorkspace(ctx, input));
@@ -213,7 +116,7 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:update"] })
   @Mutates("Changes the settings of a workspace.", changedWorkspace)
   async updateWorkspace(
-    @Arg("input", { description: "The changes." }) input: UpdateWorkspaceInput,
+    @Arg("input", () => UpdateWorkspaceInput, { description: "The changes." }) input: UpdateWorkspace,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await updateWorkspace(ctx, input));
@@ -222,8 +125,8 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["workspace:update"] })
   @Mutates("Moves the deadline of a running workspace to a later time.", changedWorkspace)
   async extendWorkspaceDeadline(
-    @Arg("input", { description: "The deadline." })
-    input: ExtendWorkspaceDeadlineInput,
+    @Arg("input", () => ExtendWorkspaceDeadlineInput, { description: "The deadline." })
+    input: ExtendWorkspaceDeadline,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await extendWorkspaceDeadline(ctx, input));
@@ -235,8 +138,8 @@ export class WorkspaceChangesResolver {
     changedWorkspace,
   )
   async activateWorkspace(
-    @Arg("input", { description: "The workspace to activate." })
-    { workspace }: ActivateWorkspaceInput,
+    @Arg("input", () => ActivateWorkspaceInput, { description: "The workspace to activate." })
+    { workspace }: NamedWorkspace,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await activateWorkspace(ctx, workspace));
@@ -245,8 +148,8 @@ export class WorkspaceChangesResolver {
   @Access({ needs: ["user_secret:update"] })
   @Mutates("Sets whether the agents of a workspace of the caller receive the secrets of the caller.", changedWorkspace)
   async setWorkspaceSecretInjection(
-    @Arg("input", { description: "The setting." })
-    input: SetWorkspaceSecretInjectionInput,
+    @Arg("input", () => SetWorkspaceSecretInjectionInput, { description: "The setting." })
+    input: SetWorkspaceSecretInjection,
     @Ctx() ctx: Context,
   ) {
     return changed(ctx, await setWorkspaceSecretInjection(ctx, input));

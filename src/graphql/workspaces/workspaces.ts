@@ -1,18 +1,18 @@
-import { Arg, Args, Ctx, Field, FieldResolver, InputType, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
-import { AgentStatus, type AgentUsage, usageByWorkspace } from "../../domain/agents/agents.js";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { type AgentUsage, usageByWorkspace } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
-import { type UserRow, usersById, UserStatus } from "../../domain/users/users.js";
+import { type UserRow, usersById } from "../../domain/users/users.js";
 import { nextAutostart } from "../../domain/workspaces/autostart.js";
 import { isOutdated } from "../../domain/workspaces/builds.js";
 import {
   listWorkspaces,
-  type WorkspaceFilter,
   WorkspaceOrderField,
   type WorkspacesQuery,
+  WorkspaceFilter,
 } from "../../domain/workspaces/workspace-list.js";
 import {
   findWorkspace,
@@ -28,9 +28,9 @@ import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { TemplateType } from "../templates/templates.js";
 import { PublicUserType } from "../users/users.js";
+import { inputType } from "../engine/inputs.js";
 
 /** Description of arguments that name a workspace. */
-export const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.";
 
 enumType({ WorkspaceStatus }, "The status of a build, and of the workspace whose latest build it is.", {
   PENDING: "No daemon works on the build yet.",
@@ -91,27 +91,9 @@ export const WorkspaceConnection = connectionOf("Workspace", () => WorkspaceType
   description: "A page of workspaces.",
 });
 
-@InputType("WorkspaceFilter", {
+const WorkspaceFilterInput = inputType("WorkspaceFilter", WorkspaceFilter, {
   description: "Criteria for filtering workspaces. A workspace must match all given fields.",
-})
-class WorkspaceFilterInput implements WorkspaceFilter {
-  @Field(() => String, { nullable: true, description: "Owner: ID, username, or `me`." }) owner?: string | null;
-  @Field(() => String, { nullable: true, description: "Organization: ID, name, or `default`." })
-  organization?: string | null;
-  @Field(() => UUID, { nullable: true, description: "ID of the template." }) templateId?: string | null;
-  @Field(() => WorkspaceStatus, { nullable: true, description: "Status of the workspace." })
-  status?: WorkspaceStatus | null;
-  @Field(() => String, { nullable: true, description: "Substring of the name, case-insensitive." })
-  search?: string | null;
-  @Field(() => Boolean, { nullable: true, description: "Whether the workspace is dormant." }) dormant?: boolean | null;
-  @Field(() => UserStatus, {
-    nullable: true,
-    description: "Status of the owner: `SUSPENDED` for workspaces of those who left.",
-  })
-  ownerStatus?: UserStatus | null;
-  @Field(() => AgentStatus, { nullable: true, description: "Workspaces that have an agent of this status." })
-  hasAgent?: AgentStatus | null;
-}
+});
 
 const WorkspaceOrder = orderOf("Workspace", WorkspaceOrderField, {
   LAST_USED_AT: "By the time of the last use.",

@@ -9,6 +9,7 @@ import {
   isRequiredInputField,
   valueFromASTUntyped,
 } from "graphql";
+import type * as z from "zod/mini";
 import { Problems } from "../../domain/kernel/errors.js";
 import { truthOf } from "../../domain/kernel/text.js";
 import { accessOf, entryKeyOf } from "../../graphql/engine/access.js";
@@ -51,7 +52,7 @@ export interface Given {
   isClearable?: true;
   /** The value that stands for an absent one. */
   otherwise: unknown;
-  rule: string | undefined;
+  value: z.core.$ZodType | undefined;
   description: string | undefined;
 }
 
@@ -136,7 +137,7 @@ export const fieldOnTheWire = (field: GraphQLInputField): Given => ({
   type: field.type,
   isRequired: isRequiredInputField(field),
   otherwise: field.defaultValue,
-  rule: accessOf(field).rule,
+  value: accessOf(field).value,
   description: field.description ?? undefined,
 });
 

@@ -1,6 +1,5 @@
 import {
   getNamedType,
-  getNullableType,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLNamedType,
@@ -11,6 +10,7 @@ import {
 } from "graphql";
 import { entryKeyOf } from "../../../graphql/engine/access.js";
 import { fieldsOf } from "../../../graphql/engine/variables.js";
+import { entryOf, keywordsOf } from "../../../domain/kernel/values.js";
 import { fieldOnTheWire, type Given, type Parameter } from "../bind.js";
 import type { Endpoint } from "../endpoint.js";
 import { constant, contentOf, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
@@ -79,18 +79,20 @@ const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>
 
 const givenSchema = (given: Given, schemas: NamedSchemas): Json => ({
   ...(given.isClearable
-    ? { anyOf: [inputSchema(given.type, schemas), constant(""), { type: "null" }] }
-    : inputSchema(given.type, schemas)),
+    ? { anyOf: [inputSchema(given, schemas), constant(""), { type: "null" }] }
+    : inputSchema(given, schemas)),
   ...limitsOf(given),
   ...(given.otherwise !== undefined && { default: given.otherwise }),
 });
 
 /** The schema of an input on the wire. Input types do not contain themselves. */
-function inputSchema(type: GraphQLInputType, schemas: NamedSchemas): Json {
-  if (isNonNullType(type)) return inputSchema(type.ofType, schemas);
+function inputSchema({ type, value }: Pick<Given, "type" | "value">, schemas: NamedSchemas): Json {
+  if (isNonNullType(type)) return inputSchema({ type: type.ofType, value }, schemas);
   if (isListType(type)) {
     const key = entryKeyOf(type);
-    return key ? mapSchema(type, key, schemas) : { type: "array", items: inputSchema(type.ofType, schemas) };
+    if (key) return mapSchema(type, key, schemas);
+    const entry = { type: type.ofType, value: value && entryOf(value) };
+    return { type: "array", items: { ...inputSchema(entry, schemas), ...limitsOf(entry) } };
   }
   if (isEnumType(type)) return schemas.enumeration(type);
   return isInputObjectType(type) ? inputObject(type, fieldsOf(type), schemas) : scalar(type.name);
@@ -111,38 +113,10 @@ const inputObject = (
   schemas: NamedSchemas,
 ): Json => schemas.named(name, { ...propertiesOf(fields.map(fieldOnTheWire), schemas), description });
 
-type Limited = Pick<Given, "type" | "rule" | "description">;
-
-/**
- * The limits that descriptions and rules of inputs state in fixed phrases: `at most 64 characters`, `1 to 255 bytes`,
- * `at most 16 KiB`, `at least 1`, `from 0 to 1000`; for lists and objects, `at most 200`. JSON Schema counts characters: a limit in
- * bytes is passed on as it is, because no text has more characters than bytes.
- */
-function limitsOf({ type, rule, description = "" }: Limited): Json {
-  if (isListType(getNullableType(type))) return listLimits(type, description);
-  if (rule !== undefined) return range(rule);
-  if (getNamedType(type).name === "JSONObject") return mostOf("maxProperties", description);
-  return getNamedType(type).name === "String" ? lengths(description) : {};
-}
-
-const listLimits = (type: GraphQLInputType, description: string): Json =>
-  mostOf(entryKeyOf(type) === undefined ? "maxItems" : "maxProperties", description);
-
-function mostOf(keyword: "maxItems" | "maxProperties", description: string): Json {
-  const most = /\bat most (\d+)/i.exec(description)?.[1];
-  return most === undefined ? {} : { [keyword]: Number(most) };
-}
-
-function range(rule: string): Json {
-  const [, least, most] = /\bfrom (-?\d+) to (-?\d+)\b/.exec(rule) ?? [];
-  return least === undefined ? {} : { minimum: Number(least), maximum: Number(most) };
-}
-
-const units: Record<string, number> = { KiB: 1024 };
-
-function lengths(description: string): Json {
-  const [, least, most, unit] =
-    /\b(?:(\d+) to|at most) (\d+) (characters|bytes|letters|KiB)\b/i.exec(description) ?? [];
-  if (most === undefined) return {};
-  return { ...(least && { minLength: Number(least) }), maxLength: Number(most) * (units[unit!] ?? 1) };
+/** The limits of a value. A list of entries with a key is an object on the wire, and its entries are properties. */
+function limitsOf({ type, value }: Pick<Given, "type" | "value">): Json {
+  if (!value) return {};
+  const { maxItems, ...limits } = keywordsOf(value);
+  const keyword = entryKeyOf(type) === undefined ? "maxItems" : "maxProperties";
+  return { ...limits, ...(maxItems !== undefined && { [keyword]: maxItems }) };
 }

@@ -1,0 +1,67 @@
+// Input types, made from the inputs that the domain declares.
+// oxlint-disable no-underscore-dangle -- zod names so what extensions of it read.
+import { type ClassType, Field, InputType, Int } from "type-graphql";
+import * as z from "zod/mini";
+import { contentOf, meaningOf } from "../../domain/kernel/values.js";
+import { Access } from "./access.js";
+import { BigInt, DateTime, EmailAddress, JSONObject, Url, UUID } from "./scalars.js";
+
+const scalars = { UUID, DateTime, EmailAddress, URL: Url, BigInt, JSONObject } as const;
+
+/** The input types by the inputs they were made from. */
+const made = new WeakMap<z.core.$ZodType, ClassType>();
+
+interface InputOptions {
+  /** Default: "Input of `createGroup`." for the input type `CreateGroupInput`. */
+  description?: string;
+  /** The field that a wire map uses as its key, for entries of lists that REST spells as `{"<key>": …}`. */
+  entryKey?: string;
+}
+
+/** Makes the input type of an input of the domain. Inputs that it contains have to be made as well. */
+export function inputType<Shape extends z.core.$ZodLooseShape>(
+  name: string,
+  declared: z.ZodMiniObject<Shape>,
+  { description = inputOf(name), entryKey }: InputOptions = {},
+): ClassType<z.output<z.ZodMiniObject<Shape>>> {
+  // oxlint-disable-next-line typescript/no-extraneous-class -- It gets its fields below.
+  class Input {}
+  for (const [field, schema] of Object.entries<z.core.$ZodType>(declared.shape)) {
+    const text = z.globalRegistry.get(schema)?.description;
+    if (text === undefined) throw new Error(`${name}.${field} has no description.`);
+    const nullable = schema._zod.optin === "optional" && !(schema instanceof z.ZodMiniDefault);
+    const defaultValue = schema instanceof z.ZodMiniDefault ? schema._zod.def.defaultValue : undefined;
+    Field(() => typeOf(schema) as never, { nullable, defaultValue, description: text })(Input.prototype, field);
+    Access({ value: schema, ...(meaningOf(schema).pasted && { pasted: true }) })(Input.prototype, field);
+  }
+  InputType(name, { description })(Input);
+  if (entryKey !== undefined) Access({ entryKey })(Input);
+  made.set(declared, Input);
+  return Input as never;
+}
+
+/** `CreateGroupInput` → "Input of `createGroup`." */
+const inputOf = (name: string) => `Input of \`${name[0]!.toLowerCase()}${name.slice(1, -"Input".length)}\`.`;
+
+/** The type of a value in the terms of type-graphql: a list is an array of the type of its entries. */
+function typeOf(schema: z.core.$ZodType): object {
+  const content = contentOf(schema);
+  const { scalar } = meaningOf(content);
+  if (scalar !== undefined) return scalars[scalar];
+  if (content instanceof z.ZodMiniArray) return [typeOf(content._zod.def.element)];
+  if (content instanceof z.ZodMiniEnum) return content._zod.def.entries;
+  if (content instanceof z.ZodMiniObject) return madeOf(content);
+  if (content instanceof z.ZodMiniBoolean) return Boolean;
+  if (content instanceof z.ZodMiniNumberFormat) return Int;
+  if (content instanceof z.ZodMiniNumber) return Number;
+  if (content instanceof z.ZodMiniString) return String;
+  throw new Error(`Values of the type ${content._zod.def.type} have no input type.`);
+}
+
+/** The input type of an input, which fields have with a description of their own. */
+function madeOf(declared: z.core.$ZodType): ClassType {
+  const known = made.get(declared);
+  if (known) return known;
+  if (!declared._zod.parent) throw new Error("An input of a field has no input type.");
+  return madeOf(declared._zod.parent);
+}
