@@ -67,6 +67,7 @@ import { CleanLabels } from "./0093-clean-labels.js";
 import { MemberChanges } from "./0097-member-changes.js";
 import { AccountNotices } from "./0098-account-notices.js";
 import { CredentialEpochs } from "./0099-credential-epochs.js";
+import { AutostopNotices } from "./0100-autostop-notices.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -138,4 +139,5 @@ export const migrations: MigrationObject[] = [
   { name: "0097-member-changes", class: MemberChanges },
   { name: "0098-account-notices", class: AccountNotices },
   { name: "0099-credential-epochs", class: CredentialEpochs },
+  { name: "0100-autostop-notices", class: AutostopNotices },
 ];
