@@ -54,6 +54,31 @@ describe("the workspace quota", () => {
     expect(await doBuild(w(), startWorkspace.workspaceBuild.id)).to.equal(undefined);
   });
 
+  it("is compared with what a new workspace costs before it is built", async () => {
+    const [ada] = await w().users("ada");
+    const group = await w().group(undefined, { members: [ada!] });
+    await allow(w().defaultOrganization, 0);
+    await allow(group.id, 7);
+    const template = await templateOf(w(), boxOf(4));
+    const query = `query($id: UUID!) { template(id: $id) { activeVersion { id } } }`;
+    const { template: seen } = await w().as(ada!).graphql(query, { id: template.id });
+    const costOf = async () =>
+      (
+        await w()
+          .as(ada!)
+          .graphql(
+            `query($id: UUID!) { workspaceCost(templateVersionId: $id) { needs budget creditsConsumed exceeds isEnforced } }`,
+            { id: seen.activeVersion.id },
+          )
+      ).workspaceCost;
+    const cost = { needs: 4, budget: 7, isEnforced: true };
+    expect(await costOf()).to.deep.equal({ ...cost, creditsConsumed: 0, exceeds: false });
+    await runningBox(w(), ada!, template.id);
+    expect(await costOf()).to.deep.equal({ ...cost, creditsConsumed: 4, exceeds: true });
+    const { workspaceBuild } = await createBox(w(), ada!, template.id);
+    expect(await doBuild(w(), workspaceBuild.id)).to.equal(undefined);
+  });
+
   it("permits a build that costs less than the one before, however small the budget has become", async () => {
     const [ada] = await w().users("ada");
     const group = await w().group(undefined, { members: [ada!] });

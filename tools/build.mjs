@@ -15,8 +15,13 @@ const result = join(project, "dist");
 const programs = ["main", "cli/main", "provisioner/main", "infrastructure/passwords/estimator-worker"];
 /** The agent, which the server delivers to machines as a single file without packages. */
 const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
-/** The demonstration, a client of the public interface. */
-const demo = { folder: "examples/demo", main: "main.ts", file: "demo.mjs" };
+/** The demonstration, a client of the public interface, and the programs of its workspaces. */
+const demo = {
+  folder: "examples/demo",
+  main: "main.ts",
+  file: "demo.mjs",
+  programs: ["assistant.mjs", "workbench.mjs"],
+};
 /**
  * Packages that are never bundled: those with native code or worker threads, which a production installation has beside the
  * built-in Postgres, and optional ones of other packages, which are not used, whether an installation has them or not. With
@@ -139,6 +144,7 @@ async function bundle(folder) {
     cwd: project,
   });
   await shown.write({ file: join(folder, demo.file), format: "esm", codeSplitting: false });
+  for (const file of demo.programs) cpSync(join(project, demo.folder, file), join(folder, file));
 }
 
 /**

@@ -67,6 +67,7 @@ const points = [
   ...point("template", administrators, { "": `id: "${template}"` }),
   ...point("templateByName", administrators, { "": `${organization}, name: "box"` }),
   ...point("templateVersion", administrators, { "": `id: "${numbered("a", 2)}"` }),
+  ...point("workspaceCost", administrators, { "": `templateVersionId: "${numbered("a", 2)}"` }),
   ...point("templateAcl", administrators, { "": `templateId: "${template}"` }),
   ...point("workspace", readers, { "": `id: "${known.workspace(0)}"` }),
   ...point("workspaceByName", readers, { "": `owner: "${member}", name: "box-0"` }),

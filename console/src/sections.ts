@@ -75,6 +75,7 @@ const views: Record<string, View> = {
   "/": async () => (await import("./views/overview")).Overview,
   "/workspaces": async () => (await import("./views/workspaces")).WorkspacesView,
   "/workspaces/:id": async () => (await import("./views/workspace")).WorkspaceView as AnyComponent,
+  "/workspaces/:id/extend": async () => (await import("./views/extend")).ExtendView as AnyComponent,
   "/workspaces/:id/:build": async () => (await import("./views/workspace")).BuildView as AnyComponent,
   "/tasks": async () => (await import("./views/tasks")).TasksView,
   "/tasks/:id": async () => (await import("./views/tasks")).TaskView as AnyComponent,

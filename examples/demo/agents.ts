@@ -3,13 +3,17 @@ import type { Client } from "./client.js";
 
 const lines = ["Cloning the repository", "Installing the packages", "Ready"];
 
-/** Speaks for the agent of a workspace, as a program on its machine would. Returns its client. */
-export async function startAgent(owner: Client, workspaceId: string, app?: string): Promise<Client> {
+/** The token of the agent of a workspace, which runs outside of the daemon. */
+export async function credentialOf(owner: Client, workspaceId: string): Promise<string> {
   const { externalAgentCredentials } = await owner.run(
     `query ($id: UUID!) { externalAgentCredentials(workspaceId: $id, agentName: "main") { agentToken } }`,
     { id: workspaceId },
   );
-  const agent = owner.as(externalAgentCredentials.agentToken as string);
+  return externalAgentCredentials.agentToken as string;
+}
+
+/** Speaks for an agent, as a program on its machine would. Returns its client. */
+export async function speakFor(agent: Client, app?: string): Promise<Client> {
   await agent.mutate("reportAgentStartup", { version: "1.0.0", expandedDirectory: "/home/dev" });
   await agent.run("mutation { agentHeartbeat { shutdown } }");
   await agent.mutate("reportAgentLifecycle", { state: "STARTING" });

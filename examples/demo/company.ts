@@ -95,11 +95,23 @@ const size = {
   ],
 };
 
+/** The input of `createTemplate`. */
+export interface TemplateInput {
+  organization: string;
+  name: string;
+  displayName: string;
+  description: string;
+  document: object;
+  variables?: Array<{ name: string; value: string }>;
+}
+
+export type Templates = Record<"service" | "firmware" | "assistant", TemplateInput>;
+
 /** Where the program of a task is, unless the template has another value. Nothing listens there. */
 const nowhere = "http://127.0.0.1:9";
 
 /** The built-in daemon of the type `echo` builds their workspaces; the demonstration speaks for the agents. */
-export const templates = {
+export const templates: Templates = {
   service: {
     organization: "default",
     name: "node-service",
@@ -126,22 +138,135 @@ export const templates = {
   },
 };
 
-/** Built by the demonstration's own daemon, which only a server of its own has. */
-export const boards = {
+/** The operating system and the architecture of this machine, as template documents name them. */
+const machine = {
+  os: process.platform === "darwin" ? "darwin" : "linux",
+  arch: process.arch === "arm64" ? "arm64" : "amd64",
+};
+
+/** An agent whose command is a program of this machine, with an app that it serves. */
+const running = (app: { slug: string; display_name: string; tooltip: string }, icon: string) => {
+  const url = `http://\${host.address}:\${port.${app.slug}}`;
+  return {
+    name: "main",
+    ...machine,
+    restart: "on_failure",
+    troubleshooting_url: "https://docs.larkspur.example/workspaces/agents",
+    command: [
+      "${var.node}",
+      "${var.program}",
+      "--host",
+      "${host.address}",
+      "--port",
+      `\${port.${app.slug}}`,
+      "--title",
+      app.display_name,
+    ],
+    apps: [
+      {
+        ...app,
+        icon,
+        url,
+        external: true,
+        open_in: "tab",
+        healthcheck: { url: `${url}/healthz`, interval: 5, threshold: 3 },
+      },
+    ],
+  };
+};
+
+const program = [
+  { name: "node", description: "Path of Node.js on the machine of the daemon." },
+  { name: "program", description: "Path of the program." },
+];
+
+/** A document of the type `process`, whose programs run on the machine of the daemon. */
+const processDocument = (given: { resource: string; dailyCost: number; agents: object[] }, more: object = {}) => ({
+  schema: "steward.template/1",
+  provisioner: "process",
+  variables: program,
+  ...more,
+  resources: [
+    { name: given.resource, type: "process", daily_cost: given.dailyCost, agents: given.agents },
+    { name: "home", type: "volume", daily_cost: 1, transitions: ["start", "stop"] },
+  ],
+});
+
+/** The templates of a server of the demonstration's own, whose workspaces and tasks run on this machine. */
+export function runningTemplates(node: string, programs: { app: string; assistant: string }): Templates {
+  const variables = (path: string) => [
+    { name: "node", value: node },
+    { name: "program", value: path },
+  ];
+  const editor = { slug: "editor", display_name: "Editor", tooltip: "A page with notes that stay in the workspace" };
+  const emulator = { slug: "emulator", display_name: "Board emulator", tooltip: "A board without the board" };
+  const assistant = {
+    name: "main",
+    ...machine,
+    restart: "on_failure",
+    command: ["${var.node}", "${var.program}"],
+    apps: [{ slug: "chat", display_name: "Chat" }],
+  };
+  return {
+    service: {
+      ...templates.service,
+      description: "A workspace with an editor in the browser.",
+      document: processDocument(
+        { resource: "process", dailyCost: 4, agents: [running(editor, "")] },
+        { parameters: [size] },
+      ),
+      variables: variables(programs.app),
+    },
+    firmware: {
+      ...templates.firmware,
+      document: processDocument({ resource: "process", dailyCost: 6, agents: [running(emulator, "")] }),
+      variables: variables(programs.app),
+    },
+    assistant: {
+      ...templates.assistant,
+      description:
+        "Gives an AI agent a task. This one is a small program that responds in parts, and asks before it changes something.",
+      document: processDocument(
+        { resource: "process", dailyCost: 3, agents: [assistant] },
+        { ai_task: { agent: "main", app: "chat", protocol: "acp" } },
+      ),
+      variables: variables(programs.assistant),
+    },
+  };
+}
+
+/** Built by a daemon that the demonstration plays, which only a server of its own has. */
+export const boards = (consoleUrl: string): TemplateInput => ({
   organization: "default",
   name: "board-farm",
   displayName: "Board farm",
   description: "A real board of rack 3 with a serial console. There are eight of them.",
   document: {
-    ...document("board", 6, [{ slug: "console", display_name: "Serial console" }], {
-      parameters: [{ ...size, name: "board", display_name: "Board" }],
-      tags: { rack: "3" },
-    }),
+    schema: "steward.template/1",
     provisioner: "board-farm",
+    tags: { rack: "3" },
+    parameters: [{ ...size, name: "board", display_name: "Board" }],
+    resources: [
+      {
+        name: "board",
+        type: "board",
+        daily_cost: 6,
+        // The daemon gets its token, and speaks for it.
+        agents: [
+          {
+            ...agent([
+              { slug: "console", display_name: "Serial console", url: consoleUrl, external: true, open_in: "tab" },
+            ]),
+            external: false,
+          },
+        ],
+      },
+      { name: "home", type: "volume", daily_cost: 1, transitions: ["start", "stop"] },
+    ],
   },
-};
+});
 
-export type TemplateKey = keyof typeof templates | "boards";
+export type TemplateKey = keyof Templates | "boards";
 
 export interface DemoWorkspace {
   owner: string;
@@ -218,6 +343,12 @@ export const secrets = [
 
 export const provisionerKey = { organization: "default", name: "build-rack", tags: { rack: "3" } };
 
+/** The key of the daemon that runs workspaces on this machine. */
+export const workshopKey = { organization: "default", name: "workshop" };
+
+/** Credits a day that each member has, beside those of groups. */
+export const everyoneAllowance = 30;
+
 export const apps = [
   {
     name: "Ship's log",
@@ -260,14 +391,24 @@ export const conversations: Record<string, string[]> = {
   ],
   pagination: ["The list is paged by a cursor now, and so is its client. I opened a pull request with 3 commits."],
   "crc-table": ["The table can be computed at build time. Which polynomial does the old boot loader use?"],
-  "translate-manual": ["Chapters 1 to 4 of 9 are translated. Part numbers and commands are as they were."],
+  "translate-manual": ["Chapters 1 to 4 of 9 are translated. Part numbers and commands are unchanged."],
+};
+
+/** The input with which the day begins: its task asks for a permission. */
+export const firstInput = {
+  task: "flaky-upload",
+  owner: "liam",
+  input: "Good. Push the fix to the branch flaky-upload.",
 };
 
 /** The accounts that the demonstration prints, with what each can see. */
 export const accounts = [
   { username: "olivia", sees: "the owner: everything, in both organizations" },
-  { username: "amara", sees: "user administrator: people, groups, and organizations; no templates, no logs" },
-  { username: "liam", sees: "member: the templates and the own workspaces, tasks, secrets, and inbox" },
+  {
+    username: "amara",
+    sees: "user administrator: people, groups, and organizations, but no logs; own workspaces and tasks",
+  },
+  { username: "liam", sees: "member: own workspaces and tasks, one of which asks for a permission" },
 ];
 
 export const ownerName = "olivia";

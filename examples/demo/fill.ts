@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { type Client, type Data, Failure } from "./client.js";
 import * as company from "./company.js";
-import { startAgent, visit } from "./agents.js";
+import { credentialOf, speakFor, visit } from "./agents.js";
 
 /** Tells what is done, and how many of it are ready. */
 export type Report = (what: string, done: number, total: number) => void;
@@ -24,10 +24,14 @@ export class Company {
   readonly workspaces = new Map<string, string>();
   /** The secret of the provisioner key. */
   provisionerKey = "";
+  /** Tokens of agents by the ID of their workspace, if the demonstration plays their daemon. */
+  readonly agentTokens = new Map<string, string>();
 
   constructor(
     readonly owner: Client,
     readonly report: Report,
+    /** Its templates, as they are created. */
+    readonly inputs: company.Templates = company.templates,
   ) {}
 
   /** Does work for each item, several at a time, in their order. */
@@ -93,15 +97,23 @@ export class Company {
     return workspace.status as string;
   }
 
+  /** Speaks for the agent of a workspace. Returns its client. */
+  async startAgent(person: Client, workspaceId: string, app?: string): Promise<Client> {
+    const token = this.agentTokens.get(workspaceId) ?? (await credentialOf(person, workspaceId));
+    return speakFor(this.owner.as(token), app);
+  }
+
   /** Creates a task, and speaks for its program. Returns its ID and its agent. */
   async addTask({ owner, report, isPaused, ...input }: company.DemoTask): Promise<{ id: string; agent: Client }> {
     const person = await this.session(owner);
     const templateVersionId = this.templates.get("assistant")!.version;
     const { task } = await person.mutate("createTask", { ...input, templateVersionId }, "task { id workspaceId }");
     await built(person, task.workspaceId);
-    const agent = await startAgent(person, task.workspaceId, "chat");
+    const agent = await this.startAgent(person, task.workspaceId as string, "chat");
+    if (this.agentTokens.size > 0) await converse(agent, task.id as string, input);
     if (report) await agent.mutate("reportAppStatus", { appSlug: "chat", ...report });
-    if (isPaused) {
+    if (isPaused && this.agentTokens.size > 0) await person.mutate("pauseTask", { task: task.id });
+    else if (isPaused) {
       const replies = company.conversations[input.name] ?? [report?.message ?? "Done."];
       const messages = [input.input, ...replies].map((content, at) => ({
         id: at,
@@ -114,6 +126,19 @@ export class Company {
     }
     return { id: task.id as string, agent };
   }
+}
+
+/** Reports the conversation of a task for its program, which speaks ACP. */
+async function converse(agent: Client, taskId: string, { name, input }: Pick<company.DemoTask, "name" | "input">) {
+  await agent.mutate("beginTaskConversation", { taskId, protocol: "ACP" });
+  const texts = [input, ...(company.conversations[name] ?? ["Done: I opened a pull request."])];
+  const messages = texts.map((text, at) => ({
+    key: `${at}`,
+    role: at % 2 === 0 ? "USER" : "AGENT",
+    parts: [{ kind: "TEXT", text }],
+    writtenAt: new Date().toISOString(),
+  }));
+  await agent.mutate("reportTaskConversation", { taskId, messages, state: "IDLE" });
 }
 
 /** Does work for each item, several at a time. */
@@ -141,15 +166,15 @@ export async function fillServer(owner: Client, report: Report): Promise<Demo> {
   await made.each("Workspaces", company.workspaces, async (workspace) => {
     const id = await made.addWorkspace(workspace);
     if (workspace.isStopped) await made.turn(workspace.owner, id, "stopWorkspace");
-    else await visit(await startAgent(await made.session(workspace.owner), id));
+    else await visit(await made.startAgent(await made.session(workspace.owner), id));
   });
   await furnish(made);
   const busy = company.workspaces.find((workspace) => company.tasks.some((task) => task.owner === workspace.owner))!;
   return { username: busy.owner, password: made.password };
 }
 
-/** Creates organizations, people, groups, and templates, whose tasks have their program at a URL. */
-export async function found(made: Company, chat?: string): Promise<void> {
+/** Creates organizations, people, groups, quotas, and templates. */
+export async function found(made: Company): Promise<void> {
   const { owner } = made;
   await requireNames(owner);
   const { organization: main } = await owner.run(`{ organization(organization: "default") { id } }`);
@@ -165,12 +190,11 @@ export async function found(made: Company, chat?: string): Promise<void> {
     if (budget) await owner.mutate("setGroupAiBudget", { group: group.id, spendLimitMicros: budget });
   });
   made.provisionerKey = (await owner.mutate("createProvisionerKey", company.provisionerKey, "key")).key as string;
-  await made.each("Templates", Object.entries(company.templates), ([key, input]) =>
-    made.addTemplate(key, {
-      ...input,
-      ...(chat && key === "assistant" && { variables: [{ name: "chat", value: chat }] }),
-    }),
+  const { groupByName: everyone } = await owner.run(
+    `{ groupByName(organization: "default", name: "Everyone") { id } }`,
   );
+  await owner.mutate("updateGroup", { group: everyone.id, quotaAllowance: company.everyoneAllowance });
+  await made.each("Templates", Object.entries(made.inputs), ([key, input]) => made.addTemplate(key, input));
 }
 
 /** A task with the agent that speaks for it. */
@@ -244,7 +268,7 @@ const named = (kind: string, name: string, field: string): [string, string] => [
 const timeout = 30_000;
 
 /** Runs a query until its result is as wanted. */
-async function until(client: Client, query: string, isWanted: (data: Data) => boolean): Promise<Data> {
+export async function until(client: Client, query: string, isWanted: (data: Data) => boolean): Promise<Data> {
   for (const end = Date.now() + timeout; ;) {
     const data = await client.run(query);
     if (isWanted(data)) return data;
@@ -260,7 +284,7 @@ function imported({ templateVersion }: Data): boolean {
   return status === "SUCCEEDED";
 }
 
-const built = (person: Client, id: string): Promise<Data> =>
+export const built = (person: Client, id: string): Promise<Data> =>
   until(person, `{ workspace(id: "${id}") { status } }`, ({ workspace }) =>
     ["RUNNING", "STOPPED", "FAILED"].includes(workspace.status as string),
   );

@@ -93,9 +93,9 @@ const contiguous = (days: LivedDay[]): LivedDay[] =>
   days.map((each, at) => ({ ...each, to: days[at + 1]?.from ?? Date.now() + 1 }));
 
 /** Another version of the firmware template. */
-async function release({ owner, templates }: Company, at: number): Promise<void> {
-  const { document } = company.templates.firmware;
-  const input = { templateId: templates.get("firmware")!.template, name: `4.${at}.0`, document };
+async function release({ owner, templates, inputs }: Company, at: number): Promise<void> {
+  const { document, variables } = inputs.firmware;
+  const input = { templateId: templates.get("firmware")!.template, name: `4.${at}.0`, document, variables };
   await owner.mutate("createTemplateVersion", { ...input, activate: true });
 }
 

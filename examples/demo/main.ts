@@ -12,12 +12,15 @@ import { openBrowser } from "./server.js";
 const help = `Usage: npm run demo [-- OPTIONS]
 
 Starts a server of its own with a believable company: people, groups with budgets, templates, workspaces, tasks,
-provisioners, applications, notifications, licenses, logs, and a month of history. The first start takes about a
-minute; later ones show the same data again. Ctrl-C ends it. The data of npm start are not touched.
+provisioners, applications, notifications, licenses, logs, and a month of history. A provisioner daemon runs what you
+create: workspaces with an app, and tasks with a small assistant that responds in parts, asks for permissions, and
+fails if you tell it to. The first start takes about a minute; later ones show the same data again. Ctrl-C ends it with
+all its programs. The data of npm start are not touched.
 
 Options
   --fresh        Delete the data of the demonstration, and start from scratch.
-  --server URL   Add the company, without its history, to a server that runs.
+  --server URL   Add the company, without its history, to a server that runs. Its
+                 daemons may run no programs: new workspaces then stay without.
   --help
 
 Environment variables
@@ -68,6 +71,10 @@ async function fill(url: string): Promise<void> {
   );
   console.log(`workspace and a task. That account and the others (${others.join(", ")})`);
   console.log(`sign in with the password ${password}`);
+  console.log(
+    "\nThe agents of this company were played while it was added. To create workspaces and tasks that run, connect a",
+  );
+  console.log("daemon of the type process, as docs/provisioning.md shows, or see them work in: npm run demo");
 }
 
 /** Shows the company on a server of its own, until a signal. */
@@ -107,7 +114,7 @@ function wholeNumber(name: string, usual: number, least: number, most: number): 
   throw new Failure(`${name} must be a whole number from ${least} to ${most}.`, "BAD_USER_INPUT");
 }
 
-function greet({ url, door, isOld, directory, ownerPassword, password }: OwnDemo): void {
+function greet({ url, door, isOld, directory, notice, ownerPassword, password }: OwnDemo): void {
   const isOpen = openBrowser(door);
   const shown = new Set(accounts.map(({ username }) => username));
   const others = people.map(({ username }) => username).filter((username) => !shown.has(username));
@@ -128,8 +135,9 @@ ${accounts
   .join("\n")}
 
   The others (${others.join(", ")}, …) have
-  the password of the last two. The server is real, and so is what you change; the company's past was lived through the
-  API within a minute, and its times were moved back in the database of the demonstration.
+  the password of the last two. The server is real, and so is what you change: workspaces and tasks that you create run
+  on this machine. ${notice}
+  The company's past was lived through the API within a minute, and its times were moved back in its database.
 
   Data: ${directory}   Start from scratch: npm run demo -- --fresh   End: Ctrl-C
 `);

@@ -4,16 +4,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { createServer } from "node:net";
 import { join, resolve as absolute } from "node:path";
 import { administer, type LiveProxy, makeLicense } from "./administration.js";
-import { startAgent } from "./agents.js";
+import { speakFor } from "./agents.js";
 import { Client, Failure } from "./client.js";
 import * as company from "./company.js";
-import { runFarm, type Farm } from "./farm.js";
-import { Company, found, furnish } from "./fill.js";
+import { chooseRunning, OwnDaemon, programs, removeWorkspaces, type Running, runningNotice } from "./daemon.js";
+import { Company, found, furnish, type MadeTask, until } from "./fill.js";
 import { liveMonth, reportVisits } from "./history.js";
 import { moveToPast } from "./past.js";
 import type { Progress } from "./progress.js";
-import { isReady, OwnServer } from "./server.js";
-import { type Conversations, gitProvider, Services } from "./services.js";
+import { boardFarm, type PlayedDaemon, playDaemon, workshop } from "./played-daemon.js";
+import { isReady, newNode, OwnServer } from "./server.js";
+import { gitProvider, Services } from "./services.js";
 
 /** What is kept beside the data of the server. */
 interface State {
@@ -28,9 +29,12 @@ interface State {
   licenseKeys: string;
   license: string;
   webhookSecret: string;
+  /** The keys of the board farm's daemon, and of the one that runs programs. */
   provisionerKey: string;
-  /** Tokens of the agents that live as long as the demonstration runs. */
-  agents: string[];
+  workshopKey: string;
+  running: Running;
+  /** Tokens of the agents of boards by workspace, which live as long as the demonstration runs. */
+  boards: Record<string, string>;
   proxy?: LiveProxy;
 }
 
@@ -43,7 +47,6 @@ export interface Options {
 }
 
 const stateFile = "demo.json";
-const conversationsFile = "conversations.json";
 
 export interface OwnDemo {
   url: string;
@@ -52,6 +55,8 @@ export interface OwnDemo {
   /** Whether the company was there before. */
   isOld: boolean;
   directory: string;
+  /** As whom programs of workspaces run. */
+  notice: string;
   ownerPassword: string;
   password: string;
   /** Resolves if the server ends by itself. */
@@ -71,14 +76,17 @@ export async function startOwnDemo(options: Options, progress: Progress): Promis
       `The demonstration is running already, at http://localhost:${known.port} (process ${known.pid}).`,
       "CONFLICT",
     );
-  const isOld = known?.isComplete === true && !options.isFresh;
-  if (!isOld) clear(directory, known !== undefined);
+  const isOld = known?.isComplete === true && !options.isFresh && known.workshopKey !== undefined;
+  if (!isOld) {
+    clear(directory, known !== undefined);
+    removeWorkspaces(known?.running);
+  }
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const state = isOld ? known : newState(options);
   state.pid = process.pid;
+  state.running = chooseRunning(directory, state.running);
   if (!(await isFree(state.port))) state.port = await freePort();
-  const conversations = isOld ? readConversations(directory) : {};
-  const services = await openServices(state, conversations);
+  const services = await openServices(state);
   save(directory, state);
 
   progress.report("Starting", 0, 1);
@@ -89,76 +97,126 @@ export async function startOwnDemo(options: Options, progress: Progress): Promis
     },
   );
   progress.report("Starting", 1, 1);
-  let farm: Farm | undefined;
+  const open: Array<() => Promise<unknown>> = [];
   let pulse: NodeJS.Timeout | undefined;
   const stop = async () => {
     clearInterval(pulse);
-    writeFileSync(join(directory, conversationsFile), JSON.stringify(services.conversations), { mode: 0o600 });
-    await farm?.close();
+    await Promise.all(open.map((close) => close()));
     await server.stop();
     services.close();
+    if (state.isComplete) save(directory, state);
+  };
+  const openFarm = (): PlayedDaemon => {
+    const farm = playFarm(new Client(server.url), state);
+    open.push(farm.close);
+    return farm;
   };
   try {
     let owner = await signIn(server.url, state.ownerPassword);
+    let made: Company | undefined;
+    let tasks: MadeTask[] = [];
+    let farm: PlayedDaemon | undefined;
     if (!isOld) {
-      const made = new Company(owner, progress.report);
+      made = new Company(owner, progress.report, company.runningTemplates(newNode(), programs));
       await owner.mutate("addLicense", { license: state.license });
       await owner.mutate("updateUser", { user: "me", name: "Olivia Brandt" });
-      await found(made, `${services.url}/chat`);
+      state.workshopKey = (await owner.mutate("createProvisionerKey", company.workshopKey, "key")).key as string;
+      const played = () => {
+        const daemon = playDaemon(server.url, state.workshopKey, {
+          ...workshop,
+          onAgent: (workspaceId, token) => made!.agentTokens.set(workspaceId, token),
+        });
+        open.push(daemon.close);
+        return daemon;
+      };
+      let past = played();
+      await found(made);
       state.provisionerKey = made.provisionerKey;
-      farm = runFarm(server.url, state.provisionerKey);
-      await made.addTemplate("boards", company.boards);
+      farm = openFarm();
+      await made.addTemplate("boards", company.boards(`${services.url}/board/console`));
       const lived = await liveMonth(made, options.days);
-      // Connects again afterwards: it was seen today.
-      await farm.close();
+      // They connect again afterwards: they were seen today.
+      await Promise.all([farm.close(), past.close()]);
       progress.report("Into the past", 0, 1);
       await moveToPast(join(directory, "data"), lived);
       progress.report("Into the past", 1, 1);
       owner = await signIn(server.url, state.ownerPassword);
-      farm = runFarm(server.url, state.provisionerKey);
-      await equip(made, options.days, state, services);
+      farm = openFarm();
+      past = played();
+      tasks = await equip(made, options.days);
+      await past.close();
       state.proxy = await administer(made);
       await owner.run("mutation { refreshEntitlements { __typename } }");
       state.password = made.password;
+    }
+    farm ??= openFarm();
+    farm.pace = 1_500;
+    const daemon = await OwnDaemon.start(server.url, state.workshopKey, state.running, join(directory, "daemon.log"));
+    open.push(daemon.stop);
+    if (made) {
+      await bringToLife(made, tasks);
       state.isComplete = true;
       save(directory, state);
     }
-    farm ??= runFarm(server.url, state.provisionerKey);
-    farm.pace = 1_500;
-    await Promise.all(state.agents.map((token) => wake(owner.as(token))));
+    await Promise.all(Object.values(state.boards).map((token) => wake(owner.as(token))));
     const live = () => beat(owner, state, services.url);
     await live();
     pulse = setInterval(() => void live().catch(() => {}), heartbeat);
     const { ownerPassword, password } = state;
     const door = services.door(server.url, cookiesOf(owner.token!));
-    return { url: server.url, door, isOld, directory, ownerPassword, password, ended: server.ended(), stop };
+    const notice = runningNotice(state.running);
+    return { url: server.url, door, isOld, directory, notice, ownerPassword, password, ended: server.ended(), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Brings the agents of workspaces and tasks to life. */
-async function equip(made: Company, days: number, state: State, services: Services): Promise<void> {
-  const running = [...company.workspaces, ...company.boardWorkspaces].filter(({ isStopped }) => !isStopped);
-  const agents = await made.each("Agents", running, async ({ owner, name }) => {
-    const person = await made.session(owner);
-    const id = made.workspaces.get(`${owner}/${name}`)!;
-    const { workspace } = await person.run(`{ workspace(id: "${id}") { status } }`);
-    // A workspace of the board farm may have found no board.
-    if (workspace.status !== "RUNNING") return undefined;
-    const agent = await startAgent(person, id);
-    await reportVisits(agent, days, running.findIndex((each) => each.name === name) + 1);
-    return agent;
+/** Plays the daemon of the boards, and the agents on them. */
+const playFarm = (server: Client, state: State): PlayedDaemon =>
+  playDaemon(server.url, state.provisionerKey, {
+    ...boardFarm,
+    onAgent: (workspaceId, token) => (state.boards[workspaceId] = token),
+    onStarted: (workspaceId) => void speakFor(server.as(state.boards[workspaceId]!)).catch(ignoreEnded),
   });
-  const tasks = await furnish(made);
-  for (const { task, id } of tasks) {
-    services.say(id, "user", task.input);
-    for (const [at, text] of (company.conversations[task.name] ?? []).entries())
-      services.say(id, at % 2 === 0 ? "agent" : "user", text);
-  }
-  const talking = tasks.filter(({ task }) => !task.isPaused).map(({ agent }) => agent);
-  state.agents = [...agents, ...talking].flatMap((agent) => agent?.token ?? []);
+
+/** Gives the workspaces of the month a history of connections, and creates the tasks of today. Returns them. */
+async function equip(made: Company, days: number): Promise<MadeTask[]> {
+  const running = company.workspaces.filter(({ isStopped }) => !isStopped);
+  await made.each("Agents", running, async ({ owner, name }) => {
+    const person = await made.session(owner);
+    const agent = await made.startAgent(person, made.workspaces.get(`${owner}/${name}`)!);
+    await reportVisits(agent, days, running.findIndex((each) => each.name === name) + 1);
+  });
+  return furnish(made);
+}
+
+/** Starts what runs today, for real: until now, the demonstration has played its daemon. */
+async function bringToLife(made: Company, tasks: readonly MadeTask[]): Promise<void> {
+  const workspaces = company.workspaces.filter(({ isStopped }) => !isStopped);
+  const starts = [
+    ...workspaces.map((workspace) => async () => {
+      const id = made.workspaces.get(`${workspace.owner}/${workspace.name}`)!;
+      await made.turn(workspace.owner, id, "stopWorkspace");
+      await made.turn(workspace.owner, id, "startWorkspace");
+    }),
+    ...tasks
+      .filter(({ task }) => !task.isPaused)
+      .map(({ task, id }) => async () => {
+        const person = await made.session(task.owner);
+        const status = async (wanted: string) =>
+          until(person, `{ task(task: "${id}") { status } }`, ({ task: seen }) =>
+            [wanted, "ERROR"].includes(seen.status as string),
+          );
+        await person.mutate("pauseTask", { task: id });
+        await status("PAUSED");
+        await person.mutate("resumeTask", { task: id });
+        await status("ACTIVE");
+        if (task.name === company.firstInput.task)
+          await person.mutate("sendTaskInput", { task: id, input: company.firstInput.input });
+      }),
+  ];
+  await made.each("Programs", starts, (start) => start());
 }
 
 /** An agent is there again, after the server and its machine were started. */
@@ -167,9 +225,11 @@ async function wake(agent: Client): Promise<void> {
 }
 
 /** Signs of life of all agents and of the proxy. Those whose workspace was stopped meanwhile are silent. */
-async function beat(owner: Client, { agents, proxy }: State, servicesUrl: string): Promise<void> {
+async function beat(owner: Client, { boards, proxy }: State, servicesUrl: string): Promise<void> {
   await Promise.all([
-    ...agents.map((token) => owner.as(token).run("mutation { agentHeartbeat { shutdown } }").catch(ignoreEnded)),
+    ...Object.values(boards).map((token) =>
+      owner.as(token).run("mutation { agentHeartbeat { shutdown } }").catch(ignoreEnded),
+    ),
     ...(proxy ? [register(owner.asProxy(proxy.token), proxy, servicesUrl)] : []),
   ]);
 }
@@ -212,7 +272,9 @@ const newState = ({ port }: Options): State => {
     license,
     webhookSecret: `whsec_${randomBytes(24).toString("base64")}`,
     provisionerKey: "",
-    agents: [],
+    workshopKey: "",
+    running: { directory: "", isConfined: false },
+    boards: {},
   };
 };
 
@@ -245,11 +307,6 @@ function readState(directory: string): State | undefined {
   return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as State) : undefined;
 }
 
-function readConversations(directory: string): Conversations {
-  const path = join(directory, conversationsFile);
-  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Conversations) : {};
-}
-
 function save(directory: string, state: State): void {
   const path = join(directory, stateFile);
   writeFileSync(`${path}.new`, JSON.stringify(state, undefined, 2), { mode: 0o600 });
@@ -279,8 +336,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function openServices(state: State, conversations: Conversations): Promise<Services> {
-  const services = await Services.open(state.servicesPort, conversations).catch((error: NodeJS.ErrnoException) => {
+async function openServices(state: State): Promise<Services> {
+  const services = await Services.open(state.servicesPort).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE") throw error;
     throw new Failure(
       `Another program uses the port ${state.servicesPort} of the demonstration. End it, or start from scratch: npm run demo -- --fresh`,

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "./client.js";
 
 /** The folder of the project: this module is bundled into `dist`. */
-const project = fileURLToPath(new URL("..", import.meta.url));
+export const project = fileURLToPath(new URL("..", import.meta.url));
 
 /** Milliseconds that a server has to become ready: the first start creates the database. */
 const startLimit = 120_000;
@@ -21,9 +21,8 @@ export class OwnServer {
 
   /** Starts the server, and waits until it is ready. Its output goes to a file. */
   static async start(settings: Record<string, string>, logFile: string): Promise<OwnServer> {
-    const newer = join(project, "node_modules/.bin/node");
     const log = openSync(logFile, "a", 0o600);
-    const child = spawn(existsSync(newer) ? newer : process.execPath, [join(project, "dist/main.js")], {
+    const child = spawn(newNode(), [join(project, "dist/main.js")], {
       env: { ...environment(), ...settings },
       stdio: ["ignore", log, log, "ipc"],
       // Ctrl-C reaches this process alone, which stops the server.
@@ -68,8 +67,14 @@ export const isReady = (url: string): Promise<boolean> =>
 
 const lastLines = (path: string) => readFileSync(path, "utf8").trim().split("\n").slice(-3).join("\n");
 
+/** The Node.js that npm has installed, otherwise that of this process. */
+export function newNode(): string {
+  const newer = join(project, "node_modules/.bin/node");
+  return existsSync(newer) ? realpathSync(newer) : process.execPath;
+}
+
 /** The environment without settings of other servers, such as those of `npm start`. */
-function environment(): NodeJS.ProcessEnv {
+export function environment(): NodeJS.ProcessEnv {
   const others = /^(STEWARD_|DATABASE_URL$|HOST$|PORT$|OTEL_|PG)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !others.test(name)));
 }

@@ -1,45 +1,21 @@
-// What the company has beside the server, on this machine: the programs of its tasks, which speak AgentAPI, the receiver of
-// its notifications, the Git service at which accounts are linked, and the door through which the owner's browser enters.
+// What the company has beside the server, on this machine: the receiver of its notifications, the Git service at which
+// accounts are linked, the consoles of its boards, and the door through which the owner's browser enters.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Message {
-  id: number;
-  role: "user" | "agent";
-  content: string;
-  time: string;
-}
-
-/** Conversations by the ID of their task. */
-export type Conversations = Record<string, Message[]>;
-
-const replies = [
-  "I read the code that this touches, and wrote a failing test first. It reproduces what you describe.",
-  "Done. The change is small: 2 files, 31 lines. All 418 tests pass. Shall I open a pull request?",
-  "I kept the public interface as it is. One caller relied on the old order; I changed it and explained why.",
-  "That needs a decision of yours: the old format is still read by the boot loader of 2019. Keep it?",
-];
-
-/** Milliseconds after which the program of a task replies. */
-const thinking = 1_500;
-
 /** Bytes of a request that are read. */
 const mostBytes = 1024 ** 2;
 
 export class Services {
-  /** Those who watch the conversation of a task. */
-  readonly #watchers = new Map<string, Set<ServerResponse>>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   /** What the door hands out once: the cookies of a session by a secret path. */
   readonly #doors = new Map<string, { home: string; cookies: string[] }>();
 
-  private constructor(readonly conversations: Conversations) {}
-
   /** Listens on a port of this machine; 0 for a free one. */
-  static async open(port: number, conversations: Conversations): Promise<Services> {
-    const services = new Services(conversations);
+  static async open(port: number): Promise<Services> {
+    const services = new Services();
     services.#server.listen(port, "127.0.0.1");
     await once(services.#server, "listening");
     return services;
@@ -60,14 +36,6 @@ export class Services {
     return `http://localhost:${this.port}/open/${secret}`;
   }
 
-  /** Adds to the conversation of a task. */
-  say(task: string, role: Message["role"], content: string): void {
-    const messages = (this.conversations[task] ??= []);
-    const message = { id: messages.length, role, content, time: new Date().toISOString() };
-    messages.push(message);
-    for (const watcher of this.#watchers.get(task) ?? []) watcher.write(updateOf(message));
-  }
-
   close(): void {
     this.#server.close();
     this.#server.closeAllConnections();
@@ -79,14 +47,11 @@ export class Services {
       response.end(JSON.stringify(body));
     };
     // No web page, that has a name of its own point here or sends a form, is one of the programs of the demonstration.
-    const { host = "", "content-type": type = "" } = request.headers;
+    const { host = "" } = request.headers;
     if (!/^(127\.0\.0\.1|localhost):\d+$/.test(host)) return send(421);
     const body = await textOf(request).catch(() => undefined);
     if (body === undefined) return send(413);
-    const [, first = "", second = "", third = ""] = request.url!.split("?")[0]!.split("/");
-    if (first === "chat" && request.method === "POST" && !/^application\/json\s*(;|$)/i.test(type)) return send(415);
-    if (first === "chat" && third === "events") return this.#watch(second, response);
-    if (first === "chat") return this.#chat(second, third, body, send);
+    const [, first = "", second = ""] = request.url!.split("?")[0]!.split("/");
     switch (`${first}/${second}`) {
       case "git/device":
         return send(200, {
@@ -99,6 +64,9 @@ export class Services {
         return send(200, { access_token: randomBytes(20).toString("hex"), token_type: "Bearer", scope: "repo" });
       case "git/user":
         return send(200, { id: 1, login: "larkspur", name: "Larkspur Robotics" });
+      case "board/console":
+        response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
+        return void response.end(serialConsole);
       case "healthz-report/":
         return send(200, { errors: [], warnings: [] });
       case "hook/":
@@ -112,42 +80,20 @@ export class Services {
       }
     }
   }
-
-  /** Sends a conversation, and then what is added to it. */
-  #watch(task: string, response: ServerResponse): void {
-    const watchers = this.#watchers.get(task) ?? new Set();
-    this.#watchers.set(task, watchers.add(response));
-    response.on("close", () => watchers.delete(response));
-    response.writeHead(200, { "Content-Type": "text/event-stream" });
-    for (const message of this.conversations[task] ?? []) response.write(updateOf(message));
-    response.write(eventOf("status_change", { status: "stable", agent_type: "custom" }));
-  }
-
-  /** The program of a task. */
-  #chat(task: string, what: string, body: string, send: (status: number, body?: unknown) => void): void {
-    const messages = this.conversations[task] ?? [];
-    if (what === "status") return send(200, { status: "stable", agent_type: "custom" });
-    if (what === "messages") return send(200, { messages });
-    if (what !== "message") return send(404);
-    this.say(task, "user", contentOf(body));
-    setTimeout(() => this.say(task, "agent", replies[messages.length % replies.length]!), thinking).unref();
-    send(200, { ok: true });
-  }
 }
 
-const eventOf = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+/** What the console of a board shows. */
+const serialConsole = `U-Boot 2026.07 (Larkspur LR-4, rack 3)
+DRAM:  2 GiB
+Loading the signed image 4.2.0 ... OK
+Starting the kernel ...
 
-const updateOf = ({ id, role, content, time }: Message) =>
-  eventOf("message_update", { id, role, message: content, time });
+[    0.412] imu: calibrated
+[    0.981] motor-control: 6 axes ready
+[    1.204] fleet: connected
 
-function contentOf(body: string): string {
-  try {
-    const { content } = JSON.parse(body) as { content?: unknown };
-    return typeof content === "string" ? content : "";
-  } catch {
-    return "";
-  }
-}
+lr4 login: _
+`;
 
 async function textOf(request: IncomingMessage): Promise<string> {
   let text = "";

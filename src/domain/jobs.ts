@@ -37,6 +37,7 @@ import { autostartJob } from "./workspaces/autostart.js";
 import { shareExpiry } from "./workspaces/acl.js";
 import { failureReports } from "./workspaces/failure-reports.js";
 import { transferPurge } from "./workspaces/transfers.js";
+import { stopNotices } from "./workspaces/stop-notices.js";
 import { workspaceJobs } from "./workspaces/workspace-jobs.js";
 import { replicaPurge } from "./workspace-proxies/proxy-registration.js";
 
@@ -86,6 +87,7 @@ const jobs: readonly Job[] = [
   scimRequestPurge,
   sessionEnds,
   shareExpiry,
+  stopNotices,
   signInPurge,
   transferPurge,
   unacceptedJobs,

@@ -110,6 +110,8 @@ export const WorkspaceSchema = defineEntity({
     latestStatus: p.enum(buildStatuses).default("pending"),
     /** When a running workspace is stopped; moved by activity. */
     deadline: moment().nullable(),
+    /** When its owner was last told that it stops soon. */
+    stopNoticedAt: moment().nullable(),
     /** When the server may start the next build by itself, after one that it has started. */
     autobuildAfter: moment().nullable(),
     deletedAt: moment().nullable(),

@@ -112,6 +112,9 @@ const settings = {
 
 type Settings = ValuesOf<typeof settings>;
 
+/** The option with which no program of a workspace outlives the daemon. */
+const endPrograms = "--end-programs";
+
 const help = `Usage: npm run provisioner [-- OPTIONS]
 
 Takes jobs from a Steward server and does them: it imports templates, and
@@ -126,6 +129,10 @@ Options
                  Run programs of workspaces as a user that owns the data of a
                  server or runs the workspaces of another daemon, which they can
                  then read and change.
+  ${endPrograms}
+                 End the programs of workspaces with the daemon, as on a machine
+                 of your own. The next daemon on the same directory starts again
+                 those that their template restarts.
   --help, --version
 
 Environment variables
@@ -134,7 +141,7 @@ ${manual(settings)}`;
 const log = (message: string) => printLine(`${new Date().toISOString()} ${message}`);
 
 async function main(options: readonly string[]): Promise<void> {
-  handleOptions(options, help, fullVersion, "--allow-root", allowSharedUser);
+  handleOptions(options, help, fullVersion, "--allow-root", allowSharedUser, endPrograms);
   const given = readSettings(settings, process.env);
   // Whatever this process starts must not inherit the key.
   delete process.env[settings.key.name];
@@ -149,7 +156,11 @@ async function main(options: readonly string[]): Promise<void> {
   greet(given, notice);
   const daemon = new Daemon({ transport, workers, slots: given.slots, log, finalClosing });
   await worker?.adopt(daemon.execute);
-  await daemon.run(stopping);
+  try {
+    await daemon.run(stopping);
+  } finally {
+    if (options.includes(endPrograms)) await worker?.endPrograms();
+  }
   log("Stopped.");
 }
 

@@ -189,6 +189,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("templateByName", "organization:read", "template:read", ({ organization }) => `{ templateByName(organization: "${organization}", name: "unknown") { id } }`, undefined, { ...inOrganization, outcome: "NOT_FOUND" });
   operation("templates", "signed in", "template:read", "{ templates(first: 1) { nodes { id } } }");
   operation("templateVersion", "template:read", "template:read", ({ templateVersion }) => `{ templateVersion(id: "${templateVersion}") { id isImported } }`, undefined, onTemplate);
+  operation("workspaceCost", "template:read", "template:read user:read", ({ templateVersion }) => `{ workspaceCost(templateVersionId: "${templateVersion}") { needs exceeds } }`, undefined, onTemplate);
   operation("createTemplate", "template:create", "template:create", change("createTemplate", ({ organization }) => `organization: "${organization}", name: "${name()}", document: ${content}`), undefined, inOrganization);
   operation("updateTemplate", "template:update", "template:update", change("updateTemplate", ({ template }) => `templateId: "${template}", description: "x"`), undefined, onTemplate);
   operation("deleteTemplate", "template:delete", "template:delete", change("deleteTemplate", ({ template }) => `templateId: "${template}"`), undefined, onTemplate);

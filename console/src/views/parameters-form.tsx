@@ -48,6 +48,8 @@ interface ParametersFormProps {
   fields?: readonly FieldSpec[];
   /** The values of the previous build, of which some cannot change. */
   previous?: Values;
+  /** Values of another workspace, from which this one begins. */
+  like?: Values;
   input: Readonly<Record<string, InputField>>;
   submit: string;
   onSubmit: (chosen: Chosen, others: Record<string, unknown>) => Promise<unknown>;
@@ -57,8 +59,9 @@ interface ParametersFormProps {
 const none: readonly FieldSpec[] = [];
 
 export function ParametersForm(props: ParametersFormProps) {
-  const { version, fields = none, previous, input, submit, onSubmit, onCancel } = props;
+  const { version, fields = none, previous, like, input, submit, onSubmit, onCancel } = props;
   const before = new Map(previous?.map(({ name, value }) => [name, value]));
+  const copied = new Map(like?.map(({ name, value }) => [name, value]));
   const parameters = (version?.parameters ?? []).filter(
     ({ name, isMutable, isEphemeral }) => isMutable || isEphemeral || !before.has(name),
   );
@@ -98,7 +101,7 @@ export function ParametersForm(props: ParametersFormProps) {
       defaults={Object.fromEntries(
         parameters.map(({ name, type, defaultValue, isEphemeral }) => [
           prefix + name,
-          initialOf(type, (isEphemeral ? undefined : before.get(name)) ?? defaultValue),
+          initialOf(type, (isEphemeral ? undefined : (before.get(name) ?? copied.get(name))) ?? defaultValue),
         ]),
       )}
       onCancel={onCancel}

@@ -14,6 +14,7 @@ import { usePlace } from "../ui/place";
 import { durationOf, inOrder, titleOf, totalOf, wordsOf } from "../ui/text";
 import { useOrganizationOptions } from "./organization-choice";
 import { ParametersForm } from "./parameters-form";
+import { CreateButton } from "./workspace-changes";
 import { DocumentAction } from "./template-document";
 import { TemplateSharing } from "./template-sharing";
 import {
@@ -195,6 +196,8 @@ export function TemplateView({ id }: { id: string }) {
   const may = useAllowed({
     update: { may: "template:update", resourceId: id },
     delete: { may: "template:delete", resourceId: id },
+    use: { may: "template:use", resourceId: id },
+    create: { may: "workspace:create", ownerId: "me", anyOrg: true },
   });
   const template = data?.template;
   const isImporting = template?.versions.nodes.some(
@@ -211,6 +214,9 @@ export function TemplateView({ id }: { id: string }) {
   return (
     <>
       <Heading title={titleOf(template)} note={template.description} up={["/templates", "Templates"]}>
+        {may("use") && may("create") && activeVersion && !template.deprecationMessage && (
+          <CreateButton template={id} onCreated={(workspace) => route(`/workspaces/${workspace}`)} />
+        )}
         {may("update") && (
           <>
             <Action

@@ -9,26 +9,48 @@ import { Form } from "../ui/form";
 import { titleOf } from "../ui/text";
 import { ParametersForm } from "./parameters-form";
 import { VersionParameters } from "./templates.gql";
-import { CreateWorkspace, StartWorkspace, StopWorkspace, TemplateParameters, UsableTemplates } from "./workspaces.gql";
+import {
+  CreateWorkspace,
+  StartWorkspace,
+  StopWorkspace,
+  TemplateParameters,
+  UsableTemplates,
+  WorkspaceCost,
+} from "./workspaces.gql";
 
-/** A button that creates a workspace: first its template is chosen, then the parameters of that. */
-export function CreateButton({ onCreated }: { onCreated: (id: string) => void }) {
+/** The values of another workspace. */
+type Parameters = ReadonlyArray<{ name: string; value: string }>;
+
+interface CreateProps {
+  onCreated: (id: string) => void;
+  /** Default: `Create a workspace`. */
+  label?: string;
+  /** The ID of its template. By default, it is chosen first. */
+  template?: string;
+  /** The parameters of a workspace of which this one is a duplicate. */
+  like?: Parameters;
+}
+
+/** A button that creates a workspace: first its template is chosen, unless it is known, then the parameters of that. */
+export function CreateButton({ onCreated, label = "Create a workspace", template: known, like }: CreateProps) {
   const [isOpen, setOpen] = useState(false);
-  const [template, setTemplate] = useState<string>();
+  const [chosen, setTemplate] = useState<string>();
+  const template = known ?? chosen;
   const close = () => {
     setOpen(false);
     setTemplate(undefined);
   };
   return (
     <>
-      <button type="button" class="primary" aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        Create a workspace
+      <button type="button" class={like ? "" : "primary"} aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        {label}
       </button>
       {isOpen && (
-        <Dialog title="Create a workspace" onClose={close}>
+        <Dialog title={label} onClose={close}>
           {template ? (
             <OfTemplate
               id={template}
+              like={like}
               onCancel={close}
               onCreated={(id) => {
                 close();
@@ -66,28 +88,62 @@ function Templates({ onChosen, onCancel }: { onChosen: (id: string) => void; onC
 
 interface OfTemplateProps {
   id: string;
+  like: Parameters | undefined;
   onCreated: (id: string) => void;
   onCancel: () => void;
 }
 
-function OfTemplate({ id, onCreated, onCancel }: OfTemplateProps) {
+function OfTemplate({ id, like, onCreated, onCancel }: OfTemplateProps) {
   const { data } = useData(TemplateParameters, { id });
   if (!data) return <p class="faint">Loading the parameters…</p>;
   const version = data.template?.activeVersion;
   return (
-    <ParametersForm
-      version={version}
-      fields={[{ name: "name", isRequired: true }]}
-      input={CreateWorkspace.input}
-      submit="Create"
-      onSubmit={async (chosen, { name }) => {
-        const { createWorkspace } = await perform(CreateWorkspace, {
-          input: { name: (name as string | undefined) ?? "", templateId: id, ...chosen },
-        });
-        onCreated(createWorkspace.workspace.id);
-      }}
-      onCancel={onCancel}
-    />
+    <>
+      {data.template && (
+        <p>
+          {like
+            ? `It gets the template ${titleOf(data.template)} and these parameters. Files are not copied.`
+            : `Template: ${titleOf(data.template)}`}
+        </p>
+      )}
+      {version && <Cost versionId={version.id} />}
+      <ParametersForm
+        version={version}
+        like={like}
+        fields={[{ name: "name", isRequired: true }]}
+        input={CreateWorkspace.input}
+        submit="Create"
+        onSubmit={async (chosen, { name }) => {
+          const { createWorkspace } = await perform(CreateWorkspace, {
+            input: { name: (name as string | undefined) ?? "", templateId: id, ...chosen },
+          });
+          onCreated(createWorkspace.workspace.id);
+        }}
+        onCancel={onCancel}
+      />
+    </>
+  );
+}
+
+/** What a workspace costs, against the quota of the caller, before it is built. */
+export function Cost({ versionId }: { versionId: string }) {
+  const { data } = useData(WorkspaceCost, { templateVersionId: versionId });
+  const cost = data?.workspaceCost;
+  if (!cost?.isEnforced) return null;
+  const { needs, budget, creditsConsumed: used, exceeds } = cost;
+  const left = Math.max(budget - used, 0);
+  if (needs == null) return <p class="note">Its daemon finds out what it costs. You have {left} credits a day left.</p>;
+  if (exceeds)
+    return (
+      <p class="alarm">
+        It needs {needs} credits a day, and you have {left} of {budget} left: the build would fail. Stop or delete other
+        workspaces, or ask an administrator for a larger quota.
+      </p>
+    );
+  return (
+    <p class="note">
+      It needs {needs} credits a day. You have {left} of {budget} left.
+    </p>
   );
 }
 

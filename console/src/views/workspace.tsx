@@ -1,5 +1,5 @@
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { ask } from "../api/client";
 import { useData, useLive } from "../api/hooks";
@@ -15,7 +15,8 @@ import { usePlace } from "../ui/place";
 import { bytesOf, durationOf, titleOf, wordsOf } from "../ui/text";
 import { AddPerson } from "./groups";
 import { JobLog } from "./job-log";
-import { canStart, StartWith, Transition } from "./workspace-changes";
+import { AgentState, Apps, Connect } from "./workspace-apps";
+import { canStart, CreateButton, StartWith, Transition } from "./workspace-changes";
 import {
   ActivateWorkspace,
   AgentLog,
@@ -35,6 +36,9 @@ import {
 import { TransferButton } from "./transfers";
 import { perform } from "../api/client";
 
+/** Milliseconds between two looks at agents that change, and at those that are connected. */
+const pollInterval = { changing: 1_500, settled: 15_000 };
+
 /** The states in which a daemon may be missing, or has failed. */
 const stuck = new Set(["PENDING", "FAILED", "CANCELED"]);
 
@@ -45,7 +49,7 @@ export function WorkspaceView({ id }: { id: string }) {
   const workspace = data?.workspace ?? undefined;
   const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
   const may = useAllowed<
-    "update" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use" | "orphan" | "transfer"
+    "update" | "create" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use" | "orphan" | "transfer"
   >(
     ofOwner && {
       update: { may: "workspace:update", resourceId: id },
@@ -55,12 +59,25 @@ export function WorkspaceView({ id }: { id: string }) {
       share: { may: "workspace:share", resourceId: id },
       run: { may: "workspace_agent:read_credentials", ...ofOwner },
       use: { may: "template:use", resourceId: workspace.template.id },
+      create: { may: "workspace:create", ownerId: "me", anyOrg: true },
       orphan: { may: "template:update", resourceId: workspace.template.id },
       giveSecrets: { may: "user_secret:update", ...ofOwner },
       transfer: { may: "workspace_transfer:create", organizationId: workspace.organization.id },
     },
   );
   useLive(BuildUpdated, id, { variables: () => ({ workspaceId: id }), onEvent: refresh, onRestart: refresh });
+  const agents = workspace?.latestBuild?.resources.flatMap((resource) => resource.agents) ?? [];
+  // Agents and their apps change without their build.
+  const isSettled = agents.every(
+    ({ status, apps }) => status === "CONNECTED" && apps.every(({ health }) => health !== "INITIALIZING"),
+  );
+  const interval =
+    workspace?.status !== "RUNNING" ? undefined : isSettled ? pollInterval.settled : pollInterval.changing;
+  useEffect(() => {
+    if (interval === undefined) return undefined;
+    const timer = setInterval(() => document.visibilityState === "visible" && refresh(), interval);
+    return () => clearInterval(timer);
+  }, [interval, refresh]);
   if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const build = workspace.latestBuild;
   const { activeVersion: active, requireActiveVersion } = workspace.template;
@@ -108,7 +125,7 @@ export function WorkspaceView({ id }: { id: string }) {
             submit="Save"
           />
         )}
-        {may("update") && workspace.deadline && (
+        {may("update") && workspace.status === "RUNNING" && workspace.deadline && (
           <Action
             label="Extend"
             title="When it stops by itself"
@@ -117,6 +134,14 @@ export function WorkspaceView({ id }: { id: string }) {
             fields={["deadline"]}
             values={workspace}
             submit="Save"
+          />
+        )}
+        {build && active && may("use") && may("create") && !workspace.isPrebuild && (
+          <CreateButton
+            label="Duplicate"
+            template={workspace.template.id}
+            like={build.parameters}
+            onCreated={(each) => route(`/workspaces/${each}`)}
           />
         )}
         {may("giveSecrets") && (
@@ -184,11 +209,17 @@ export function WorkspaceView({ id }: { id: string }) {
       {build?.job.error && <p class="alarm">{build.job.error}</p>}
       <div class="columns">
         <Panel title="Agents">
-          {!build?.resources.some(({ agents }) => agents.length > 0) && (
-            <Empty>Agents run while the workspace does.</Empty>
-          )}
+          {agents.length === 0 && <Empty>Agents run while the workspace does.</Empty>}
           {build?.resources.map((resource) =>
-            resource.agents.map((agent) => <Agent key={agent.id} agent={agent} workspaceId={id} mayRun={may("run")} />),
+            resource.agents.map((agent) => (
+              <Agent
+                key={agent.id}
+                agent={agent}
+                workspaceId={id}
+                workspaceName={`${workspace.owner.username}/${workspace.name}`}
+                mayRun={may("run")}
+              />
+            )),
           )}
         </Panel>
         {build && (
@@ -197,6 +228,9 @@ export function WorkspaceView({ id }: { id: string }) {
           </Panel>
         )}
       </div>
+      {workspace.status === "RUNNING" && agents.length > 0 && (
+        <Connect name={`${workspace.owner.username}/${workspace.name}`} agents={agents} />
+      )}
       {may("share") && <Shares id={id} organization={workspace.organization.id} />}
       <Panel title="Builds">
         <List
@@ -223,7 +257,15 @@ export function WorkspaceView({ id }: { id: string }) {
 
 type AgentData = BuildFragment["resources"][number]["agents"][number];
 
-function Agent({ agent, workspaceId, mayRun }: { agent: AgentData; workspaceId: string; mayRun: boolean }) {
+interface AgentProps {
+  agent: AgentData;
+  workspaceId: string;
+  /** Its name, with the owner's for others than the owner. */
+  workspaceName: string;
+  mayRun: boolean;
+}
+
+function Agent({ agent, workspaceId, workspaceName, mayRun }: AgentProps) {
   const { data } = useData(AgentLog, { id: agent.id });
   const [added, setAdded] = useState<readonly Line[]>([]);
   const [command, setCommand] = useState<string>();
@@ -236,7 +278,7 @@ function Agent({ agent, workspaceId, mayRun }: { agent: AgentData; workspaceId: 
   });
   const known = new Set(first?.nodes.map(({ id }) => id));
   const lines = [...(first?.nodes ?? []), ...added.filter(({ id }) => !known.has(String(id)))];
-  const { usage, health, apps } = agent;
+  const { usage } = agent;
   return (
     <article class="agent">
       <h3>
@@ -244,17 +286,9 @@ function Agent({ agent, workspaceId, mayRun }: { agent: AgentData; workspaceId: 
       </h3>
       <p class="faint">
         {wordsOf(agent.lifecycleState)}, {wordsOf(agent.operatingSystem)} on {agent.architecture.toLowerCase()}
-        {apps
-          .filter(({ hidden }) => !hidden)
-          .map(({ id, slug, displayName, health: state }) => (
-            <span key={id}>
-              {" · "}
-              {displayName || slug}
-              {state !== "DISABLED" && `, ${wordsOf(state).toLowerCase()}`}
-            </span>
-          ))}
       </p>
-      {!health.healthy && health.reason && <p class="fault">{health.reason}</p>}
+      <AgentState agent={agent} />
+      <Apps agent={agent} workspace={workspaceName} />
       {usage?.cpuTotalMillicores != null && usage.cpuUsedMillicores != null && (
         <p>
           Processors <Share part={usage.cpuUsedMillicores} of={usage.cpuTotalMillicores} show={coresOf} />

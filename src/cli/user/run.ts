@@ -6,6 +6,7 @@ import { accountCommands } from "./account.js";
 import { Api } from "./api.js";
 import { helpOf, type UserCommand, UsageError } from "./command.js";
 import { explained, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
+import { connectCommands } from "./connect.js";
 import { inboxCommands } from "./inbox.js";
 import { Output } from "./output.js";
 import { secretCommands } from "./secrets.js";
@@ -17,6 +18,7 @@ import { workspaceCommands } from "./workspaces.js";
 const commands: Record<string, UserCommand> = {
   ...accountCommands,
   ...workspaceCommands,
+  ...connectCommands,
   ...taskCommands,
   ...templateCommands,
   ...inboxCommands,

@@ -37,14 +37,14 @@ const statuses: WorkspaceStatus[] = [
 ];
 
 /** Finds a workspace by its name, owner and name, or ID. */
-async function find(api: Api, reference: string): Promise<Found> {
+export async function findWorkspace(api: Api, reference: string): Promise<Found> {
   const { workspace } = isId(reference)
     ? await api.run(Workspace, { id: reference })
     : await api.run(WorkspaceByName, ownedName(reference));
   return workspace!;
 }
 
-const nameOf = ({ owner, name }: Pick<Found, "owner" | "name">) => `${owner.username}/${name}`;
+export const nameOf = ({ owner, name }: Pick<Found, "owner" | "name">) => `${owner.username}/${name}`;
 
 const list = command({
   usage: "workspaces list",
@@ -79,7 +79,7 @@ const show = command({
   takes: [1, 1],
   run: async ({ api: open, words: [reference = ""], output }) => {
     const api = await open();
-    const workspace = await find(api, reference);
+    const workspace = await findWorkspace(api, reference);
     const { latestBuild, isOutdated, template } = workspace;
     const agents = agentsOf(workspace);
     const update = isOutdated ? ` (outdated: the template has ${template.activeVersion?.name ?? "none"})` : "";
@@ -236,7 +236,7 @@ const restart = command({
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const parameters = parametersOf(options.parameter);
     const work = { api: await open(), output, signal };
-    const workspace = await find(work.api, reference);
+    const workspace = await findWorkspace(work.api, reference);
     await stopped(work, workspace, { parameters });
     const { done } = await work.api.run(StartWorkspace, { input: { workspace: workspace.id, parameters } });
     await conclude(work, done.workspaceBuild, !options["no-wait"]);
@@ -251,7 +251,7 @@ const update = command({
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const parameters = parametersOf(options.parameter);
     const work = { api: await open(), output, signal };
-    const workspace = await find(work.api, reference);
+    const workspace = await findWorkspace(work.api, reference);
     const { activeVersion } = workspace.template;
     if (!activeVersion) throw new Failed(`The template ${workspace.template.name} has no active version.`);
     if (!workspace.isOutdated && parameters.length === 0) {
@@ -278,7 +278,7 @@ const remove = command({
   },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    const workspace = await find(api, reference);
+    const workspace = await findWorkspace(api, reference);
     if (!options.yes) await confirmed(`Delete the workspace ${nameOf(workspace)} and its data?`, signal);
     const { done } = await api.run(DeleteWorkspace, { input: { workspace: workspace.id, orphan: options.orphan } });
     await conclude({ api, output, signal }, done.workspaceBuild, !options["no-wait"] && !options.orphan);
@@ -292,7 +292,7 @@ const cancel = command({
   options: { yes: flag("Do not ask."), "no-wait": flag("Do not wait for the end of the build.") },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    const workspace = await find(api, reference);
+    const workspace = await findWorkspace(api, reference);
     const { latestBuild } = workspace;
     const name = nameOf(workspace);
     if (!latestBuild || !openStatuses.has(latestBuild.job.status))
@@ -326,13 +326,13 @@ const logs = command({
   isEndless: true,
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    const { latestBuild } = await find(api, reference);
+    const { latestBuild } = await findWorkspace(api, reference);
     if (!latestBuild) throw new Failed("The workspace has no build yet.");
     const jobId = latestBuild.job.id;
     await showLogs(
       { api, output, signal },
       // The agents of a start are known when it has ended.
-      { jobId, agents: async () => agentsOf(await find(api, reference)) },
+      { jobId, agents: async () => agentsOf(await findWorkspace(api, reference)) },
       options.follow,
     );
   },
@@ -345,7 +345,7 @@ const open = command({
   takes: [1, 1],
   run: async ({ api: connect, words: [reference = ""], output }) => {
     const api = await connect();
-    const workspace = await find(api, reference);
+    const workspace = await findWorkspace(api, reference);
     const url = addressOf(api, workspace);
     if (process.env.BROWSER || output.isTerminal) await browse(url);
     output.done({ id: workspace.id, url }, url);

@@ -14,7 +14,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const e = columnsOf("auditLog", "e");
 
-
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {
   const { everywhere, organizations } = permitted(ctx.actor, "audit_log:read");

@@ -23,7 +23,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const externalAuthDevices = columnsOf("externalAuthDevices");
 
-
 /** Seconds by which polls that are too frequent extend the interval (RFC 8628 §3.5), and up to which. */
 const slowDown = { by: 5, upTo: 60 };
 

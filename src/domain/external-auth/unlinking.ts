@@ -15,7 +15,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const l = columnsOf("externalAuthLinks", "l");
 
-
 /** The result of unlinking an account. */
 export interface Unlinked {
   providerId: string;

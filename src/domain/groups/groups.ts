@@ -29,7 +29,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const g = columnsOf("groups", "g");
 
-
 /** Description of inputs that name a group. */
 export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
 

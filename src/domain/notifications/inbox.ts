@@ -20,7 +20,6 @@ const counter = columnsOf("inboxCursors", "counter");
 const mine = columnsOf("inboxCursors", "mine");
 const item = columnsOf("inbox", "item");
 
-
 /** The notifications in the inbox of a user. */
 export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
   db

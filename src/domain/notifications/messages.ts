@@ -25,7 +25,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const notificationMessages = columnsOf("notificationMessages");
 
-
 export const MessageState = {
   PENDING: "pending",
   LEASED: "leased",

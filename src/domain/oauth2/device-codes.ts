@@ -33,7 +33,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const oauth2DeviceCodes = columnsOf("oauth2DeviceCodes");
 const d = columnsOf("oauth2DeviceCodes", "d");
 
-
 /** A device authorization request (RFC 8628 §3.1). */
 export const StartOAuth2Device = inputOf({
   ...clientCredentials,

@@ -42,7 +42,6 @@ const accounts = columnsOf("users");
 const u = columnsOf("users", "u");
 const g = columnsOf("oauth2Grants", "g");
 
-
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
 export const IssueOAuth2Token = inputOf({
   ...clientCredentials,

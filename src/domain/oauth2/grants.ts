@@ -27,7 +27,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const g = columnsOf("oauth2Grants", "g");
 
-
 /** Why a grant ended before its time. */
 export const RevokeReason = {
   /** The user, an administrator, or the application revoked it. */

@@ -18,7 +18,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const d = columnsOf("provisionerDaemons", "d");
 const j = columnsOf("provisionerJobs", "j");
 
-
 /** The current activity of a daemon. */
 export const ProvisionerDaemonStatus = { OFFLINE: "offline", IDLE: "idle", BUSY: "busy" } as const;
 export type ProvisionerDaemonStatus = (typeof ProvisionerDaemonStatus)[keyof typeof ProvisionerDaemonStatus];

@@ -27,7 +27,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const j = columnsOf("provisionerJobs", "j");
 const b = columnsOf("workspaceBuilds", "b");
 
-
 /** A job, and the token with which its daemon reports on it. */
 export const Leased = inputOf({
   jobId: required(uuid, "ID of the job."),

@@ -31,7 +31,6 @@ const w = columnsOf("workspaces", "w");
 const t = columnsOf("templates", "t");
 const o = columnsOf("provisionerJobs", "o");
 
-
 /** The kinds of jobs. */
 export const ProvisionerJobType = {
   TEMPLATE_VERSION_IMPORT: "template_version_import",

@@ -23,7 +23,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const tasks = columnsOf("tasks");
 
-
 export const SendTaskInput = inputOf({
   ...TaskReference.shape,
   input: required(taskText, "The text for the program. White space alone is sent, too."),

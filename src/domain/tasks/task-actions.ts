@@ -16,7 +16,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const x = columnsOf("taskActions", "x");
 
-
 /** The kind of an action that a user wants from the program of a task. */
 export const TaskActionKind = { DECISION: "decision", INTERRUPT: "interrupt", INPUT: "input" } as const;
 export type TaskActionKind = (typeof TaskActionKind)[keyof typeof TaskActionKind];

@@ -15,7 +15,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const u = columnsOf("users", "u");
 const g = columnsOf("groups", "g");
 
-
 /** The role of an entry. */
 export const TemplateRole = { USE: "use", ADMIN: "admin" } as const satisfies Record<string, AclRole>;
 

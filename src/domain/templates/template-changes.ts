@@ -39,7 +39,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const workspaces = columnsOf("workspaces");
 
-
 /** A day of the week, as `Date.getDay` numbers them. */
 export const Weekday = { SUNDAY: 0, MONDAY: 1, TUESDAY: 2, WEDNESDAY: 3, THURSDAY: 4, FRIDAY: 5, SATURDAY: 6 } as const;
 export type Weekday = (typeof Weekday)[keyof typeof Weekday];

@@ -58,7 +58,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const templateVersions = columnsOf("templateVersions");
 
-
 /** The contents of a version. */
 export interface VersionContent {
   document: unknown;

@@ -26,7 +26,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const userSecrets = columnsOf("userSecrets");
 
-
 const columns = [
   "id",
   "name",

@@ -28,7 +28,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const organizationMembers = columnsOf("organizationMembers");
 const u = columnsOf("users", "u");
 
-
 /** Filters of users. An absent filter does not narrow. */
 export const UserFilter = inputOf({
   search: optional(searchText, "Substring of the username, email address, or real name, case-insensitive."),

@@ -31,7 +31,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const w = columnsOf("workspaces", "w");
 const p = columnsOf("templatePresets", "p");
 
-
 export const CreateWorkspace = inputOf({
   owner: optional(reference, "Owner: ID, username, or `me`, which is the default."),
   templateId: optional(uuid, "ID of the template, whose active version is used."),

@@ -1,8 +1,11 @@
 import { sql } from "kysely";
+import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
+import { dailyCostOf } from "../templates/document-resources.js";
+import { documentsById, findVersion } from "../templates/template-versions.js";
 import { findUser, type FoundUser } from "../users/users.js";
 import { hasMember } from "../groups/groups.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -46,6 +49,41 @@ export async function readWorkspaceQuota(
 ): Promise<WorkspaceQuota> {
   const { user, organization } = await findMembership(ctx, userRef, organizationRef);
   return quotaOf(ctx, user.id, organization.id);
+}
+
+/** The cost of a workspace that runs with a version of a template, against the quota of the caller. */
+export interface WorkspaceCost extends WorkspaceQuota {
+  /** Credits a day; null if the document does not tell them, since the daemon finds out the resources. */
+  needs: number | null;
+  exceeds: boolean;
+  isEnforced: boolean;
+}
+
+/**
+ * Reads what a new workspace of the caller would cost with a version of a template, before it is built. Throws NOT_FOUND if
+ * the caller may not read the template.
+ */
+export async function readWorkspaceCost(ctx: Context, versionId: string): Promise<WorkspaceCost> {
+  const { userId } = requireUser(ctx.actor);
+  const { documentId, organizationId } = await findVersion(ctx, versionId);
+  const [needs, quota] = await Promise.all([
+    ctx.load(costsOfDocuments, documentId),
+    quotaOf(ctx, userId, organizationId),
+  ]);
+  const isEnforced = hasFeature(ctx, "template_rbac");
+  // As in `requireQuota`: what costs nothing is never too much.
+  const exceeds = isEnforced && needs !== null && needs > 0 && quota.creditsConsumed + needs > quota.budget;
+  return { ...quota, needs, exceeds, isEnforced };
+}
+
+/** The cost of an organization's workspace of another daemon type may depend on what its daemon finds. */
+async function costsOfDocuments(ctx: Context, ids: readonly string[]): Promise<Array<number | null>> {
+  const documents = await documentsById(ctx, ids);
+  return documents.map(({ resources, source }) =>
+    resources.length === 0 && source != null
+      ? null
+      : dailyCostOf(resources.filter(({ transitions }) => transitions.includes("start"))),
+  );
 }
 
 /** The cost of a build, in credits a day. */

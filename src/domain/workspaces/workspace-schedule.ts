@@ -15,7 +15,6 @@ const t = columnsOf("templates", "t");
 const b = columnsOf("workspaceBuilds", "b");
 const w = columnsOf("workspaces", "w");
 
-
 /** The values from which the deadlines of a workspace are computed. */
 export interface Limits {
   /** Seconds after the start; 0 sets no limit. */

@@ -23,7 +23,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const e = columnsOf("workspaceAclEntries", "e");
 const w = columnsOf("workspaces", "w");
 
-
 export { WorkspaceStatus, WorkspaceTransition } from "./build-status.js";
 
 /** Workspaces `w`, deleted ones included. */

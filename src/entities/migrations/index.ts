@@ -70,6 +70,7 @@ import { MemberChanges } from "./0097-member-changes.js";
 import { AccountNotices } from "./0098-account-notices.js";
 import { CredentialEpochs } from "./0099-credential-epochs.js";
 import { DeletingSources } from "./0090-deleting-sources.js";
+import { AutostopNotices } from "./0100-autostop-notices.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -144,4 +145,5 @@ export const migrations: MigrationObject[] = [
   { name: "0095-connection-months", class: ConnectionMonths },
   { name: "0096-clean-reports", class: CleanReports },
   { name: "0090-deleting-sources", class: DeletingSources },
+  { name: "0100-autostop-notices", class: AutostopNotices },
 ];

@@ -85,6 +85,7 @@ import {
   WorkspaceResourcesResolver,
 } from "../workspaces/builds.js";
 import { WorkspaceAclResolver } from "../workspaces/acl.js";
+import { WorkspaceCostsResolver } from "../workspaces/costs.js";
 import { SuspendedOwnersResolver } from "../workspaces/suspended-owners.js";
 import { WorkspaceTransfersResolver } from "../workspaces/transfers.js";
 import { WorkspaceChangesResolver } from "../workspaces/workspace-changes.js";
@@ -195,6 +196,7 @@ export const resolvers: Function[] = [
   SuspendedOwnersResolver,
   WorkspaceTransfersResolver,
   WorkspaceChangesResolver,
+  WorkspaceCostsResolver,
   WorkspaceProxiesResolver,
   WorkspaceResourcesResolver,
   WorkspacesOfOrganizationsResolver,

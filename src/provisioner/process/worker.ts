@@ -39,6 +39,15 @@ export class ProcessWorker implements Worker {
     }
   }
 
+  /** Ends the programs of all workspaces, which stay on record for the next daemon. Never throws. */
+  async endPrograms(): Promise<void> {
+    await Promise.all(
+      [...this.#workspaces].map(([id, workspace]) =>
+        this.#inTurn(id, () => workspace.endPrograms()).catch((error: Error) => this.site.log(error.message)),
+      ),
+    );
+  }
+
   async run(job: Job): Promise<void> {
     const { assignment } = job;
     const { workspace, transition } = assignment;

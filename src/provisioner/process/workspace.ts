@@ -88,6 +88,16 @@ export class Workspace {
     this.#save();
   }
 
+  /** Ends the processes of all agents, which stay on record: a later daemon goes on with them. */
+  async endPrograms(): Promise<void> {
+    this.#adopting.abort();
+    await this.#adopted;
+    await Promise.all([...this.#agents.values()].map((agent) => agent.kill()));
+    // Those of agents that this daemon has not taken over yet.
+    const groups = this.state.agents.flatMap(({ processes }) => processes.groups);
+    await endGroups(groups, markOf(this.state.workspaceId), this.site.pace.kill);
+  }
+
   /** Takes over the agents that an earlier daemon started, as soon as the server can be reached. Does not wait. */
   adopt(): void {
     this.#adopted = Promise.all(this.state.agents.map((agent) => this.#adopt(agent)));

@@ -1,4 +1,4 @@
-import { viewWorkspace } from "./actions.js";
+import { keepRunning, viewWorkspace } from "./actions.js";
 import type { NotificationTemplate } from "./template.js";
 
 const workspaceEvent = {
@@ -38,6 +38,18 @@ Its files and everything else that ran in it are gone.`,
 {{ labels.reason }}
 
 The workspace may not be in the state that its schedule asks for. The log of the build says more.`,
+  },
+  stopsSoon: {
+    ...workspaceEvent,
+    id: "8c5f1f52-6a55-4b0e-9d3f-2f2f6f7e61b4",
+    name: "Workspace Stops Soon",
+    recipients: owner,
+    labels: ["name", "deadline"],
+    actions: keepRunning,
+    title: "Workspace {{ labels.name }} stops soon",
+    body: `Your workspace **{{ labels.name }}** stops by itself on {{ labels.deadline | date: "%Y-%m-%d at %H:%M UTC" }}. Its files stay.
+
+Use it, or keep it running for longer.`,
   },
   updatedAutomatically: {
     ...workspaceEvent,

@@ -1,0 +1,72 @@
+// Notices to owners that their workspace stops by itself soon.
+import { sql, type SqlBool } from "kysely";
+import { databaseTime, instantOf } from "../../runtime/clock.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
+import { after, minute, now } from "../kernel/queries.js";
+import { claimed } from "../kernel/queue.js";
+import { notify } from "../notifications/notify.js";
+import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
+
+/** Maximum number of workspaces that are noticed in a transaction. */
+const batchSize = 50;
+
+/**
+ * Marks workspaces that stop within the time of the notice. Activity may move a deadline again and again: their owners are
+ * told once in that time. Workspaces of tasks, which are paused and resumed by themselves, are left out.
+ */
+const take = ({ db }: Context, notice: number) =>
+  db
+    .updateTable("workspaces")
+    .set({ stopNoticedAt: now })
+    .where(
+      "id",
+      "=",
+      claimed(
+        db
+          .selectFrom("workspaces as w")
+          .select("w.id")
+          .where("w.deletedAt", "is", null)
+          .where("w.prebuiltPresetId", "is", null)
+          .where("w.latestStatus", "=", "running")
+          .where("w.deadline", ">", now)
+          .where("w.deadline", "<=", after(notice))
+          .where((eb) => eb.or([eb("w.stopNoticedAt", "is", null), eb("w.stopNoticedAt", "<", after(-notice))]))
+          .where(sql<SqlBool>`not exists (select from tasks k where k.workspace_id = w.id and k.deleted_at is null)`)
+          .orderBy("w.deadline"),
+        batchSize,
+        "w",
+      ),
+    )
+    .returning(["id", "name", "ownerId", "templateId", "organizationId", "deadline"]);
+
+/** Tells owners that their workspaces stop soon. Returns the number of workspaces. */
+async function noticeStops(services: Services): Promise<number> {
+  const ctx = systemContext(services);
+  return ctx.transactional(async () => {
+    const found = await take(ctx, services.config.autostopNotice).execute();
+    await notify(
+      ctx,
+      ...found.map(({ id, name, ownerId, templateId, organizationId, deadline }) => ({
+        template: workspaceNotifications.stopsSoon,
+        recipients: [ownerId],
+        targets: [id, templateId, ownerId, organizationId],
+        labels: { name, deadline: deadline! },
+        data: {},
+        dedupeKey: `${id} ${deadline!}`,
+        // It is of no use once the workspace has stopped.
+        lifetime: Math.max(instantOf(deadline!) - databaseTime(), minute),
+      })),
+    );
+    return found.length;
+  });
+}
+
+/** The job that sends the notices. Safe on several replicas: each takes other workspaces. */
+export const stopNotices = {
+  name: "tell owners that workspaces stop soon",
+  every: minute,
+  async run(services: Services): Promise<void> {
+    if (services.config.autostopNotice === 0) return;
+    while ((await noticeStops(services)) === batchSize);
+  },
+};
