@@ -189,7 +189,7 @@ describe("transfers of workspaces", () => {
     }
   });
 
-  /** Runs requests at once. Returns their outcomes. */
+  /** Sends requests concurrently. Returns their outcomes. */
   const together = (requests: ReadonlyArray<{ by: Person; query: string; variables: object }>) =>
     Promise.all(
       requests.map(async ({ by, query, variables }) => {
@@ -204,7 +204,7 @@ describe("transfers of workspaces", () => {
     const version = await insertVersion(w());
     const boxes = await Promise.all(Array.from({ length: 18 }, () => insertStopped(w(), ada!.id, version)));
     const [held, accepted, declined, ...others] = boxes;
-    const answers = await Promise.all([accepted!, declined!].map((id) => insertOffer(w(), id, bob!.id, w().owner.id)));
+    const offered = await Promise.all([accepted!, declined!].map((id) => insertOffer(w(), id, bob!.id, w().owner.id)));
     const slow = await lockRows(w(), "workspaces", { id: held }, async ({ awaited, commit }) => {
       const waiting = take(callers[0]!, { workspaces: [held], receiver: bob!.id });
       await awaited();
@@ -214,8 +214,8 @@ describe("transfers of workspaces", () => {
           query: transfer,
           variables: { input: { workspaces: [id], receiver: bob!.id } },
         })),
-        { by: bob!, query: accept, variables: { id: answers[0] } },
-        { by: bob!, query: decline, variables: { id: answers[1] } },
+        { by: bob!, query: accept, variables: { id: offered[0] } },
+        { by: bob!, query: decline, variables: { id: offered[1] } },
       ]);
       expect(outcomes).to.deep.equal(outcomes.map(() => "done"));
       await commit();
