@@ -460,6 +460,20 @@ describe("identities as providers send them", function () {
       expect(await events()).to.equal(recorded);
     });
 
+    it("also by the same text in another claim, which may be another person there", async () => {
+      const ada = await invited("ada");
+      await administrator.graphql(link, { user: ada.id, subject: "same" });
+      // As it was linked while operators had chosen another claim.
+      await setColumns(getWorld(), "user_links", { user_id: ada.id }, { claim: "oid" });
+      await administrator.graphql(link, { user: ada.id, subject: "same" });
+      const { userIdentities } = await administrator.graphql(identities, { user: ada.id });
+      expect(userIdentities.map(({ claim }: { claim: string }) => claim)).to.deep.equal(["sub"]);
+      const events = () => countRows(getWorld(), "audit_log", { resource_id: ada.id, action: "update" });
+      const recorded = await events();
+      await administrator.graphql(link, { user: ada.id, subject: "same" });
+      expect(await events(), "once").to.equal(recorded);
+    });
+
     it("at the moment of a sign-in, which then fails", async () => {
       const w = getWorld();
       const ada = await invited("ada");

@@ -78,21 +78,21 @@ function hasStatus(among: readonly Status[]) {
 }
 
 /** The emails of a row, as their index has them. */
-const emails = sql`array[${foldedColumn("l.workspaceOwnerEmail")}, ${foldedColumn("l.userEmail")}]`;
+const storedEmails = sql`array[${foldedColumn("l.workspaceOwnerEmail")}, ${foldedColumn("l.userEmail")}]`;
 
 // An owner was a member of the organization of the workspace.
 const owner = {
   id: "l.workspaceOwnerId",
   username: "l.workspaceOwnerUsername",
   email: "l.workspaceOwnerEmail",
-  emails,
+  emails: storedEmails,
   organization: "l.organizationId",
 };
 const visitor = {
   id: "l.userId",
   username: "l.username",
   email: "l.userEmail",
-  emails,
+  emails: storedEmails,
   organization: "l.organizationId",
   wasMember: sql<SqlBool>`l.user_id = l.workspace_owner_id`,
 };

@@ -5,11 +5,11 @@ import { type ConversationMessageRow, conversationsByTask, plainText } from "./c
 import { newestInputs, TaskInputState, type TaskMessageRow } from "./task-messages.js";
 
 /** The states of inputs that programs may have got. */
-const mayBeThere: readonly TaskInputState[] = [
+const mayBeThere: ReadonlySet<TaskInputState> = new Set([
   TaskInputState.DELIVERING,
   TaskInputState.DELIVERED,
   TaskInputState.UNCONFIRMED,
-];
+]);
 
 /**
  * Returns the ID of the user who sent what a program that speaks AgentAPI shows as the text of a user. It does not say who: it
@@ -27,7 +27,7 @@ export async function senderOfText(
   /** Milliseconds outside of the time from when it was sent to Steward until its delivery was confirmed. */
   const distance = ({ createdAt, deliveredAt }: TaskMessageRow) =>
     Math.max(instantOf(createdAt) - at, deliveredAt === null ? 0 : at - instantOf(deliveredAt), 0);
-  const same = inputs.filter((input) => input.content === content && mayBeThere.includes(input.state));
+  const same = inputs.filter((input) => input.content === content && mayBeThere.has(input.state));
   return same.toSorted((a, b) => distance(a) - distance(b))[0]?.senderId ?? null;
 }
 
