@@ -1,13 +1,12 @@
 // Many users who are created, changed, and deleted at a time in one organization: they wait for no row of each other, and
-// what is counted and reported about them is exact, also if servers are killed in the middle.
+// what is counted and reported about them is exact. `test/rest/creations-crash.test.ts` kills servers in the middle.
 import { expect } from "chai";
 import { faultsOf, waitsDuring } from "./support/creations.js";
-import { ownerPassword } from "./support/app.js";
 import { runJob } from "./support/background.js";
-import { type ServerProcess, spawnServer } from "./support/process.js";
-import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";
+import { newScimUser, type ScimClient, scimClient } from "./support/scim.js";
 import { eventually } from "./support/watchers.js";
-import { Client, type Person, startWorld, world } from "./support/world.js";
+import { repeats } from "./support/repeats.js";
+import { type Person, world } from "./support/world.js";
 
 const accountCreated = "4e19c0ac-94e1-4532-9515-d1801aa283b2";
 const accountDeleted = "f44d9314-ad03-4bc8-95d0-5cad491da6b6";
@@ -48,7 +47,7 @@ describe("concurrent creations of users in an organization", () => {
     // Those of the first ones load code and plan statements.
     await atATime(20, 40, () => scim.post("/Users", newScimUser()));
     const waits = await waitsDuring(database.url, () =>
-      atATime(20, 300, async (n) => {
+      atATime(20, repeats(80, 300), async (n) => {
         if (n % 2 === 0) {
           const created = await the()
             .as(owner)
@@ -123,52 +122,5 @@ describe("concurrent creations of users in an organization", () => {
       });
     expect(taken.body.errors).to.have.length(1);
     expect((await faultsOf(database.url, accountCreated)).waiting).to.equal(0);
-  });
-});
-
-describe("creations of users on servers that are killed", () => {
-  it("lose and double no notice, and leave every count exact", async function () {
-    this.timeout(240_000);
-    const w = await startWorld();
-    try {
-      const { secret } = await makeScimKey(w);
-      const uma = await w.user("uma");
-      await w.grant(uma, "user-admin");
-      await w.app.close();
-      const settings = { STEWARD_DATABASE_URL: w.database.url, STEWARD_ADMIN_PASSWORD: ownerPassword };
-      const replicas: ServerProcess[] = await Promise.all([spawnServer(settings), spawnServer(settings)]);
-      const over = new AbortController();
-      let created = 0;
-      /** Creates users on one of the two servers, the one that takes the place of a killed one included. */
-      const creating = async (nr: number) => {
-        while (!over.signal.aborted) {
-          const client = new ScimClient(new Client(replicas[nr % 2]!.url), secret);
-          const answer = await client.post("/Users", newScimUser()).catch(() => undefined);
-          if (answer?.status === 201) created++;
-          else await eventually(() => true, "the next attempt");
-        }
-      };
-      const creators = Array.from({ length: 8 }, (_, nr) => creating(nr));
-      for (let crash = 0; crash < 4; crash++) {
-        const so = created;
-        await eventually(() => created > so + 40, "users are created", 60_000);
-        replicas[crash % 2]!.child.kill("SIGKILL");
-        await replicas[crash % 2]!.ended;
-        replicas[crash % 2] = await spawnServer(settings);
-      }
-      over.abort();
-      await Promise.all(creators);
-      const isDone = async () => (await faultsOf(w.database.url, accountCreated)).waiting === 0;
-      await eventually(isDone, "all are told", 30_000);
-      for (const { child } of replicas) child.kill("SIGTERM");
-      await Promise.all(replicas.map(({ ended }) => ended));
-      const { notices, ...others } = await faultsOf(w.database.url, accountCreated);
-      // She was created before she was an administrator.
-      expect(notices.filter(({ username }) => username !== "uma")).to.deep.equal([]);
-      expect({ ...others, notices: [] }).to.deep.equal(none);
-      expect(created).to.be.above(160);
-    } finally {
-      await w.database.drop();
-    }
   });
 });

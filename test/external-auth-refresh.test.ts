@@ -11,6 +11,7 @@ import { expire, externalAuth, ExternalService, link, type Reply } from "./suppo
 import { insert } from "./support/stage.js";
 import { countRows, deleteRows, lockRows, setColumns, setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
+import { repeats } from "./support/repeats.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
 
 const api = "/api/v2/external-auth";
@@ -62,11 +63,12 @@ describe("tokens of linked accounts", () => {
   };
 
   describe("are refreshed", () => {
-    it("once for a thousand parallel reads on two replicas", async () => {
+    it("once for parallel reads on two replicas", async () => {
       await expire(w, ada);
-      const reads = Array.from({ length: 1000 }, (_, n) => (n % 2 ? hers : there).get(one));
+      const count = repeats(200, 1000);
+      const reads = Array.from({ length: count }, (_, n) => (n % 2 ? hers : there).get(one));
       const results = await Promise.all(reads);
-      expect(results.filter(({ body }) => body.authenticated)).to.have.length(1000);
+      expect(results.filter(({ body }) => body.authenticated)).to.have.length(count);
       expect(refreshes()).to.have.length(1);
       // Each replica may validate before it sees the result of the other.
       expect(lab.to("/user").length).to.be.within(1, 2);

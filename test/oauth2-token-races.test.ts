@@ -19,13 +19,14 @@ import {
   statusOf,
 } from "./support/oauth2.js";
 import { insertKey } from "./support/keys.js";
+import { repeats } from "./support/repeats.js";
 import { failingCommits } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, type World, world } from "./support/world.js";
 
 /** As many requests as are sent in parallel, and how often; the environment may set more. */
 const parallel = Number(process.env.RACE_REQUESTS ?? 40);
-const rounds = Number(process.env.RACE_ROUNDS ?? 4);
+const rounds = Number(process.env.RACE_ROUNDS ?? repeats(1, 4));
 
 /** Sends the same request many times in parallel. Returns the responses with tokens, after a check of all others. */
 async function race(send: () => Promise<Answer>, lost = { status: 400, error: "invalid_grant" }): Promise<Answer[]> {
@@ -238,7 +239,7 @@ describe("a refresh whose commit takes longer than the grace period", () => {
 
 describe("races for tokens of service accounts", () => {
   const the = world({ STEWARD_DATABASE_POOL: "24" });
-  const raced = Number(process.env.RACE_SUSPENSIONS ?? 200);
+  const raced = Number(process.env.RACE_SUSPENSIONS ?? repeats(40, 200));
   let owner: Client;
   let machines = 0;
   before(() => {

@@ -5,6 +5,7 @@ import { audited } from "./support/audit.js";
 import { logged, startServer } from "./support/app.js";
 import { messages } from "./support/inbox.js";
 import { codeIn, Mailbox } from "./support/mailbox.js";
+import { repeats } from "./support/repeats.js";
 import { scimClient } from "./support/scim.js";
 import { insert } from "./support/stage.js";
 import { countRows, letListsPass, letPass, lockRows, setColumns, storedText } from "./support/tables.js";
@@ -161,7 +162,7 @@ describe("one-time passcodes", () => {
     expect(await change(ada.email, codeIn(await mailbox.letter(ada.email, 2)))).to.include({ status: 204 });
   });
 
-  it("work for exactly one of 200 concurrent uses", async () => {
+  it("work for exactly one of many concurrent uses", async () => {
     const ada = await w.user("ada");
     const code = await codeFor(ada);
     /** A use that waited too long for its turn to hash was none, and is repeated. */
@@ -169,7 +170,7 @@ describe("one-time passcodes", () => {
       const answer = await change(ada.email, code, `${good}-${n}`);
       return answer.status === 503 ? use(n) : answer;
     };
-    const uses = await Promise.all(Array.from({ length: 200 }, (_, n) => use(n)));
+    const uses = await Promise.all(Array.from({ length: repeats(40, 200) }, (_, n) => use(n)));
     const winners = uses.flatMap(({ status }, n) => (status === 204 ? [n] : []));
     expect(winners).to.have.length(1);
     for (const answer of uses)

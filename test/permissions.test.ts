@@ -194,6 +194,14 @@ const titleOf = ({ permission, about }: Cell) => (about ? `${permission}, ${abou
 
 describe("permissions", () => {
   const the = world();
+  const standing = new Map<string, ReturnType<typeof enter>>();
+
+  /** A new stage for a caller who changes something on it, else one for all that a caller reads or may not do. */
+  function stageOf(letter: string, changes: boolean): ReturnType<typeof enter> {
+    const made = (changes ? undefined : standing.get(letter)) ?? enter(the(), parts[letter]!);
+    if (!changes) standing.set(letter, made);
+    return made;
+  }
 
   /** The result of `authcheck`: for the permission, and for reading the same object. */
   async function ask(client: Client, { permission, asked }: Cell, stage: Stage) {
@@ -210,7 +218,7 @@ describe("permissions", () => {
       const { may, tried, shows, by = everybody } = cell;
       const answers = await Promise.all(
         Array.from(by, async (letter) => {
-          const { client, stage } = await enter(the(), parts[letter]!);
+          const { client, stage } = await stageOf(letter, may.includes(letter) && !shows);
           const said = await ask(client, cell, stage);
           const { isAllowed, refusal } = await outcomeOf(client, tried(stage), shows?.(stage));
           if (refusal && "resource_id" in cell.asked(stage)) {

@@ -8,6 +8,7 @@ import { countWaiting } from "./support/locks.js";
 import { logged } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { eventually } from "./support/watchers.js";
+import { repeats } from "./support/repeats.js";
 import { type Answer, world } from "./support/world.js";
 
 describe("transactions", () => {
@@ -321,7 +322,7 @@ describe("the unread count", () => {
     ];
     const walk = async () => {
       const statuses = new Set<unknown>();
-      for (let step = 0; step < 60; step++) statuses.add(await moves[Math.floor(Math.random() * 10) % 4]!());
+      for (let step = 0; step < repeats(15, 60); step++) statuses.add(await moves[Math.floor(Math.random() * 10) % 4]!());
       return [...statuses].filter((status) => Number(status) >= 400);
     };
     expect((await Promise.all(Array.from({ length: 12 }, walk))).flat()).to.deep.equal([]);

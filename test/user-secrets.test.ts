@@ -6,6 +6,7 @@ import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
 import { countRows, storedSecrets } from "./support/tables.js";
 import { start } from "./support/agents.js";
+import { repeats } from "./support/repeats.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
 const pathOf = (user = "me") => `/api/v2/users/${user}/secrets`;
@@ -450,7 +451,7 @@ describe("user secrets", () => {
 
     it("or are deleted, but never reappear after a concurrent change", async () => {
       const ada = await w().user("ada");
-      for (let round = 0; round < 30; round++) {
+      for (let round = 0; round < repeats(8, 30); round++) {
         await created(ada, { name: "a" });
         const [changed, deleted] = await Promise.all([
           patch(ada, "a", { value: "new" }),

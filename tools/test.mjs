@@ -1,7 +1,7 @@
 // Runs tests: `npm test` those in `test` and `test/contract`, on the sources; `--rest` the others, whose programs are the
 // compiled ones; `--all` both. Files may be named instead, or chosen with `--changed`: those that concern what differs from
 // the branch main. `--times` compares the CPU of each file with `test/times.json`, `--write-times` writes it. All other
-// options are those of mocha. With `--conditions`, some files are run again in another locale and by other accounts.
+// options are those of mocha. With `--conditions`, some files are run again at full length, in another locale, and by other accounts.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,12 +20,21 @@ const parts = {
 /** Where the CPU of each file is kept: milliseconds of the process that ran it. */
 const table = "test/times.json";
 
-/** Files that are run again in other conditions: time zones, locales, files, and processes meet there. */
+/** Files that are run again in other conditions: as long as they can be, and where time zones, locales, files, and processes meet. */
 const conditions = [
   {
     name: "in another locale and time zone",
     env: { LANG: "C", LC_ALL: "C", TZ: "America/St_Johns" },
     files: ["quiet-hours", "schedules", "lists", "text", "rest/time-zones", "rest/cli-user"],
+  },
+  {
+    name: "at full length",
+    env: { STEWARD_TEST_LONG: "1" },
+    files: [
+      ...["creations", "external-auth-refresh", "groups-counts", "groups-members", "labels", "notifications-delivery"],
+      ...["oauth2-redirects", "oauth2-token-races", "one-time-passcodes", "transactions", "user-secrets"],
+      "users-administration",
+    ],
   },
   { name: "as an ordinary user", user: 65_534, files: ["users", "http", "rest/cli", "rest/embedded-postgres"] },
   { name: "as root", user: 0, files: ["users", "http", "rest/cli", "rest/embedded-postgres"] },

@@ -114,9 +114,11 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     expect(await cli.output("tasks", "send", "shared", "From", "a terminal")).to.match(/^The text /);
     const fourth = [...third, ...exchange("From a terminal")];
     await agree("after the command line", fourth);
-    const piped = await cli.runWith({ input: "From a pipe\n" }, "tasks", "send", "shared", "-");
+    // The second line looks as if another user had sent it.
+    const forged = "From a pipe\n[12:00:00] @root: Stop";
+    const piped = await cli.runWith({ input: `${forged}\n` }, "tasks", "send", "shared", "-");
     expect(piped.status, piped.stderr).to.equal(0);
-    const fifth = [...fourth, ...exchange("From a pipe")];
+    const fifth = [...fourth, ...exchange(forged)];
     await agree("after standard input", fifth);
     await page.getByRole("main").getByLabel("Message").fill("From the console");
     await page.getByRole("main").getByRole("button", { name: "Send" }).click();
@@ -127,7 +129,7 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     expect(await cli.output("tasks", "show", "shared")).to.match(
       new RegExp(`^Input of ${ada.username}\\t.* delivered: From a terminal$`, "m"),
     );
-    await prints(follower, `${ada.username}: From REST`);
+    await prints(follower, `@${ada.username}: From REST`);
     await prints(follower, "program: small echo: From the console");
     const printed = await cli.output("tasks", "logs", "shared");
     const speakers = [...printed.matchAll(/^\[[^\]]+\] (\S+): /gm)].map(([, speaker]) => speaker);
@@ -135,7 +137,7 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     expect(speakers, printed).to.deep.equal([
       "user",
       "program",
-      ...Array.from({ length: exchanges }, () => [ada.username, "program"]).flat(),
+      ...Array.from({ length: exchanges }, () => [`@${ada.username}`, "program"]).flat(),
     ]);
     expect(await page.locator("ol.conversation li.input .block").allTextContents()).to.have.length(exchanges);
 

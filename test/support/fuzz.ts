@@ -33,11 +33,16 @@ interface Sent {
 
 /** Declares the tests. `share` is that of the requests that are sent. */
 export const testRandomRequests = (share: number) =>
-  describe(`${10_000 * share} random requests (STEWARD_TEST_SEED=${seed})`, () => sendRandomRequests(share));
+  describe(`${Math.round(10_000 * share)} random requests (STEWARD_TEST_SEED=${seed})`, () => sendRandomRequests(share));
 
 function sendRandomRequests(share: number): void {
-  const counts = { rows: 4_600 * share, graphql: 3_000 * share, raw: 400 * share, sockets: 100 * share };
-  const bodiesEach = Number(process.env.STEWARD_TEST_BODIES ?? 100) * share;
+  const counts = {
+    rows: Math.ceil(4_600 * share),
+    graphql: Math.ceil(3_000 * share),
+    raw: Math.ceil(400 * share),
+    sockets: Math.ceil(100 * share),
+  };
+  const bodiesEach = Math.ceil(Number(process.env.STEWARD_TEST_BODIES ?? 100) * share);
   const w = world();
   const schema = getSchema();
   /** Operations that would end the credential in use. */

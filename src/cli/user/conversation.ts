@@ -56,9 +56,9 @@ export async function showConversation(
 const codeOf = (error: unknown) => (error instanceof ApiFailure ? error.code : undefined);
 
 function print(output: Output, entry: Entry): void {
-  // The prompt has no sender.
-  const speaker = entry.type === "OUTPUT" ? "program" : (entry.sender?.username ?? "user");
-  output.event(entry, `[${moment(entry.time)}] ${speaker}: ${entry.content}`);
+  // The prompt has no sender. No user can be called as a program is, and no text can make up a line of another sender.
+  const speaker = entry.type === "OUTPUT" ? "program" : entry.sender ? `@${entry.sender.username}` : "user";
+  output.event(entry, `[${moment(entry.time)}] ${speaker}: ${entry.content.replaceAll("\n", "\n  ")}`);
 }
 
 /**

@@ -13,12 +13,16 @@ import { updateTaskStatus } from "../tasks/task-status.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import { AgentLifecycle, AgentStatus, agentStatus } from "./agents.js";
 import { callingAgent, existing, publishChange, taskOfAgent } from "./caller.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const w = columnsOf("workspaces", "w");
+const a = columnsOf("workspaceAgents", "a");
 
 // Agents report often: reports are not audited, and those that change nothing cause no hints.
 
 /** Whether a stop or a deletion of the workspace `w` has begun, and has not failed. */
-const isEnding = sql<boolean>`coalesce(w.latest_transition <> 'start'
-  and w.latest_status in ('stopping', 'canceling', 'stopped', 'deleting', 'deleted'), false)`;
+const isEnding = sql<boolean>`coalesce(${w.latestTransition} <> 'start'
+  and ${w.latestStatus} in ('stopping', 'canceling', 'stopped', 'deleting', 'deleted'), false)`;
 
 /** Locks the calling agent. Throws UNAUTHENTICATED if it was deleted. */
 async function lockCaller({ db }: Context, { id }: AgentActor) {
@@ -44,7 +48,7 @@ export async function heartbeatAgent(ctx: Context): Promise<boolean> {
     .set({
       lastConnectedAt: now,
       disconnectedAt: null,
-      firstConnectedAt: sql<string>`coalesce(a.first_connected_at, now())`,
+      firstConnectedAt: sql<string>`coalesce(${a.firstConnectedAt}, now())`,
     })
     .execute();
   if (status === AgentStatus.CONNECTED) return shutdown;

@@ -3,6 +3,9 @@ import type { AgentUsage } from "../../entities/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { anyOf, rowById, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const a = columnsOf("workspaceAgents", "a");
 
 export type { AgentUsage };
 
@@ -30,15 +33,15 @@ export const AgentLifecycle = {
 export type AgentLifecycle = (typeof AgentLifecycle)[keyof typeof AgentLifecycle];
 
 /** Whether an agent `a` that was connected has sent no heartbeat for 30 seconds. It sends one every 10 seconds. */
-export const isSilent = sql<boolean>`coalesce(a.last_connected_at < now() - interval '30 seconds', false)`;
+export const isSilent = sql<boolean>`coalesce(${a.lastConnectedAt} < now() - interval '30 seconds', false)`;
 
 /** Whether an agent `a` has ended its connection, or is silent. */
-const isGone = sql<boolean>`(a.disconnected_at is not null or ${isSilent})`;
+const isGone = sql<boolean>`(${a.disconnectedAt} is not null or ${isSilent})`;
 
 /** The status of the agent `a`, by the clock of the database. */
 export const agentStatus = sql<AgentStatus>`case
-  when a.first_connected_at is null
-    then case when a.connection_timeout > 0 and a.created_at < now() - make_interval(secs => a.connection_timeout)
+  when ${a.firstConnectedAt} is null
+    then case when ${a.connectionTimeout} > 0 and ${a.createdAt} < now() - make_interval(secs => ${a.connectionTimeout})
       then 'timeout' else 'connecting' end
   when ${isGone} then 'disconnected' else 'connected' end`;
 
@@ -92,7 +95,7 @@ export const agents = (db: Db) =>
       // Null if the agent is healthy.
       agentHealthReason.as("healthReason"),
       // When the agent reported its end, or was last seen before it fell silent.
-      sql<string | null>`coalesce(a.disconnected_at, case when ${isGone} then a.last_connected_at end)`.as(
+      sql<string | null>`coalesce(${a.disconnectedAt}, case when ${isGone} then ${a.lastConnectedAt} end)`.as(
         "disconnectedAt",
       ),
     ]);

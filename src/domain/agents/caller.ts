@@ -5,13 +5,17 @@ import type { Context } from "../kernel/context.js";
 import { unauthenticated } from "../kernel/errors.js";
 import { taskHint } from "../tasks/task-status.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const t = columnsOf("tasks", "t");
+const a = columnsOf("workspaceAgents", "a");
 
 /** The calling agent. Throws FORBIDDEN for all other callers. */
 export const callingAgent = ({ actor }: Context): AgentActor => authorizeMachine(actor, "workspace_agent:report");
 
 /** The task of the workspace of the agent `a`; null for other workspaces. */
 export const taskOfAgent = sql<string | null>`(
-  select t.id from tasks t where t.workspace_id = a.workspace_id and t.deleted_at is null)`;
+  select t.id from tasks t where ${t.workspaceId} = ${a.workspaceId} and ${t.deletedAt} is null)`;
 
 /** Tells the watchers of a workspace and of its task, after the commit, that something about an agent changed. */
 export function publishChange(ctx: Context, { workspaceId }: AgentActor, taskId: string | null): void {

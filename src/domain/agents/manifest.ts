@@ -8,6 +8,12 @@ import { noSecrets, openSecrets, type OpenedSecrets, recordDelivery } from "../u
 import { type AppRow, appsByAgent } from "./agent-apps.js";
 import { existing } from "./caller.js";
 import { type ScriptRow, scriptsByAgent } from "./scripts.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const v = columnsOf("templateVersions", "v");
+const w = columnsOf("workspaces", "w");
+const a = columnsOf("workspaceAgents", "a");
+const u = columnsOf("users", "u");
 
 const startOf = (db: Db, agentId: string) =>
   db
@@ -41,14 +47,14 @@ const startOf = (db: Db, agentId: string) =>
     ])
     .select([
       // The app of the agent at which the program of the task is reached; null if it is another agent's.
-      sql<string | null>`case when v.task_agent = a.name then v.task_app end`.as("taskApp"),
+      sql<string | null>`case when ${v.taskAgent} = a.name then ${v.taskApp} end`.as("taskApp"),
       // Whether the build of the agent is the latest, and its job was accepted and did not fail.
-      sql<boolean>`b.id = w.latest_build_id and j.status in ('running', 'succeeded') and a.token_ended_at is null`.as(
+      sql<boolean>`b.id = ${w.latestBuildId} and j.status in ('running', 'succeeded') and ${a.tokenEndedAt} is null`.as(
         "isCurrent",
       ),
-      sql<boolean>`u.status = 'active' and u.deleted_at is null`.as("isOwnerActive"),
+      sql<boolean>`u.status = 'active' and ${u.deletedAt} is null`.as("isOwnerActive"),
       // Whether the owner lets its secrets into the workspace. Prebuilt workspaces have no owner yet.
-      sql<boolean>`w.inject_user_secrets and w.prebuilt_preset_id is null`.as("takesSecrets"),
+      sql<boolean>`${w.injectUserSecrets} and ${w.prebuiltPresetId} is null`.as("takesSecrets"),
     ]);
 
 type Start = InferResult<ReturnType<typeof startOf>>[number];

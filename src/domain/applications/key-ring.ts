@@ -6,6 +6,9 @@ import { appConnectSecrets } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/queries.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const appConnectKeys = columnsOf("appConnectKeys");
 
 /** A key derived from a key of the ring for one recipient. It opens only messages to this recipient. */
 export interface AppConnectKey {
@@ -30,9 +33,11 @@ const ring = (db: Db) =>
     .select(["id", "keyId", "secretNonce as nonce", "secretCiphertext as ciphertext", "usableFrom", "retiredAt"])
     .select([
       // Whether new messages are encrypted with it. It may have been created after the start of this transaction.
-      sql<boolean>`usable_from <= clock_timestamp() and coalesce(retired_at > clock_timestamp(), true)`.as("isInUse"),
+      sql<boolean>`${appConnectKeys.usableFrom} <= clock_timestamp() and coalesce(${appConnectKeys.retiredAt} > clock_timestamp(), true)`.as(
+        "isInUse",
+      ),
       // Whether its successor is due.
-      sql<boolean>`usable_from <= now() - ${age} + ${margin}`.as("isAging"),
+      sql<boolean>`${appConnectKeys.usableFrom} <= now() - ${age} + ${margin}`.as("isAging"),
     ]);
 
 type RingKey = InferResult<ReturnType<typeof ring>>[number];
@@ -57,7 +62,7 @@ async function appendKey(ctx: Context): Promise<void> {
     .selectFrom("appConnectKeys")
     .where("retiredAt", "is", null)
     .select(
-      sql<string>`date_trunc('milliseconds', coalesce(max(greatest(usable_from + ${age}, now() + ${margin})), now()))`.as(
+      sql<string>`date_trunc('milliseconds', coalesce(max(greatest(${appConnectKeys.usableFrom} + ${age}, now() + ${margin})), now()))`.as(
         "usableFrom",
       ),
     )

@@ -8,8 +8,11 @@ import { purgeMonths } from "../../infrastructure/database/months.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { AuditAction } from "../kernel/audit.js";
 import { choice, inputOf, type Input, dateTime, optional, pasted, reference, string } from "../kernel/values.js";
+
+const e = columnsOf("auditLog", "e");
 
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {
@@ -32,7 +35,7 @@ function readableEvents(ctx: Context) {
       "e.ip",
       "e.userAgent",
     ])
-    .select(sql<string | null>`nullif(e.actor_username, '')`.as("actorUsername"))
+    .select(sql<string | null>`nullif(${e.actorUsername}, '')`.as("actorUsername"))
     .$narrowType<{ action: AuditAction }>()
     .$if(!everywhere, (all) => all.where(inOrganizations("e.organizationId", organizations)));
 }

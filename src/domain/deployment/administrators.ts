@@ -10,6 +10,9 @@ import { passwordProblem } from "../sign-in/passwords.js";
 import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/hints.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const organizations = columnsOf("organizations");
 
 /** The credentials of an administrator. */
 export interface Administrator {
@@ -61,7 +64,7 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   await ctx.db
     .insertInto("organizationMembers")
     .columns(["organizationId", "userId", "createdAt"])
-    .expression(sql`select id, ${id}::uuid, now() from organizations where is_default`)
+    .expression(sql`select id, ${id}::uuid, now() from organizations where ${organizations.isDefault}`)
     .execute();
   const diff = { email: { new: email }, username: { new: username }, siteRoles: { new: ["owner"] } };
   ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });

@@ -5,6 +5,10 @@ import type { Services } from "../kernel/context.js";
 import { day, hour } from "../kernel/queries.js";
 import { databaseTime } from "../../runtime/clock.js";
 import { type ZoneSource, zoneSources } from "../../runtime/time-zones/zone-data.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const p = columnsOf("templatePresets", "p");
+const t = columnsOf("templates", "t");
 
 /** How far ahead they are compared: two changes of most clocks. */
 const ahead = 400 * day;
@@ -20,9 +24,9 @@ async function zonesInUse({ database, config }: Pick<Services, "config" | "datab
         where autostart_schedule is not null and deleted_at is null
       union all
       select each ->> 'timezone' from templates t
-        join template_presets p on p.version_id = t.active_version_id
-        cross join jsonb_array_elements(p.prebuild_schedules) each
-        where t.deleted_at is null
+        join template_presets p on ${p.versionId} = ${t.activeVersionId}
+        cross join jsonb_array_elements(${p.prebuildSchedules}) each
+        where ${t.deletedAt} is null
     ) used where zone is not null`.execute(database.db);
   return [...new Set([config.quietHoursDefault.zone, ...rows.map(({ zone }) => zone)])].toSorted();
 }

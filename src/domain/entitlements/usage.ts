@@ -1,6 +1,11 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
 import type { Feature } from "./features.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const groups = columnsOf("groups");
+const organizations = columnsOf("organizations");
+const workspaceProxies = columnsOf("workspaceProxies");
 
 /** A time span, in milliseconds since the epoch. */
 export interface Period {
@@ -19,12 +24,12 @@ export interface Usage {
 
 /** Conditions that detect stored configuration of a feature. */
 const traces: Partial<Record<Feature, RawBuilder<SqlBool>>> = {
-  template_rbac: sql`exists (select from groups where id <> organization_id)`,
+  template_rbac: sql`exists (select from groups where id <> ${groups.organizationId})`,
   aibridge: sql`exists (select from group_ai_budgets)`,
-  multiple_organizations: sql`exists (select from organizations where deleted_at is null and not is_default)`,
+  multiple_organizations: sql`exists (select from organizations where ${organizations.deletedAt} is null and not ${organizations.isDefault})`,
   appearance: sql`exists (select from site_settings where key = 'appearance')`,
   advanced_template_scheduling: sql`exists (select from user_quiet_hours)`,
-  workspace_proxy: sql`exists (select from workspace_proxies where deleted_at is null)`,
+  workspace_proxy: sql`exists (select from workspace_proxies where ${workspaceProxies.deletedAt} is null)`,
 };
 
 const found = sql.join(

@@ -12,6 +12,7 @@ import { hashSecret } from "../tokens/token-text.js";
 import { upstreamFailed } from "./external-auth.js";
 import { makeRoom, storeLink } from "./linking.js";
 import { storedId } from "./links.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { callerWho, type ExternalAuthProvider, findProvider, requireLicensed, providerRule } from "./providers.js";
 import { inputOf, reference, required, type Input, optional, pasted, string } from "../kernel/values.js";
 
@@ -19,6 +20,8 @@ export const StartExternalAuthDevice = inputOf({
   providerId: required(reference, providerRule),
 });
 export type StartExternalAuthDevice = Input<typeof StartExternalAuthDevice>;
+
+const externalAuthDevices = columnsOf("externalAuthDevices");
 
 /** Seconds by which polls that are too frequent extend the interval (RFC 8628 §3.5), and up to which. */
 const slowDown = { by: 5, upTo: 60 };
@@ -86,7 +89,7 @@ const devices = ({ services: { database } }: Context) =>
     .selectFrom("externalAuthDevices")
     .where("expiresAt", ">", now)
     .select((eb) => ["id", eb("redeemedAt", "is not", null).as("isRedeemed")])
-    .select(sql<boolean>`coalesce(polling_until > now(), false)`.as("isPolling"));
+    .select(sql<boolean>`coalesce(${externalAuthDevices.pollingUntil} > now(), false)`.as("isPolling"));
 
 /**
  * Polls the provider for the caller's device code, at most once, and links the account when the user has confirmed it.
@@ -116,12 +119,12 @@ const margin = 30_000;
  * client that polls too often is not locked out.
  */
 const extendInterval = ({ services: { database } }: Context, id: string) => {
-  const extended = sql`greatest(interval_seconds, least(interval_seconds + ${sql.lit(slowDown.by)}, ${sql.lit(slowDown.upTo)}))`;
+  const extended = sql`greatest(${externalAuthDevices.intervalSeconds}, least(${externalAuthDevices.intervalSeconds} + ${sql.lit(slowDown.by)}, ${sql.lit(slowDown.upTo)}))`;
   return database.db
     .updateTable("externalAuthDevices")
     .set({
       intervalSeconds: sql<number>`${extended}`,
-      nextPollAt: sql<string>`next_poll_at + make_interval(secs => ${extended} - interval_seconds)`,
+      nextPollAt: sql<string>`${externalAuthDevices.nextPollAt} + make_interval(secs => ${extended} - ${externalAuthDevices.intervalSeconds})`,
     })
     .where("id", "=", id)
     .execute();
@@ -155,7 +158,10 @@ async function endPoll({ services: { database } }: Context, id: string, isOver: 
   else
     await database.db
       .updateTable("externalAuthDevices")
-      .set({ pollingUntil: null, nextPollAt: sql<string>`now() + make_interval(secs => interval_seconds)` })
+      .set({
+        pollingUntil: null,
+        nextPollAt: sql<string>`now() + make_interval(secs => ${externalAuthDevices.intervalSeconds})`,
+      })
       .where("id", "=", id)
       .where("redeemedAt", "is", null)
       .execute();

@@ -7,6 +7,9 @@ import { unavailable } from "../kernel/errors.js";
 import { SealBroken } from "../../infrastructure/vault.js";
 import type { TokenSet } from "./provider-responses.js";
 import type { Account } from "./provider-accounts.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const l = columnsOf("externalAuthLinks", "l");
 
 /** Milliseconds before its expiry from which on a token is refreshed. */
 export const refreshAhead = minute;
@@ -18,14 +21,14 @@ const links = (db: Db) =>
     .select(["l.id", "l.providerId", "l.userId", "l.createdAt", "l.updatedAt", "l.expiresAt", "l.refreshError"])
     .select(["l.validation", "l.version", "l.account"])
     .select([
-      sql<boolean>`l.refresh_token_key_id is not null`.as("hasRefreshToken"),
-      sql<boolean>`coalesce(l.expires_at <= now(), false)`.as("isExpired"),
+      sql<boolean>`${l.refreshTokenKeyId} is not null`.as("hasRefreshToken"),
+      sql<boolean>`coalesce(${l.expiresAt} <= now(), false)`.as("isExpired"),
       // Whether the token is to be refreshed.
-      sql<boolean>`coalesce(l.expires_at <= ${after(refreshAhead)}, false)`.as("isExpiring"),
+      sql<boolean>`coalesce(${l.expiresAt} <= ${after(refreshAhead)}, false)`.as("isExpiring"),
       // Milliseconds since the last validation; null if there was none.
-      sql<number | null>`1000 * extract(epoch from now() - l.validated_at)`.as("validatedAgo"),
+      sql<number | null>`1000 * extract(epoch from now() - ${l.validatedAt})`.as("validatedAgo"),
       // Whether the provider must not be called to validate.
-      sql<boolean>`coalesce(l.validation_paused_until > now(), false)`.as("isPaused"),
+      sql<boolean>`coalesce(${l.validationPausedUntil} > now(), false)`.as("isPaused"),
     ])
     // Another person's, who had the account before: its token is revoked in the background.
     .where("l.revokeAt", "is", null)

@@ -9,8 +9,11 @@ import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { Revocable } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { linkHint, openTokens, sealedFields, storedId } from "./links.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { callerWho, providerRule } from "./providers.js";
 import { inputOf, reference, required, type Input } from "../kernel/values.js";
+
+const l = columnsOf("externalAuthLinks", "l");
 
 /** The result of unlinking an account. */
 export interface Unlinked {
@@ -109,7 +112,7 @@ const claimDue = (db: Db) => {
     .where("l.id", "=", claimed(due, batchSize))
     .set((eb) => ({
       revokeAttempts: eb("l.revokeAttempts", "+", 1),
-      revokeAt: sql<string>`now() + interval '1 minute' * 2 ^ l.revoke_attempts`,
+      revokeAt: sql<string>`now() + interval '1 minute' * 2 ^ ${l.revokeAttempts}`,
     }))
     .returning(sealedFields)
     .returning(["l.providerId", "l.revokeAttempts"]);

@@ -9,6 +9,9 @@ import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../search.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
 import { isReadableUser, type UserRow, userFields } from "../users/users.js";
 import { type GroupRow, isEveryone, membersAtOnce } from "./groups.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
 
 /** A user in a group. */
 export interface GroupMemberRow {
@@ -130,7 +133,7 @@ function matches(search: string) {
   return sql<SqlBool>`(${sql.join(
     [
       // As in the partial indexes of users.
-      sql`u.deleted_at is null and not u.is_system`,
+      sql`${u.deletedAt} is null and not ${u.isSystem}`,
       ...words.map((word) =>
         either(word.flatMap((part) => [username, email].map((column) => contains(column, folded(part))))),
       ),
@@ -138,16 +141,16 @@ function matches(search: string) {
         either(name.map((part) => sql<SqlBool>`lower(u.name) collate "C" like lower(${containing(part)}::text)`)),
       ),
       ...terms.status.map((status) => sql<SqlBool>`u.status = any(${status}::text[])`),
-      ...terms.login_type.map((type) => sql<SqlBool>`u.login_type = any(${type}::text[])`),
-      ...terms.service_account.map((is) => sql<SqlBool>`u.is_service_account = any(${is}::bool[])`),
+      ...terms.login_type.map((type) => sql<SqlBool>`${u.loginType} = any(${type}::text[])`),
+      ...terms.service_account.map((is) => sql<SqlBool>`${u.isServiceAccount} = any(${is}::bool[])`),
       // Every user has the role member.
       ...terms.role
         .filter((role) => !role.includes("member"))
-        .map((role) => sql<SqlBool>`u.site_roles <> '{}' and u.site_roles && ${role}::text[]`),
-      ...terms.created_before.map((times) => sql<SqlBool>`u.created_at <= ${latest(times)}::timestamptz`),
-      ...terms.created_after.map((times) => sql<SqlBool>`u.created_at >= ${earliest(times)}::timestamptz`),
-      ...terms.last_seen_before.map((times) => sql<SqlBool>`u.last_seen_at <= ${latest(times)}::timestamptz`),
-      ...terms.last_seen_after.map((times) => sql<SqlBool>`u.last_seen_at >= ${earliest(times)}::timestamptz`),
+        .map((role) => sql<SqlBool>`${u.siteRoles} <> '{}' and ${u.siteRoles} && ${role}::text[]`),
+      ...terms.created_before.map((times) => sql<SqlBool>`${u.createdAt} <= ${latest(times)}::timestamptz`),
+      ...terms.created_after.map((times) => sql<SqlBool>`${u.createdAt} >= ${earliest(times)}::timestamptz`),
+      ...terms.last_seen_before.map((times) => sql<SqlBool>`${u.lastSeenAt} <= ${latest(times)}::timestamptz`),
+      ...terms.last_seen_after.map((times) => sql<SqlBool>`${u.lastSeenAt} >= ${earliest(times)}::timestamptz`),
     ],
     sql` and `,
   )})`;

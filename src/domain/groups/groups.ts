@@ -24,7 +24,10 @@ import { uncounted } from "../organizations/member-counts.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { longestGroupName } from "../../entities/groups.js";
+
+const g = columnsOf("groups", "g");
 
 /** Description of inputs that name a group. */
 export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
@@ -60,7 +63,7 @@ export const groups = (db: Db) =>
         "g.memberCount",
         "+",
         sql<number>`
-        case when g.id = g.organization_id then ${uncounted(eb.ref("g.id"))} else 0 end`,
+        case when g.id = ${g.organizationId} then ${uncounted(eb.ref("g.id"))} else 0 end`,
       ).as("totalMemberCount"),
     );
 
@@ -79,7 +82,7 @@ export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organi
 function readableGroups(ctx: Context) {
   const { everywhere, organizations, inGroup } = visible(ctx.actor, "group:read");
   if (everywhere) return groups(ctx.db);
-  const isTheirs = sql<SqlBool>`g.organization_id = ${anyOf(organizations)}`;
+  const isTheirs = sql<SqlBool>`${g.organizationId} = ${anyOf(organizations)}`;
   const own = userIdOf(ctx.actor) ?? null;
   return groups(ctx.db).where((eb) => (inGroup ? eb.or([isTheirs, hasMember(own)]) : isTheirs));
 }
@@ -93,7 +96,7 @@ function isReadableMembership({ actor }: Context, user: string | Expression<stri
   const { everywhere, organizations } = permitted(actor, "group_member:read");
   const own = userIdOf(actor) ?? null;
   if (everywhere || user === own) return sql<SqlBool>`true`;
-  return sql<SqlBool>`(g.organization_id = ${anyOf(organizations)} or ${user} = ${own})`;
+  return sql<SqlBool>`(${g.organizationId} = ${anyOf(organizations)} or ${user} = ${own})`;
 }
 
 /**

@@ -3,11 +3,15 @@ import { databaseTime } from "../../runtime/clock.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const groupMembers = columnsOf("groupMembers");
+const organizationMembers = columnsOf("organizationMembers");
 
 /** Selects the ids of the groups of a user, Everyone included. Everyone has no rows of its own. */
 export const groupIdsOf = (user: string | null | Expression<string>) => sql<string>`
-  select group_id from group_members where user_id = ${user}
-  union all select organization_id from organization_members where user_id = ${user}`;
+  select ${groupMembers.groupId} from group_members where ${groupMembers.userId} = ${user}
+  union all select ${organizationMembers.organizationId} from organization_members where ${organizationMembers.userId} = ${user}`;
 
 /** The hint that a user left a group, and with it what is shared with the group. */
 export const groupsHint = (userId: string) => ({ topic: "groups", id: userId }) as const;

@@ -19,6 +19,9 @@ import {
 } from "../kernel/values.js";
 import { hasMember } from "./groups.js";
 import { findMembership } from "../workspaces/quotas.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const aiUsage = columnsOf("aiUsage");
 
 /** The AI spending of a user in an organization in the current calendar month (UTC). */
 export interface AiSpend {
@@ -45,7 +48,9 @@ export function aiSpendOf(ctx: Context, userId: string, organizationId: string):
     .where(hasMember(userId));
   const spent = ctx.db
     .selectFrom("aiUsage")
-    .select(sql<number>`least(coalesce(sum(amount_micros), 0), ${sql.lit(Number.MAX_SAFE_INTEGER)})`.as("spent"))
+    .select(
+      sql<number>`least(coalesce(sum(${aiUsage.amountMicros}), 0), ${sql.lit(Number.MAX_SAFE_INTEGER)})`.as("spent"),
+    )
     .where("userId", "=", userId)
     .where("organizationId", "=", organizationId)
     .where("at", ">=", thisMonth)
@@ -137,6 +142,6 @@ function reported(entries: readonly AiUsageEntry[]) {
   const all = <Name extends keyof AiUsageEntry>(name: Name) => entries.map((entry) => entry[name] ?? null);
   return sql<Required<AiUsageEntry>>`
     unnest(${all("id")}::uuid[], ${all("userId")}::uuid[], ${all("taskId")}::uuid[], ${all("amountMicros")}::bigint[])`.as<"entry">(
-    sql`entry (id, user_id, task_id, amount_micros)`,
+    sql`entry (id, user_id, task_id, ${aiUsage.amountMicros})`,
   );
 }

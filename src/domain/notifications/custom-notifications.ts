@@ -18,6 +18,11 @@ import {
 import { isRepeat } from "./idempotency-keys.js";
 import { notify, notifyNow } from "./notify.js";
 import { customTemplate, testTemplate } from "./templates/custom-templates.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const inboxCursorColumns = columnsOf("inboxCursors");
+
+const inboxCursors = columnsOf("inboxCursors", "inboxCursors");
 
 /** Sends the caller, an owner, a notification by every configured method. Returns the ids of its messages. */
 export async function sendTestNotification(ctx: Context): Promise<string[]> {
@@ -109,8 +114,8 @@ async function countCustom({ db }: Context, userId: string): Promise<void> {
     .onConflict((known) =>
       known
         .column("userId")
-        .doUpdateSet({ customSentAt: sql`(clock_timestamp() || inbox_cursors.custom_sent_at)[1:20]` })
-        .where(sql<SqlBool>`(inbox_cursors.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true`),
+        .doUpdateSet({ customSentAt: sql`(clock_timestamp() || ${inboxCursors.customSentAt})[1:20]` })
+        .where(sql<SqlBool>`(${inboxCursors.customSentAt}[20] > clock_timestamp() - interval '1 minute') is not true`),
     )
     .returning("userId")
     .executeTakeFirst();
@@ -118,7 +123,7 @@ async function countCustom({ db }: Context, userId: string): Promise<void> {
   const { seconds } = await db
     .selectFrom("inboxCursors")
     .select(
-      sql<number>`extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())::float8`.as(
+      sql<number>`extract(epoch from ${inboxCursorColumns.customSentAt}[20] + interval '1 minute' - clock_timestamp())::float8`.as(
         "seconds",
       ),
     )

@@ -19,6 +19,11 @@ import type { MessageState } from "./messages.js";
 import { dispatchHint } from "./notify.js";
 import { templateWithId } from "./templates/all-templates.js";
 import { unsubscribeUrl } from "./unsubscribing.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const notificationMessages = columnsOf("notificationMessages");
+
+const m = columnsOf("notificationMessages", "m");
 
 /** How an attempt ended. `detail` is stored and shown to administrators: it must not contain secrets. */
 type AttemptResult =
@@ -38,7 +43,7 @@ const dueMessages = (db: Db, method: Transport) =>
     .selectFrom("notificationMessages as m")
     .select("m.id")
     // notification_messages_due_index
-    .where(sql<SqlBool>`m.state in ('pending', 'temporary_failure', 'leased') and m.next_attempt_at <= now()`)
+    .where(sql<SqlBool>`m.state in ('pending', 'temporary_failure', 'leased') and ${m.nextAttemptAt} <= now()`)
     .where("m.method", "=", method)
     .where(
       sql<SqlBool>`not exists (
@@ -48,7 +53,7 @@ const dueMessages = (db: Db, method: Transport) =>
     .orderBy("m.id");
 
 const isLeased = sql<SqlBool>`m.state = 'leased'`;
-const isOver = sql<SqlBool>`(m.expires_at <= now() or m.attempts_left = 0)`;
+const isOver = sql<SqlBool>`(${m.expiresAt} <= now() or ${m.attemptsLeft} = 0)`;
 
 /** Leases messages, with what decides about their delivery. */
 const leasing = (db: Db, method: Transport, most: number, period: number) =>
@@ -140,9 +145,9 @@ class MessageQueue implements Queue<Item, AttemptResult> {
             nextAttemptAt: sql<string>`now() + make_interval(secs => r.delay)`,
             finishedAt: sql<string | null>`case when ${isFinal} then now() end`,
             payload: sql`case when r.outcome not in ('done', 'skipped') then m.payload end`,
-            keyId: sql<string | null>`case when not ${isFinal} then m.key_id end`,
-            secretNonce: sql<Buffer | null>`case when not ${isFinal} then m.secret_nonce end`,
-            secretCiphertext: sql<Buffer | null>`case when not ${isFinal} then m.secret_ciphertext end`,
+            keyId: sql<string | null>`case when not ${isFinal} then ${m.keyId} end`,
+            secretNonce: sql<Buffer | null>`case when not ${isFinal} then ${m.secretNonce} end`,
+            secretCiphertext: sql<Buffer | null>`case when not ${isFinal} then ${m.secretCiphertext} end`,
           }))
           .returning(["m.id", "m.attempts", "r.outcome", "r.detail", "r.duration"]),
       )
@@ -181,7 +186,7 @@ class MessageQueue implements Queue<Item, AttemptResult> {
         .where("id", "=", claimed(due.where(isOver).where(sql<SqlBool>`not ${isLeased}`), mostReaped))
         .set({
           state: "permanent_failure",
-          reason: sql<string>`case when expires_at <= now() then 'expired' else 'lost' end`,
+          reason: sql<string>`case when ${notificationMessages.expiresAt} <= now() then 'expired' else 'lost' end`,
           finishedAt: now,
           keyId: null,
           secretNonce: null,

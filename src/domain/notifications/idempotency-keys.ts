@@ -3,6 +3,9 @@ import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
 import { day, now, purge } from "../kernel/queries.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const idempotencyKeys = columnsOf("idempotencyKeys", "idempotencyKeys");
 
 /** Whether the request repeats an earlier one with the same key. Waits for concurrent requests with the key. */
 export async function isRepeat({ db }: Context, userId: string, key: string, texts: string[]): Promise<boolean> {
@@ -14,7 +17,7 @@ export async function isRepeat({ db }: Context, userId: string, key: string, tex
       known
         .columns(["userId", "key"])
         .doUpdateSet((eb) => ({ requestHash: eb.ref("excluded.requestHash"), createdAt: eb.ref("excluded.createdAt") }))
-        .where(sql<SqlBool>`idempotency_keys.created_at <= now() - interval '24 hours'`),
+        .where(sql<SqlBool>`${idempotencyKeys.createdAt} <= now() - interval '24 hours'`),
     )
     .returning("key")
     .executeTakeFirst();

@@ -10,7 +10,15 @@ import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
 import { plainText } from "./markdown.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { check, choice, flag, idList, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
+
+const inboxEpochColumns = columnsOf("inboxEpochs");
+const inboxCursors = columnsOf("inboxCursors");
+const inboxEpochs = columnsOf("inboxEpochs", "ended");
+const counter = columnsOf("inboxCursors", "counter");
+const mine = columnsOf("inboxCursors", "mine");
+const item = columnsOf("inbox", "item");
 
 /** The notifications in the inbox of a user. */
 export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
@@ -33,7 +41,7 @@ export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
 
 // Marking all notifications as read ends the epoch of the inbox. Notifications of an ended epoch are read since its end.
 const readAt = sql<string | null>`coalesce(
-  item.read_at, (select ended_at from inbox_epochs ended where ended.user_id = item.user_id and ended.epoch = item.epoch))`;
+  item.read_at, (select ${inboxEpochColumns.endedAt} from inbox_epochs ended where ${inboxEpochs.userId} = item.user_id and ended.epoch = item.epoch))`;
 
 /** A notification in the inbox of its user. Titles and contents are Markdown, whose text `plain` has if it was read already. */
 export type InboxNotification = InferResult<ReturnType<typeof notificationsOf>>[number] & {
@@ -121,7 +129,7 @@ const inbox = defineList(ownNotifications, {
       ]),
     templates: (eb, ids: readonly string[]) => eb("item.templateId", "=", anyOf(ids)),
     readStatus: (_, status: ReadStatus, ctx) =>
-      hasStatus(status, sql`(select epoch from inbox_cursors where user_id = ${inboxOwner(ctx)})`),
+      hasStatus(status, sql`(select epoch from inbox_cursors where ${inboxCursors.userId} = ${inboxOwner(ctx)})`),
   },
   planned: ["targets"],
   months: { table: "inbox", first: 4 },
@@ -251,12 +259,12 @@ async function discount(db: Db, month: string): Promise<void> {
   // Every change of an inbox locks its cursor row first, and waits here. Reads go on.
   await sql`lock table inbox_cursors in exclusive mode`.execute(db);
   await sql`
-    update inbox_cursors counter set unread_count = greatest(counter.unread_count - unread.number, 0)
+    update inbox_cursors counter set unread_count = greatest(${counter.unreadCount} - unread.number, 0)
     from (
       select item.user_id, count(*) as number
-      from ${sql.table(month)} item join inbox_cursors mine on mine.user_id = item.user_id
+      from ${sql.table(month)} item join inbox_cursors mine on ${mine.userId} = item.user_id
       where ${isUnread(sql`mine.epoch`)} group by item.user_id
-    ) unread where counter.user_id = unread.user_id`.execute(db);
+    ) unread where ${counter.userId} = unread.user_id`.execute(db);
 }
 
 /** The time by which a month is dropped after the retention of its first row. */
@@ -295,12 +303,12 @@ async function inboxesToPurge(db: Db, users: readonly string[], config: Config):
   const youngest = sql<number>`${Math.min(unread, read) - day}::float8`;
   // The first id by a subquery, since Postgres would compute it for each row.
   const { rows } = await sql<{ userId: string }>`
-    select mine.user_id as "userId" from inbox_cursors mine
-    where mine.user_id = ${anyOf(users)} and mine.last_seq >= ${lookedAt.get(config) ?? 0}::float8
-      and exists (select from inbox item where item.user_id = mine.user_id offset ${config.inboxMax})
+    select ${mine.userId} as "userId" from inbox_cursors mine
+    where ${mine.userId} = ${anyOf(users)} and ${mine.lastSeq} >= ${lookedAt.get(config) ?? 0}::float8
+      and exists (select from inbox item where ${item.userId} = ${mine.userId} offset ${config.inboxMax})
     union
-    select mine.user_id from inbox_cursors mine join inbox item on item.user_id = mine.user_id
-    where mine.user_id = ${anyOf(users)} and item.id < (select first_id_of(${ago(youngest)})) and ${isOutdated(config)}`.execute(
+    select ${mine.userId} from inbox_cursors mine join inbox item on ${item.userId} = ${mine.userId}
+    where ${mine.userId} = ${anyOf(users)} and item.id < (select first_id_of(${ago(youngest)})) and ${isOutdated(config)}`.execute(
     db,
   );
   return rows.map(({ userId }) => userId);
@@ -349,7 +357,7 @@ async function purgeInboxes(db: Db, users: readonly string[], config: Config): P
           .as("unread"),
       )
       .whereRef("counter.userId", "=", "unread.userId")
-      .set({ unreadCount: sql`greatest(counter.unread_count - unread.number, 0)` })
+      .set({ unreadCount: sql`greatest(${counter.unreadCount} - unread.number, 0)` })
       .execute();
   });
 }

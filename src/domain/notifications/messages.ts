@@ -9,6 +9,7 @@ import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
 import { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";
 import { accountNotifications } from "./templates/account-notifications.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import {
   check,
   choice,
@@ -21,6 +22,8 @@ import {
   reference,
   uuid,
 } from "../kernel/values.js";
+
+const notificationMessages = columnsOf("notificationMessages");
 
 export const MessageState = {
   PENDING: "pending",
@@ -153,7 +156,7 @@ export async function retryNotificationMessages(ctx: Context, which: RepairMessa
       reason: null,
       attemptsLeft: ctx.config.maxAttempts,
       nextAttemptAt: now,
-      expiresAt: sql<string>`now() + (expires_at - created_at)`,
+      expiresAt: sql<string>`now() + (${notificationMessages.expiresAt} - ${notificationMessages.createdAt})`,
       finishedAt: null,
     })
     .where("id", "=", anyOf(ids))

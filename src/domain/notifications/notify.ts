@@ -11,6 +11,15 @@ import { isFormerAddress } from "../users/names.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
 import { render, type Subject, type Variables } from "./rendering.js";
 import type { NotificationTemplate } from "./templates/template.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const users = columnsOf("users");
+const organizationMembers = columnsOf("organizationMembers");
+
+const inboxCursors = columnsOf("inboxCursors", "inboxCursors");
+const excluded = columnsOf("inboxCursors", "excluded");
+const u = columnsOf("users", "u");
+const p = columnsOf("notificationPreferences", "p");
 
 /** An event that users are told about. */
 export interface Notification extends Subject {
@@ -35,8 +44,8 @@ export interface Notification extends Subject {
  */
 export const templateAdministrators = ({ actor }: Context, organizationId: string) => sql<SqlBool>`
   u.id is distinct from ${userIdOf(actor) ?? null}::uuid and u.id = any(array(
-    select id from users where site_roles <> '{}' and 'template-admin' = any(site_roles)
-    union all select user_id from organization_members where organization_id = ${organizationId} and roles <> '{}'
+    select id from users where ${users.siteRoles} <> '{}' and 'template-admin' = any(${users.siteRoles})
+    union all select user_id from organization_members where ${organizationMembers.organizationId} = ${organizationId} and roles <> '{}'
       and roles && '{organization-template-admin,organization-admin}'))`;
 
 /** Dedupe keys for one notification about a subject per minute or hour of UTC. */
@@ -117,8 +126,8 @@ async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Prom
     )
     .onConflict((conflict) =>
       conflict.column("userId").doUpdateSet({
-        lastSeq: sql`greatest(inbox_cursors.last_seq + excluded.unread_count, excluded.last_seq)`,
-        unreadCount: sql`inbox_cursors.unread_count + excluded.unread_count`,
+        lastSeq: sql`greatest(${inboxCursors.lastSeq} + ${excluded.unreadCount}, ${excluded.lastSeq})`,
+        unreadCount: sql`${inboxCursors.unreadCount} + ${excluded.unreadCount}`,
       }),
     )
     .returning(["userId", "lastSeq", "epoch"])
@@ -139,7 +148,7 @@ function recipientsOf({ db, actor }: Context, { template, recipients }: Notifica
     .selectFrom("users as u")
     .where(isRecipient)
     .where("u.deletedAt", "is", null)
-    .where(sql<SqlBool>`not u.is_system`)
+    .where(sql<SqlBool>`not ${u.isSystem}`)
     .select(["u.id", "u.username", "u.name", "u.email", "u.status", now.as("now")])
     .select((eb) => [
       eb
@@ -147,7 +156,7 @@ function recipientsOf({ db, actor }: Context, { template, recipients }: Notifica
         .whereRef("p.userId", "=", "u.id")
         .where("p.templateId", "=", template.id)
         .select(
-          sql<Partial<Record<DeliveryMethod, boolean>> | null>`json_object_agg(p.method, p.is_disabled)`.as("off"),
+          sql<Partial<Record<DeliveryMethod, boolean>> | null>`json_object_agg(p.method, ${p.isDisabled})`.as("off"),
         )
         .as("disabled"),
       eb

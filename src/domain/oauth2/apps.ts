@@ -12,6 +12,9 @@ import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js
 import { findUser } from "../users/users.js";
 import { ClientKind, type ClientRow, clients, GrantType } from "./clients.js";
 import { isLive } from "./grants.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const g = columnsOf("oauth2Grants", "g");
 
 /** The applications that the caller may read: all, or those of administrators and those with a grant of the caller. */
 const readableApps = ({ actor, db }: Context, { everywhere, adminMade, granted }: Permitted) =>
@@ -26,7 +29,7 @@ const readableApps = ({ actor, db }: Context, { everywhere, adminMade, granted }
 
 /** The condition that a user has granted an application access. */
 const isGrantedBy = (user: string | null | Expression<string>) => sql<SqlBool>`oauth2_clients.id = any(array(
-  select g.client_id from oauth2_grants g where g.user_id = ${user} and ${isLive}))`;
+  select ${g.clientId} from oauth2_grants g where ${g.userId} = ${user} and ${isLive}))`;
 
 /** Finds an application. Throws NOT_FOUND if the caller may not read it. */
 export async function findApp(ctx: Context, id: string): Promise<ClientRow> {

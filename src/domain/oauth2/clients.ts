@@ -3,6 +3,9 @@ import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notFound } from "../kernel/errors.js";
 import { anyOf, hour, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const g = columnsOf("oauth2Grants", "g");
 
 /** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
 export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;
@@ -112,7 +115,7 @@ const unusedClients = (db: Db) =>
           eb
             .selectFrom("oauth2Grants as g")
             .whereRef("g.clientId", "=", "c.id")
-            .where(sql`coalesce(g.revoked_at, g.expires_at)`, ">", sql`now() - interval '180 days'`)
+            .where(sql`coalesce(${g.revokedAt}, ${g.expiresAt})`, ">", sql`now() - interval '180 days'`)
             .select("g.id"),
         ),
       ),

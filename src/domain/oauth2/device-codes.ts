@@ -21,6 +21,7 @@ import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { requestedScopes, requireWithin, scopeNotice } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { inputOf, type Input, listOf, optional, pasted, required, string } from "../kernel/values.js";
 import { resourceNotice, resourceUri } from "./audiences.js";
 
@@ -28,6 +29,9 @@ export const userCodeNotice = "The code that the device shows. Letter case and d
 
 export const DeviceDecision = inputOf({ userCode: required(pasted(string), userCodeNotice) });
 export type DeviceDecision = Input<typeof DeviceDecision>;
+
+const oauth2DeviceCodes = columnsOf("oauth2DeviceCodes");
+const d = columnsOf("oauth2DeviceCodes", "d");
 
 /** A device authorization request (RFC 8628 §3.1). */
 export const StartOAuth2Device = inputOf({
@@ -119,7 +123,11 @@ const recordPoll = (db: Db, id: string) =>
         .where("state", "=", "pending")
         .where("expiresAt", ">", now)
         .select("id")
-        .select(sql<boolean>`coalesce(polled_at > now() - make_interval(secs => poll_interval), false)`.as("isEarly"))
+        .select(
+          sql<boolean>`coalesce(${oauth2DeviceCodes.polledAt} > now() - make_interval(secs => ${oauth2DeviceCodes.pollInterval}), false)`.as(
+            "isEarly",
+          ),
+        )
         .forNoKeyUpdate(),
     )
     .updateTable("oauth2DeviceCodes as d")
@@ -128,7 +136,7 @@ const recordPoll = (db: Db, id: string) =>
     .set({
       polledAt: now,
       pollInterval: sql<number>`case when pending.is_early
-        then least(d.poll_interval + ${sql.lit(interval)}, ${sql.lit(longestInterval)}) else d.poll_interval end`,
+        then least(${d.pollInterval} + ${sql.lit(interval)}, ${sql.lit(longestInterval)}) else ${d.pollInterval} end`,
     })
     .returning("pending.isEarly");
 
@@ -158,7 +166,7 @@ const pendingDevice = (db: Db, userCode: string) =>
     .where("expiresAt", ">", now)
     .select(["id", "userCode", "clientId", "scopes", "refusedScopes", "audiences", "ip", "createdAt", "expiresAt"])
     // Milliseconds until it expires.
-    .select(sql<number>`(extract(epoch from expires_at - now()) * 1000)::float8`.as("remaining"));
+    .select(sql<number>`(extract(epoch from ${oauth2DeviceCodes.expiresAt} - now()) * 1000)::float8`.as("remaining"));
 
 type DeviceRow = InferResult<ReturnType<typeof pendingDevice>>[number];
 

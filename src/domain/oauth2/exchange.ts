@@ -11,6 +11,7 @@ import { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import {
   inputOf,
   type Input,
@@ -30,6 +31,16 @@ import { resourceNotice, resourceUri } from "./audiences.js";
 /** The form of code verifiers (RFC 7636 §4.1). */
 export const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
 const codeVerifier = meant(textWith({ pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
+
+/** What is presented, of whichever kind, and a refresh token. */
+const any = columnsOf<"oauth2Codes" | "oauth2DeviceCodes" | "oauth2RefreshTokens">("oauth2Codes", "p");
+const p = columnsOf("oauth2RefreshTokens", "p");
+const grants = columnsOf("oauth2Grants");
+const refreshTokenColumns = columnsOf("oauth2RefreshTokens");
+const keys = columnsOf("apiKeys");
+const accounts = columnsOf("users");
+const u = columnsOf("users", "u");
+const g = columnsOf("oauth2Grants", "g");
 
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
 export const IssueOAuth2Token = inputOf({
@@ -97,7 +108,7 @@ export const revokeAfterwards = ({ ctx, presented }: CodeExchange | RefreshExcha
   ctx.afterRollback(async (afresh) => void (await revokeGrants(afresh, [presented.grantId], reason, "application")));
 
 /** Whether what is presented, `p`, has expired, or its grant `g` has ended, or the user `u` is suspended. */
-const isOver = sql<boolean>`not (p.expires_at > now() and ${isLive} and u.status = 'active' and u.deleted_at is null)`;
+const isOver = sql<boolean>`not (${any.expiresAt} > now() and ${isLive} and u.status = 'active' and ${u.deletedAt} is null)`;
 
 const codes = (db: Db, id: string) =>
   db
@@ -122,12 +133,12 @@ const mostLiveTokens = 60;
  * token as unused. The first use was then committed after that read, so it counts as recent even if it began long ago.
  */
 function isSpent(grace: number, wasUnused = false): RawBuilder<SqlBool> {
-  if (grace === 0) return sql`p.spent_at is not null`;
-  return wasUnused ? sql`false` : sql`coalesce(p.spent_at <= ${after(-grace)}, false)`;
+  if (grace === 0) return sql`${p.spentAt} is not null`;
+  return wasUnused ? sql`false` : sql`coalesce(${p.spentAt} <= ${after(-grace)}, false)`;
 }
 
 /** The condition that a refresh token `p` has all successors that it can have. Each repeat of its use got another one. */
-const isExhausted = sql<boolean>`(p.spent_at is not null and p.repeats >= ${sql.lit(mostSuccessors - 1)})`;
+const isExhausted = sql<boolean>`(${p.spentAt} is not null and p.repeats >= ${sql.lit(mostSuccessors - 1)})`;
 
 const refreshTokens = (db: Db, id: string, grace: number) =>
   db
@@ -208,19 +219,20 @@ const redeemingOnce = (
 ) => sql`
   ${lockingGrant(grantId)}, spent as (
     ${spend} from live
-    where p.id = ${id} and p.grant_id = live.id and p.state = ${before} and p.expires_at > now()
+    where p.id = ${id} and ${any.grantId} = live.id and p.state = ${before} and ${any.expiresAt} > now()
     returning live.id
   ), redeemed as (
     update oauth2_grants g
-    set secret_id = ${client.secretId}, last_used_at = now(), expires_at = ${after(ctx.config.oauth2GrantTtl)}
+    set ${grants.secretId} = ${client.secretId}, ${grants.lastUsedAt} = now(),
+      ${grants.expiresAt} = ${after(ctx.config.oauth2GrantTtl)}
     from spent where g.id = spent.id
-    returning g.id, g.user_id, g.expires_at
+    returning g.id, ${g.userId}, ${g.expiresAt}
   )`;
 
 /** Locks the grant before what belongs to it, as its revocation does. */
 const lockingGrant = (id: string | null) => sql`
   live as (
-    select g.id, g.user_id, g.secret_id, g.last_used_at, g.expires_at from oauth2_grants g
+    select g.id, ${g.userId}, ${g.secretId}, ${g.lastUsedAt}, ${g.expiresAt} from oauth2_grants g
     where g.id = ${id} and ${isLive} for no key update
   )`;
 
@@ -239,13 +251,14 @@ export async function rotateRefreshToken(exchange: RefreshExchange): Promise<voi
     sql`
       ${lockingGrant(grantId)}, redeemed as (
         update oauth2_refresh_tokens p
-        set spent_at = coalesce(p.spent_at, clock_timestamp()), repeats = p.repeats + (p.spent_at is not null)::int
+        set ${refreshTokenColumns.spentAt} = coalesce(${p.spentAt}, clock_timestamp()), repeats = p.repeats + (${p.spentAt} is not null)::int
         from live
-        where p.id = ${id} and p.grant_id = live.id and p.expires_at > now()
+        where p.id = ${id} and ${p.grantId} = live.id and ${p.expiresAt} > now()
           and not ${isSpent(grace, !isUsed)} and not ${isExhausted}
         returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at, p.repeats
       ), touched as (
-        update oauth2_grants g set secret_id = ${client.secretId}, last_used_at = now() from redeemed r
+        update oauth2_grants g set ${grants.secretId} = ${client.secretId}, ${grants.lastUsedAt} = now()
+        from redeemed r
         where g.id = r.id
           and (r.secret_id is distinct from ${client.secretId} or r.last_used_at < now() - interval '5 minutes')
       )`,
@@ -270,14 +283,15 @@ export async function useServiceAccount(exchange: ClientExchange): Promise<void>
     sql`
       holder as (
         select id from users
-        where id = ${serviceUserId} and is_service_account and status = 'active' and deleted_at is null
+        where id = ${serviceUserId} and ${accounts.isServiceAccount} and status = 'active' and ${accounts.deletedAt} is null
       ), redeemed as (
         insert into oauth2_grants
-          (id, user_id, client_id, secret_id, scopes, audiences, ip, created_at, last_used_at, expires_at)
+          (id, ${grants.userId}, ${grants.clientId}, ${grants.secretId}, scopes, audiences, ip, ${grants.createdAt},
+            ${grants.lastUsedAt}, ${grants.expiresAt})
         select ${newId()}, id, ${id}, ${secretId}, ${scopes}, ${audiences}, ${ctx.request.ip ?? null}, now(), now(),
           ${after(ctx.config.oauth2AccessTtl)}
         from holder
-        returning id, user_id, expires_at
+        returning id, ${grants.userId}, ${grants.expiresAt}
       )`,
     { mayRefresh: false },
   );
@@ -311,22 +325,24 @@ async function issue(
   const refresh = mayRefresh ? newSecret("refreshToken") : undefined;
   const refreshing = refresh
     ? sql`, refresh as (
-        insert into oauth2_refresh_tokens (id, secret_hash, grant_id, created_at, expires_at)
+        insert into oauth2_refresh_tokens (id, ${refreshTokenColumns.secretHash}, ${refreshTokenColumns.grantId},
+          ${refreshTokenColumns.createdAt}, ${refreshTokenColumns.expiresAt})
         select ${refresh.id}, ${refresh.secretHash}, id, now(), least(${after(oauth2RefreshTtl)}, expires_at)
         from redeemed)`
     : sql``;
   const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn"> & { id: string; isRepeat: boolean }>`
     with ${redeeming}${refreshing}, access as (
       insert into api_keys
-        (id, secret_hash, user_id, epoch, kind, scopes, audiences, grant_id, created_at, expires_at, ip, user_agent)
+        (id, ${keys.secretHash}, ${keys.userId}, epoch, kind, scopes, audiences, ${keys.grantId}, ${keys.createdAt},
+          ${keys.expiresAt}, ip, ${keys.userAgent})
       select ${access.id}, ${access.secretHash}, user_id, ${epochOf(sql.ref("redeemed.user_id"))}, 'oauth', ${scopes},
         ${audiences}, id, now(),
         least(${after(oauth2AccessTtl)}, expires_at), ${ip}, ${userAgent}
       from redeemed
-      returning expires_at, grant_id
+      returning ${keys.expiresAt}, ${keys.grantId}
     )
-    select expires_at as expiry, round(extract(epoch from expires_at - now()))::int as "expiresIn",
-      grant_id as id, ${isRepeat} as "isRepeat"
+    select ${keys.expiresAt} as expiry, round(extract(epoch from ${keys.expiresAt} - now()))::int as "expiresIn",
+      ${keys.grantId} as id, ${isRepeat} as "isRepeat"
     from access`;
   const {
     rows: [issued],

@@ -12,6 +12,7 @@ import { userHint } from "../tokens/hints.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { inputOf, type Input, reference, required, uuid } from "../kernel/values.js";
 
 export const GrantsOfApp = inputOf({
@@ -23,6 +24,8 @@ export const NamedGrant = inputOf({
   id: required(uuid, "ID of the grant."),
 });
 export type NamedGrant = Input<typeof NamedGrant>;
+
+const g = columnsOf("oauth2Grants", "g");
 
 /** Why a grant ended before its time. */
 export const RevokeReason = {
@@ -61,11 +64,11 @@ const grants = (db: Db) =>
 export type GrantRow = InferResult<ReturnType<typeof grants>>[number];
 
 /** The condition that a grant `g` has not ended. */
-export const isLive = sql<SqlBool>`(g.revoked_at is null and g.expires_at > now())`;
+export const isLive = sql<SqlBool>`(${g.revokedAt} is null and ${g.expiresAt} > now())`;
 
 /** The condition that a user has granted access to the application with the id `client`, and the grant has not ended. */
 export const hasGrant = (userId: string | null, client: RawBuilder<unknown>) => sql<boolean>`exists (
-  select from oauth2_grants g where g.user_id = ${userId} and g.client_id = ${client} and ${isLive})`;
+  select from oauth2_grants g where ${g.userId} = ${userId} and ${g.clientId} = ${client} and ${isLive})`;
 
 /** A new grant. Lifetimes are in milliseconds. */
 export interface NewGrant {
@@ -126,11 +129,11 @@ export const revokeGrants = (
 
 /** Ends all grants of a user. */
 export const revokeGrantsOfUser = (ctx: Context, userId: string, reason: RevokeReason): Promise<number> =>
-  revoke(ctx, sql`g.user_id = ${userId}`, reason);
+  revoke(ctx, sql`${g.userId} = ${userId}`, reason);
 
 /** Ends the grants whose latest tokens the application got with a secret. */
 export const revokeGrantsOfSecret = (ctx: Context, secretId: string): Promise<number> =>
-  revoke(ctx, sql`g.secret_id = ${secretId}`, "secret_deleted");
+  revoke(ctx, sql`${g.secretId} = ${secretId}`, "secret_deleted");
 
 async function revoke(
   ctx: Context,
@@ -226,7 +229,7 @@ export async function revokeOwnGrants(ctx: Context, clientId: string): Promise<n
   authorize(ctx.actor, "oauth2_grant:delete", { ownerId: userId });
   const client = await clientWithId(ctx, clientId);
   if (!client) throw notFound();
-  return revoke(ctx, sql`g.user_id = ${userId} and g.client_id = ${client.id}`, "revoked");
+  return revoke(ctx, sql`${g.userId} = ${userId} and ${g.clientId} = ${client.id}`, "revoked");
 }
 
 /** Deletes grants a week after they ended. */

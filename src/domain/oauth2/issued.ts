@@ -3,6 +3,12 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { isSecretOf, parseToken } from "../tokens/token-text.js";
 import { parseSecret } from "./secrets.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const c = columnsOf("oauth2Clients", "c");
+const g = columnsOf("oauth2Grants", "g");
+const u = columnsOf("users", "u");
+const r = columnsOf("oauth2Resources", "r");
 
 type Kind = "access" | "refresh";
 
@@ -34,17 +40,17 @@ const issuedTokens = (db: Db, kind: Kind, id: string, readerId: string | null) =
     // The application that it was issued to, and the user that it acts as.
     .select(["g.id as grantId", "g.clientId as ownerId", "u.id as userId", "u.username"])
     .select([
-      sql<string>`coalesce(c.document_url, c.id::text)`.as("clientId"),
+      sql<string>`coalesce(${c.documentUrl}, c.id::text)`.as("clientId"),
       // Seconds since the epoch.
       sql<number>`floor(extract(epoch from t.created_at))`.as("issuedAt"),
       sql<number>`floor(extract(epoch from t.expires_at))`.as("expiresAt"),
       // Whether it can be used: it is not expired or spent, nor are its grant, user and application.
-      sql<boolean>`(t.is_unspent and t.expires_at > now() and g.revoked_at is null and g.expires_at > now()
-        and not c.is_disabled and u.status = 'active' and u.deleted_at is null
-        and (t.epoch is null or t.epoch = u.credential_epoch))`.as("isActive"),
+      sql<boolean>`(t.is_unspent and t.expires_at > now() and ${g.revokedAt} is null and ${g.expiresAt} > now()
+        and not ${c.isDisabled} and u.status = 'active' and ${u.deletedAt} is null
+        and (t.epoch is null or t.epoch = ${u.credentialEpoch}))`.as("isActive"),
       // Whether it is for a resource that the application `readerId` serves; false for tokens issued to `readerId`.
-      sql<boolean>`(g.client_id is distinct from ${readerId}::uuid and exists (
-        select from oauth2_resources r where r.client_id = ${readerId}::uuid and r.uri = any(t.audiences)))`.as(
+      sql<boolean>`(${g.clientId} is distinct from ${readerId}::uuid and exists (
+        select from oauth2_resources r where ${r.clientId} = ${readerId}::uuid and r.uri = any(t.audiences)))`.as(
         "isServed",
       ),
     ]);

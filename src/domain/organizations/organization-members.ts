@@ -44,6 +44,9 @@ import {
   type OrganizationRow,
   tooManyOrganizations,
 } from "./organizations.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const m = columnsOf("organizationMembers", "m");
 
 /** A member of an organization. The optional fields are present if the caller may read the user. */
 export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
@@ -83,7 +86,7 @@ export type OrganizationMemberOrderField =
 function isReadable({ actor }: Context) {
   const { everywhere, organizations } = permitted(actor, "user:read");
   if (everywhere) return sql<SqlBool>`true`;
-  return sql<SqlBool>`(m.user_id = ${userIdOf(actor) ?? null} or m.organization_id = ${anyOf(organizations)})`;
+  return sql<SqlBool>`(${m.userId} = ${userIdOf(actor) ?? null} or ${m.organizationId} = ${anyOf(organizations)})`;
 }
 
 const membersOf = (ctx: Context, organization: Expression<string>) =>

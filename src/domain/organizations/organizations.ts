@@ -26,6 +26,12 @@ import {
 } from "../kernel/values.js";
 import { userHint } from "../tokens/hints.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const owned = columnsOf<"provisionerKeys" | "templates" | "workspaces">("workspaces");
+const deletable = columnsOf<"templates" | "workspaces">("workspaces");
+
+const o = columnsOf("organizations", "o");
 
 const allOrganizations = (db: QueryCreator<Schema>) =>
   db
@@ -48,9 +54,9 @@ export function isOrganizationNamed(ref: string) {
   const isIt = isUuid(ref)
     ? sql<SqlBool>`o.id = ${ref}`
     : ref === "default"
-      ? sql<SqlBool>`o.is_default`
+      ? sql<SqlBool>`${o.isDefault}`
       : sql<SqlBool>`lower(o.name) = lower(${ref}::text)`;
-  return sql<SqlBool>`o.deleted_at is null and ${isIt}`;
+  return sql<SqlBool>`${o.deletedAt} is null and ${isIt}`;
 }
 
 /** Finds an organization by id, by name in any letter case, or by `default`. Throws NOT_FOUND if it is not readable. */
@@ -228,11 +234,11 @@ export async function deleteOrganization(ctx: Context, ref: string): Promise<Org
 
 /** The first kind of objects that an organization still has, if any. */
 async function contentOf({ db }: Context, id: string): Promise<string | undefined> {
-  const isIts = sql<SqlBool>`organization_id = ${id}`;
+  const isIts = sql<SqlBool>`${owned.organizationId} = ${id}`;
   const { rows } = await sql<{ kind: string | null }>`
     select case
-      when exists (select from workspaces where ${isIts} and deleted_at is null) then 'workspaces'
-      when exists (select from templates where ${isIts} and deleted_at is null) then 'templates'
+      when exists (select from workspaces where ${isIts} and ${deletable.deletedAt} is null) then 'workspaces'
+      when exists (select from templates where ${isIts} and ${deletable.deletedAt} is null) then 'templates'
       when exists (select from provisioner_keys where ${isIts}) then 'provisioner keys' end as kind`.execute(db);
   return rows[0]?.kind ?? undefined;
 }

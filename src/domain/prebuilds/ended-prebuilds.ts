@@ -3,6 +3,12 @@ import type { Context } from "../kernel/context.js";
 import { notify, oncePerHour, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import type { JobOutcome } from "../provisioners/provisioner-jobs.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const templateAclEntries = columnsOf("templateAclEntries");
+const m = columnsOf("groupMembers", "m");
+
+const u = columnsOf("users", "u");
 
 /** Maximum number of members of groups with the role `admin` in the access list of a template that are told. */
 const mostByGroup = 1000;
@@ -15,11 +21,11 @@ async function caretakers(
   ctx: Context,
   { id, creatorId, organizationId }: { id: string; creatorId: string; organizationId: string },
 ) {
-  const shared = sql`select user_id, group_id from template_acl_entries where template_id = ${id} and role = 'admin'`;
+  const shared = sql`select user_id, group_id from template_acl_entries where ${templateAclEntries.templateId} = ${id} and role = 'admin'`;
   // The group Everyone has the id of the organization.
   const ofGroups = sql`
-    select m.user_id from (${shared}) e join group_members m on m.group_id = e.group_id
-    union select m.user_id from (${shared}) e join organization_members m on m.organization_id = e.group_id
+    select ${m.userId} from (${shared}) e join group_members m on ${m.groupId} = e.group_id
+    union select ${m.userId} from (${shared}) e join organization_members m on ${m.organizationId} = e.group_id
     order by user_id limit ${mostByGroup}`;
   const found = await ctx.db
     .selectFrom("users as u")
@@ -33,13 +39,13 @@ async function caretakers(
     )
     .where("u.deletedAt", "is", null)
     .where("u.status", "<>", "suspended")
-    .where(sql<SqlBool>`not u.is_system`)
+    .where(sql<SqlBool>`not ${u.isSystem}`)
     .select("u.id")
     .execute();
   return found.length > 0 ? found.map((user) => user.id) : isOwner;
 }
 
-const isOwner = sql<SqlBool>`(u.site_roles <> '{}' and 'owner' = any(u.site_roles))`;
+const isOwner = sql<SqlBool>`(${u.siteRoles} <> '{}' and 'owner' = any(${u.siteRoles}))`;
 
 /** Number of failures in a row after which no more workspaces are prebuilt for a preset. */
 const mostFailures = 3;

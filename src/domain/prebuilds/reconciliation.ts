@@ -15,6 +15,11 @@ import { createBuild } from "../workspaces/builds.js";
 import { openStatuses } from "../workspaces/build-status.js";
 import { workspaces, workspacesById } from "../workspaces/workspaces.js";
 import { readPrebuildsSettings } from "./prebuilds-settings.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const p = columnsOf("templatePresets", "p");
+const t = columnsOf("templates", "t");
+const w = columnsOf("workspaces", "w");
 
 /** Unclaimed workspaces `w` with their presets `p` and templates `t`. */
 const unclaimed = (db: Db) =>
@@ -25,14 +30,14 @@ const unclaimed = (db: Db) =>
     .where("w.deletedAt", "is", null);
 
 /** The number of workspaces that are kept ready for a preset: as its schedules say, else as always. */
-const wantedInstances = sql<number>`coalesce(p.scheduled_instances, p.instances)`;
+const wantedInstances = sql<number>`coalesce(${p.scheduledInstances}, p.instances)`;
 
 /** Whether an unclaimed workspace is not, or will not be, one that a user could claim. */
 const isUnfit = sql<boolean>`coalesce(
-  t.active_version_id is distinct from p.version_id or t.deprecation_message <> ''
-  or w.latest_transition <> 'start' or w.latest_status in ('failed', 'canceled')
-  or w.created_at <= coalesce(p.last_invalidated_at, '-infinity')
-  or w.created_at <= now() - make_interval(secs => p.prebuild_ttl), false)`;
+  ${t.activeVersionId} is distinct from ${p.versionId} or ${t.deprecationMessage} <> ''
+  or ${w.latestTransition} <> 'start' or ${w.latestStatus} in ('failed', 'canceled')
+  or ${w.createdAt} <= coalesce(${p.lastInvalidatedAt}, '-infinity')
+  or ${w.createdAt} <= now() - make_interval(secs => ${p.prebuildTtl}), false)`;
 
 /** Unclaimed workspaces that are not needed, unless a build of theirs is open or their deletion failed recently. */
 function superfluousWorkspaces(db: Db) {
@@ -90,7 +95,7 @@ const activePresets = (db: Db) =>
 
 /** The number of workspaces that such a preset lacks. */
 const missing = sql<number>`(${wantedInstances} - (
-  select count(*) from workspaces w where w.prebuilt_preset_id = p.id and w.deleted_at is null and not ${isUnfit}))`;
+  select count(*) from workspaces w where ${w.prebuiltPresetId} = p.id and ${w.deletedAt} is null and not ${isUnfit}))`;
 
 /** Stores what the schedules of presets of active versions say now. Replicas that do so at the same time agree. */
 async function followSchedules(db: Db): Promise<void> {
@@ -99,7 +104,7 @@ async function followSchedules(db: Db): Promise<void> {
     .selectFrom("templatePresets as p")
     .innerJoin("templates as t", "t.activeVersionId", "p.versionId")
     .where("t.deletedAt", "is", null)
-    .where(sql<SqlBool>`p.prebuild_schedules <> '[]'`)
+    .where(sql<SqlBool>`${p.prebuildSchedules} <> '[]'`)
     .select(["p.id", "p.prebuildSchedules", "p.scheduledInstances"])
     .execute();
   for (const { id, prebuildSchedules, scheduledInstances: stored } of scheduled) {

@@ -10,6 +10,9 @@ import { presenceHint } from "./provisioner-jobs.js";
 import { isWaiting } from "./matching.js";
 import { scoped, type Tags } from "./tags.js";
 import { noteKeyUsed, reservedKeys } from "./provisioner-key-tokens.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const provisionerDaemons = columnsOf("provisionerDaemons");
 
 /** The version of the protocol that this server speaks. */
 export const protocolVersion = { major: 1, minor: 0 } as const;
@@ -40,7 +43,7 @@ export interface NewDaemon {
 const keepRow =
   (connection: "excluded" | "provisionerDaemons") => (row: OnConflictBuilder<Schema, "provisionerDaemons">) =>
     row
-      .expression(sql`organization_id, lower(name), owner_tag`)
+      .expression(sql`${provisionerDaemons.organizationId}, lower(name), ${provisionerDaemons.ownerTag}`)
       .doUpdateSet((eb) => ({
         provisioners: eb.ref("excluded.provisioners"),
         tags: eb.ref("excluded.tags"),

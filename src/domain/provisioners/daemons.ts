@@ -12,7 +12,11 @@ import { type JobRow, jobsWithSubjects, presenceHint, templateNames } from "./pr
 import type { ProvisionerKeyRow } from "./provisioner-keys.js";
 import { isOnline } from "./matching.js";
 import { reservedKeys } from "./provisioner-key-tokens.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { inputOf, required, type Input, uuid } from "../kernel/values.js";
+
+const d = columnsOf("provisionerDaemons", "d");
+const j = columnsOf("provisionerJobs", "j");
 
 /** The current activity of a daemon. */
 export const ProvisionerDaemonStatus = { OFFLINE: "offline", IDLE: "idle", BUSY: "busy" } as const;
@@ -20,7 +24,7 @@ export type ProvisionerDaemonStatus = (typeof ProvisionerDaemonStatus)[keyof typ
 
 /** A column of the reserved key of the daemon `d`, if it has no other. */
 const reserved = (column: "id" | "name") =>
-  sql<string>`(case when d.user_id is null then ${reservedKeys.builtIn[column]} else ${reservedKeys.userAuth[column]} end)`;
+  sql<string>`(case when ${d.userId} is null then ${reservedKeys.builtIn[column]} else ${reservedKeys.userAuth[column]} end)`;
 
 /** Daemons with their status by the clock of the database. Those without a key have a reserved one. */
 const daemons = (db: Db) =>
@@ -42,7 +46,7 @@ const daemons = (db: Db) =>
       fn.coalesce("k.name", reserved("name")).as("keyName"),
       sql<ProvisionerDaemonStatus>`case when not ${isOnline} then 'offline' when exists (
         select from provisioner_jobs j
-        where j.worker_id = d.id and j.completed_at is null and j.status in ('running', 'canceling')
+        where ${j.workerId} = d.id and ${j.completedAt} is null and j.status in ('running', 'canceling')
       ) then 'busy' else 'idle' end`.as("status"),
     ]);
 

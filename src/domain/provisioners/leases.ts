@@ -7,6 +7,7 @@ import { after, now } from "../kernel/queries.js";
 import { hashSecret } from "../tokens/token-text.js";
 import type { BuildResult } from "../workspaces/ended-builds.js";
 import { jobChanged, jobEnded } from "./ended-jobs.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { daemonHint, JobErrorCode, jobFields, type JobOutcome } from "./provisioner-jobs.js";
 import {
   bytes,
@@ -23,6 +24,9 @@ import {
   uuid,
 } from "../kernel/values.js";
 
+const j = columnsOf("provisionerJobs", "j");
+const b = columnsOf("workspaceBuilds", "b");
+
 /** A job, and the token with which its daemon reports on it. */
 export const Leased = inputOf({
   jobId: required(uuid, "ID of the job."),
@@ -33,12 +37,12 @@ export type Leased = Input<typeof Leased>;
 /** The condition that the calling daemon got the job `j` with this lease. Throws FORBIDDEN for callers that are no daemons. */
 function isLeased(ctx: Context, { jobId, lease }: Leased) {
   const { id } = authorizeMachine(ctx.actor, "provisioner_job:work");
-  return sql<SqlBool>`(j.id = ${jobId} and j.worker_id = ${id} and j.lease_hash = ${hashSecret(lease)})`;
+  return sql<SqlBool>`(j.id = ${jobId} and ${j.workerId} = ${id} and ${j.leaseHash} = ${hashSecret(lease)})`;
 }
 
 /** `isLeased` with a lease that has not expired: the daemon may report on the job. */
 const isHeld = (ctx: Context, leased: Leased) =>
-  sql<SqlBool>`(${isLeased(ctx, leased)} and j.lease_expires_at > now())`;
+  sql<SqlBool>`(${isLeased(ctx, leased)} and ${j.leaseExpiresAt} > now())`;
 
 /** Locks the running job of a lease until the transaction ends. Selects nothing if the calling daemon does not hold it. */
 export const lockRunning = (ctx: Context, leased: Leased) =>
@@ -56,7 +60,7 @@ export const leaseLost = () =>
 export const renewedLease = ({ config }: Pick<Context, "config">) => after(config.jobHungAfter);
 
 /** When the lease of the job `j` expires. */
-export const leaseEnd = sql<string>`j.lease_expires_at`.as("expiresAt");
+export const leaseEnd = sql<string>`${j.leaseExpiresAt}`.as("expiresAt");
 
 /**
  * Accepts a job that was handed out to the calling daemon, which runs from now on. Returns when its lease expires.
@@ -151,8 +155,8 @@ const noFailure: Failure = { error: "", errorCode: "" };
 
 // Deletions and dry runs may create nothing.
 const hasReport = sql<SqlBool>`(
-  j.resources_hash is not null or j.type = 'template_version_dry_run'
-  or exists (select from workspace_builds b where b.job_id = j.id and b.transition = 'delete'))`;
+  ${j.resourcesHash} is not null or j.type = 'template_version_dry_run'
+  or exists (select from workspace_builds b where ${b.jobId} = j.id and b.transition = 'delete'))`;
 
 async function end(
   ctx: Context,
@@ -186,7 +190,7 @@ async function alreadyEnded(ctx: Context, leased: Leased, outcome: JobOutcome): 
   const found = await ctx.db
     .selectFrom("provisionerJobs as j")
     .where(isLeased(ctx, leased))
-    .select(["j.status", sql<boolean>`j.lease_expires_at > now()`.as("isAlive")])
+    .select(["j.status", sql<boolean>`${j.leaseExpiresAt} > now()`.as("isAlive")])
     .executeTakeFirst();
   if (found?.status === outcome) return { status: outcome };
   if (!found?.isAlive || (found.status !== "running" && found.status !== "canceling")) throw leaseLost();

@@ -1,6 +1,10 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const d = columnsOf("provisionerDaemons", "d");
+const j = columnsOf("provisionerJobs", "j");
 
 // Rules that decide which daemon `d` may run which job `j`, and what they mean for the jobs that wait.
 
@@ -10,14 +14,14 @@ export const tagsMatch = (tags: RawBuilder<unknown>) => sql<SqlBool>`(
 
 /** The condition that the daemon `d` may run the job `j`. */
 export const daemonMatches = sql<SqlBool>`(
-  d.organization_id = j.organization_id and j.provisioner = any(d.provisioners)
-  and (j.pinned_daemon_id is null or j.pinned_daemon_id = d.id) and ${tagsMatch(sql`d.tags`)})`;
+  ${d.organizationId} = ${j.organizationId} and j.provisioner = any(d.provisioners)
+  and (${j.pinnedDaemonId} is null or ${j.pinnedDaemonId} = d.id) and ${tagsMatch(sql`d.tags`)})`;
 
 /** The condition that the daemon `d` is online. */
-export const isOnline = sql<SqlBool>`d.last_seen_at > now() - interval '90 seconds'`;
+export const isOnline = sql<SqlBool>`${d.lastSeenAt} > now() - interval '90 seconds'`;
 
 /** The condition that the job `j` is in the queue: it was not handed out. It has the index of the queue. */
-export const isWaiting = sql<SqlBool>`(j.worker_id is null and j.completed_at is null and j.status = 'pending')`;
+export const isWaiting = sql<SqlBool>`(${j.workerId} is null and ${j.completedAt} is null and j.status = 'pending')`;
 
 /** The position of a job among those that wait; zeros unless an online daemon could take it, and once it was handed out. */
 export interface QueuePlace {

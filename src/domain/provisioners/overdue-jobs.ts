@@ -7,11 +7,14 @@ import { claimed } from "../kernel/queue.js";
 import { daemonHint, jobFields, workHint } from "./provisioner-jobs.js";
 import { isWaiting, matchedProvisionersOf } from "./matching.js";
 import { jobEnded, withoutLease, handedBack } from "./ended-jobs.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const j = columnsOf("provisionerJobs", "j");
 
 // Jobs that wait or run for too long: hung daemons, daemons that did not accept, and jobs that no daemon takes.
 
 /** The condition that the job `j` was handed out to a daemon, or runs on it. It has an index. */
-const isHeldByDaemon = sql<SqlBool>`(j.worker_id is not null and j.completed_at is null)`;
+const isHeldByDaemon = sql<SqlBool>`(${j.workerId} is not null and ${j.completedAt} is null)`;
 
 /** Takes back jobs that were handed out and not accepted in time. */
 export const unacceptedJobs = {
@@ -97,7 +100,7 @@ function lockOverdue(ctx: Context, passed: readonly string[]) {
       .where("j.id", "<>", sql<string>`all(${passed}::uuid[])`)
       .where(
         sql<SqlBool>`case when j.status = 'pending' then ${isStale}
-          else j.lease_expires_at <= now() or ${isTooLong} or ${isUncanceled} end`,
+          else ${j.leaseExpiresAt} <= now() or ${isTooLong} or ${isUncanceled} end`,
       )
       .select([
         "j.id",

@@ -10,6 +10,7 @@ import { defineListOfEach, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { type Tags, tagProblems, tagsValue } from "./tags.js";
 import {
   check,
@@ -23,6 +24,12 @@ import {
   reference,
   uuid,
 } from "../kernel/values.js";
+
+const b = columnsOf("workspaceBuilds", "b");
+const j = columnsOf("provisionerJobs", "j");
+const w = columnsOf("workspaces", "w");
+const t = columnsOf("templates", "t");
+const o = columnsOf("provisionerJobs", "o");
 
 /** The kinds of jobs. */
 export const ProvisionerJobType = {
@@ -93,12 +100,12 @@ export const jobsWithSubjects = (db: Db) =>
     .leftJoin("workspaceBuilds as b", "b.jobId", "j.id")
     .leftJoin("workspaces as w", "w.id", "b.workspaceId")
     .leftJoin("templateVersions as v", (join) =>
-      join.on("v.id", "=", sql<string>`coalesce(b.version_id, j.version_id)`),
+      join.on("v.id", "=", sql<string>`coalesce(${b.versionId}, ${j.versionId})`),
     )
     .leftJoin("templates as t", "t.id", "v.templateId");
 
 /** The user who may read a job: the owner of its workspace, or who started an import or dry run. */
-export const ownerOfJob = sql<string>`coalesce(w.owner_id, j.initiator_id)`.as("ownerId");
+export const ownerOfJob = sql<string>`coalesce(${w.ownerId}, ${j.initiatorId})`.as("ownerId");
 
 /** Finds a job. Throws NOT_FOUND if the caller may not read it. */
 export async function findProvisionerJob(ctx: Context, id: string): Promise<JobRow> {
@@ -117,7 +124,7 @@ export async function jobsByIds(ctx: Context, ids: readonly string[]): Promise<A
 /** How the template `t` of a job is shown; empty without one. */
 export const templateNames = [
   sql<string>`coalesce(t.name, '')`.as("templateName"),
-  sql<string>`coalesce(t.display_name, '')`.as("templateDisplayName"),
+  sql<string>`coalesce(${t.displayName}, '')`.as("templateDisplayName"),
   sql<string>`coalesce(t.icon, '')`.as("templateIcon"),
 ] as const;
 
@@ -180,16 +187,16 @@ function ownJobsOfOrganization(ctx: Context, organization: Expression<string>) {
     permitted(ctx.actor, "provisioner_job:read").own
       ? sql<SqlBool>`j.id = any(array(
           select o.id from provisioner_jobs o
-          where o.organization_id = ${organization} and o.initiator_id = ${user} and o.workspace_build_id is null
+          where ${o.organizationId} = ${organization} and ${o.initiatorId} = ${user} and ${o.workspaceBuildId} is null
           union all
-          select b.job_id from workspaces w join workspace_builds b on b.workspace_id = w.id where w.owner_id = ${user}))`
+          select ${b.jobId} from workspaces w join workspace_builds b on ${b.workspaceId} = w.id where ${w.ownerId} = ${user}))`
       : sql<SqlBool>`false`,
   );
 }
 
 /** Statuses for whose jobs there is an index, and the condition of the index. */
 const indexed: ReadonlyArray<{ statuses: readonly ProvisionerJobStatus[]; condition: Expression<SqlBool> }> = [
-  { statuses: ["pending", "running", "canceling"], condition: sql`j.completed_at is null` }, // provisioner_jobs_open_index
+  { statuses: ["pending", "running", "canceling"], condition: sql`${j.completedAt} is null` }, // provisioner_jobs_open_index
   { statuses: ["failed", "canceled"], condition: sql`j.status in ('failed', 'canceled')` }, // provisioner_jobs_failed_index
 ];
 

@@ -21,6 +21,9 @@ import {
   type ReservedKey,
   reservedKeys,
 } from "./provisioner-key-tokens.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const k = columnsOf("provisionerKeys", "k");
 
 const keys = (db: Db) =>
   db
@@ -29,7 +32,7 @@ const keys = (db: Db) =>
     .select([
       "k.formerSecretUsedAt",
       // While it is valid.
-      sql<string | null>`case when k.former_secret_ends_at > now() then k.former_secret_ends_at end`.as(
+      sql<string | null>`case when ${k.formerSecretEndsAt} > now() then ${k.formerSecretEndsAt} end`.as(
         "formerSecretEndsAt",
       ),
     ]);

@@ -15,6 +15,10 @@ import { handedBack } from "./ended-jobs.js";
 import { daemonHint, type JobRow, workHint } from "./provisioner-jobs.js";
 import { daemonMatches, isOnline, isWaiting, tagsMatch } from "./matching.js";
 import { authorizeServing } from "./serving.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const b = columnsOf("workspaceBuilds", "b");
+const j = columnsOf("provisionerJobs", "j");
 
 /** Everything a daemon needs for a job. */
 export interface Assignment {
@@ -190,7 +194,7 @@ const selectAssignment = ({ services }: Context, jobId: string) =>
     .leftJoin("users as u", "u.id", "w.ownerId")
     .leftJoin("tasks as k", (join) => join.onRef("k.workspaceId", "=", "w.id").on("k.deletedAt", "is", null))
     .innerJoin("templateVersions as v", (join) =>
-      join.on("v.id", "=", sql<string>`coalesce(b.version_id, j.version_id)`),
+      join.on("v.id", "=", sql<string>`coalesce(${b.versionId}, ${j.versionId})`),
     )
     .where("j.id", "=", jobId)
     .select((eb) => [

@@ -4,6 +4,9 @@ import { sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
 import { minute, purge } from "../kernel/queries.js";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const counters = columnsOf("rateCounters");
 
 interface CountRow extends Count {
   /** Seconds since the start of the current window. */
@@ -20,10 +23,10 @@ const moved = (window: number) => sql`
 
 // One statement checks and counts, so that concurrent uses cannot exceed the limit.
 const takeOne = (key: Buffer, { window, limit: most }: Policy) => sql<CountRow>`
-  insert into rate_counters as c (key, since, current, previous, is_refused, expires_at)
+  insert into rate_counters as c (key, since, current, previous, ${counters.isRefused}, ${counters.expiresAt})
   values (${key}, now(), 1, 0, false, now() + 2 * make_interval(secs => ${window}::float8))
-  on conflict (key) do update set (since, current, previous, is_refused, expires_at) = (
-    select since, current + (not is_refused)::int, previous, is_refused,
+  on conflict (key) do update set (since, current, previous, ${counters.isRefused}, ${counters.expiresAt}) = (
+    select since, current + (not ${counters.isRefused})::int, previous, ${counters.isRefused},
       since + 2 * make_interval(secs => ${window}::float8)
     from (
       select *, ${most}::int - current
@@ -31,7 +34,7 @@ const takeOne = (key: Buffer, { window, limit: most }: Policy) => sql<CountRow>`
       from (${moved(window)}) moved
     ) decided
   )
-  returning current, previous, is_refused, greatest(0, extract(epoch from now() - since))::float8 as elapsed`;
+  returning current, previous, ${counters.isRefused}, greatest(0, extract(epoch from now() - since))::float8 as elapsed`;
 
 const readOne = (key: Buffer, { window }: Policy) => sql<CountRow>`
   select moved.current, moved.previous, false as is_refused,

@@ -10,6 +10,15 @@ import { type MemberRow, memberValues } from "./scim-members.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { groupType, groupUrn } from "./schema.js";
 import { groupDisplay, isSeen, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const scimGroupLinks = columnsOf("scimGroupLinks");
+const groupColumns = columnsOf("groups");
+const groupMembers = columnsOf("groupMembers");
+
+const gl = columnsOf("scimGroupLinks", "gl");
+const l = columnsOf("scimGroupLinks", "l");
+const m = columnsOf("groupMembers", "m");
 
 /** The groups `g` that the caller sees, with the link `l` of its source. */
 export const visibleGroups = (ctx: Context, db: Db, { source }: Provisioner) =>
@@ -27,7 +36,7 @@ export const visibleGroups = (ctx: Context, db: Db, { source }: Provisioner) =>
       groupDisplay.as("displayName"),
       // The source whose link has the displayName; null if the group itself has it.
       sql<string | null>`(
-        select gl.source from scim_group_links gl where gl.group_id = g.id and gl.display_name is not null
+        select gl.source from scim_group_links gl where ${gl.groupId} = g.id and ${gl.displayName} is not null
       )`.as("nameSource"),
     ]);
 
@@ -59,21 +68,21 @@ export function groupResource(ctx: Context, row: ScimGroupRow, members?: readonl
 export const groupFilterColumns = (ctx: Context, provisioner: Provisioner): Columns => ({
   values: {
     ...metaColumns(ctx, "g", groupType),
-    externalId: sql`l.external_id`,
+    externalId: sql`${l.externalId}`,
     displayName: groupDisplay,
   },
   lists: {
     schemas: urnColumns(sql`array[${groupUrn}]`),
     members: {
       values: {
-        value: sql`m.user_id::text`,
-        $ref: sql`${locationOf(ctx, "/Users", "")}::text || m.user_id`,
-        display: sql`(select coalesce(nullif(u.name, ''), u.username) from users u where u.id = m.user_id)`,
+        value: sql`${m.userId}::text`,
+        $ref: sql`${locationOf(ctx, "/Users", "")}::text || ${m.userId}`,
+        display: sql`(select coalesce(nullif(u.name, ''), u.username) from users u where u.id = ${m.userId})`,
         type: sql`'User'`,
       },
       exists: (condition) => sql<SqlBool>`exists(
         select from group_members m
-        where m.group_id = g.id and ${isSeen(provisioner, "m.userId")} and ${condition})`,
+        where ${m.groupId} = g.id and ${isSeen(provisioner, "m.userId")} and ${condition})`,
     },
   },
   json: noJson,
@@ -90,10 +99,12 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
       return few(displayed(value));
     case "externalId":
       return few(
-        sql`select group_id from scim_group_links where source = ${source} and external_id collate "C" = ${value}`,
+        sql`select ${scimGroupLinks.groupId} from scim_group_links where source = ${source} and ${scimGroupLinks.externalId} collate "C" = ${value}`,
       );
     case "members.value":
-      return few(sql`select group_id from group_members where user_id = ${isUuid(value) ? value : null}::uuid`);
+      return few(
+        sql`select ${scimGroupLinks.groupId} from group_members where ${groupMembers.userId} = ${isUuid(value) ? value : null}::uuid`,
+      );
     default:
       return undefined;
   }
@@ -101,6 +112,6 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
 
 /** The ids of all groups that may have a displayName, in any letter case: that of a link, or their own. */
 export const displayed = (displayName: string) => sql`
-  select group_id from scim_group_links where lower(display_name collate "C") = ${folded(displayName)}
+  select ${scimGroupLinks.groupId} from scim_group_links where lower(${scimGroupLinks.displayName} collate "C") = ${folded(displayName)}
   union all
-  select id from groups where lower(coalesce(nullif(display_name, ''), name) collate "C") = ${folded(displayName)}`;
+  select id from groups where lower(coalesce(nullif(${groupColumns.displayName}, ''), name) collate "C") = ${folded(displayName)}`;

@@ -7,6 +7,9 @@ import type { Context } from "../kernel/context.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { type FoundUser, userTarget } from "../users/users.js";
 import { defaultSource } from "./scim-keys.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const g = columnsOf("groups", "g");
 
 /** Who provisions: an identity provider with its key, or a user with the rights of its own. */
 export interface Provisioner {
@@ -44,8 +47,8 @@ export const isBeyond = ({ actor }: Context, user: FoundUser): boolean =>
 /** The condition that the group `g` is visible: it is in an organization of the caller, and it is not Everyone. */
 export function isVisibleGroup({ actor }: Context) {
   const { everywhere, organizations } = permitted(actor, "group:read");
-  if (everywhere) return sql<SqlBool>`g.id <> g.organization_id`;
-  return sql<SqlBool>`(g.organization_id = ${anyOf(organizations)} and g.id <> g.organization_id)`;
+  if (everywhere) return sql<SqlBool>`g.id <> ${g.organizationId}`;
+  return sql<SqlBool>`(${g.organizationId} = ${anyOf(organizations)} and g.id <> ${g.organizationId})`;
 }
 
 /** Milliseconds between recorded uses of a key. */

@@ -4,6 +4,10 @@ import { anyOf, now } from "../kernel/queries.js";
 import type { MachineTokens } from "../tokens/machines.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const k = columnsOf("scimKeys", "k");
+const o = columnsOf("organizations", "o");
 
 /** Keys of identity providers: `stwi_<id>_<secret>`. Id and secret are hashed together, which authenticates the id. */
 export const scimKeys: MachineTokens<ScimKeyActor> = {
@@ -18,8 +22,8 @@ export const scimKeys: MachineTokens<ScimKeyActor> = {
       .select(["k.id", "k.source", "k.lastUsedAt", "k.tokenHash"])
       .select(
         sql<string[]>`array(
-          select o.id from unnest(k.organization_ids) with ordinality named (id, place) join organizations o using (id)
-          where o.deleted_at is null order by place)`.as("organizationIds"),
+          select o.id from unnest(${k.organizationIds}) with ordinality named (id, place) join organizations o using (id)
+          where ${o.deletedAt} is null order by place)`.as("organizationIds"),
       )
       .execute(),
 };

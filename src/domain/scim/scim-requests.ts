@@ -10,6 +10,12 @@ import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.
 import { day, jsonOf, purge } from "../kernel/queries.js";
 import { cleaned } from "../kernel/text.js";
 import { isScimKeyId, scimKeysByIds } from "./scim-keys.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const row = columnsOf("scimRequests", "r");
+const scimRequestColumns = columnsOf("scimRequests");
+
+const r = columnsOf("scimRequests", "r");
 
 declare module "../kernel/context.js" {
   interface Services {
@@ -138,9 +144,9 @@ const insertRequests = (db: Db, requests: ReadonlyArray<FailedRequest & { at: Da
     requestId,
   }));
   return sql`
-    insert into scim_requests (id, scim_key_id, time, method, path, status, scim_type, detail, request_id)
-    select r.id, k.id, r.time, r.method, r.path, r.status, r.scim_type, r.detail, r.request_id
-    from json_populate_recordset(null::scim_requests, ${jsonOf(rows)}) r join scim_keys k on k.id = r.scim_key_id
+    insert into scim_requests (id, ${scimRequestColumns.scimKeyId}, time, method, path, status, ${scimRequestColumns.scimType}, detail, ${scimRequestColumns.requestId})
+    select r.id, k.id, r.time, r.method, r.path, r.status, ${row.scimType}, r.detail, ${row.requestId}
+    from json_populate_recordset(null::scim_requests, ${jsonOf(rows)}) r join scim_keys k on k.id = ${row.scimKeyId}
     for key share of k`.execute(db);
 };
 
@@ -150,10 +156,10 @@ const trim = (db: Db, keys: readonly string[]) =>
   delete from scim_requests where id = any(array(
     select r.id from unnest(${keys}::text[]) as key (id)
     cross join lateral (
-      select time, id from scim_requests where scim_key_id = key.id
+      select time, id from scim_requests where ${scimRequestColumns.scimKeyId} = key.id
       order by time desc, id desc offset ${sql.lit(mostKept - 1)} limit 1
     ) as last
-    join scim_requests r on r.scim_key_id = key.id and (r.time, r.id) < (last.time, last.id)
+    join scim_requests r on ${r.scimKeyId} = key.id and (r.time, r.id) < (last.time, last.id)
     for update of r skip locked))`.execute(db);
 
 /** Deletes requests after 30 days. */

@@ -8,6 +8,14 @@ import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
 import { hasUserName, isUserNameOfAnother } from "./user-names.js";
 import { linkedUsers } from "./user-rows.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const scimUserLinks = columnsOf("scimUserLinks");
+const users = columnsOf("users");
+
+const u = columnsOf("users", "u");
+const l = columnsOf("scimUserLinks", "l");
+const o = columnsOf("scimUserLinks", "o");
 
 /**
  * How a user becomes the one whom a source wants to create: it is updated; it returns after the source suspended it; or it is
@@ -35,24 +43,24 @@ async function usersLike(ctx: Context, { source }: Provisioner, wanted: WantedUs
   } = wanted;
   const username = baseOf(wanted);
   const { rows } = await sql<{ id: string }>`
-    select user_id as id from scim_user_links where source = ${source} and external_id collate "C" = ${externalId}
-    union all select user_id from scim_user_links where ${is("user_name", name)} and deprovisioned_at is null
-    union all select id from users where deleted_at is null and ${is("username", name)}
-    union all select id from users where deleted_at is null and ${is("username", username)}
-    union all select id from users where deleted_at is null and ${is("email", email)}`.execute(ctx.db);
+    select ${scimUserLinks.userId} as id from scim_user_links where source = ${source} and ${scimUserLinks.externalId} collate "C" = ${externalId}
+    union all select ${scimUserLinks.userId} from scim_user_links where ${is("user_name", name)} and ${scimUserLinks.deprovisionedAt} is null
+    union all select id from users where ${users.deletedAt} is null and ${is("username", name)}
+    union all select id from users where ${users.deletedAt} is null and ${is("username", username)}
+    union all select id from users where ${users.deletedAt} is null and ${is("email", email)}`.execute(ctx.db);
   // Most users that a synchronization creates have nothing in common with others.
   if (rows.length === 0) return [];
   return linkedUsers(ctx.db, { source })
     .select([
       "u.id",
       "l.externalId",
-      sql<boolean>`u.deprovisioned_at is not null`.as("hasLeft"),
-      sql<boolean>`l.deprovisioned_at is not null`.as("isGone"),
+      sql<boolean>`${u.deprovisionedAt} is not null`.as("hasLeft"),
+      sql<boolean>`${l.deprovisionedAt} is not null`.as("isGone"),
       sql<boolean>`u.status = 'suspended'`.as("isSuspended"),
-      sql<boolean>`l.suspended_at is not null`.as("isBySource"),
+      sql<boolean>`${l.suspendedAt} is not null`.as("isBySource"),
       sql<boolean>`exists(
-        select from scim_user_links o where o.user_id = u.id and o.source <> ${source})`.as("isLinkedElsewhere"),
-      sql<boolean>`coalesce(l.external_id collate "C" = ${externalId}, false)`.as("hasExternalId"),
+        select from scim_user_links o where ${o.userId} = u.id and o.source <> ${source})`.as("isLinkedElsewhere"),
+      sql<boolean>`coalesce(${l.externalId} collate "C" = ${externalId}, false)`.as("hasExternalId"),
       sql<boolean>`lower(coalesce(n.user_name, u.username) collate "C") = ${folded(name)}`.as("hasUserName"),
       is("u.email", email).as("hasEmail"),
       is("u.username", username).as("hasUsername"),
@@ -140,7 +148,7 @@ export async function freeUsername(ctx: Context, wanted: WantedUser, id: string 
 export async function requireUserNameFree(ctx: Context, name: string, id: string): Promise<void> {
   const isUsername = sql<SqlBool>`exists(
     select from users u
-    where u.deleted_at is null and u.deprovisioned_at is null and ${foldedColumn("u.username")} = ${folded(name)}
+    where ${u.deletedAt} is null and ${u.deprovisionedAt} is null and ${foldedColumn("u.username")} = ${folded(name)}
       and u.id <> ${id} and not ${hasUserName})`;
   const { isTaken } = await ctx.db
     .selectNoFrom(sql<boolean>`${isUserNameOfAnother(name, id)} or ${isUsername}`.as("isTaken"))
@@ -209,7 +217,7 @@ export async function hideUser(
         .select([
           eb.val(source).as("source"),
           "id",
-          sql`scim_attributes(email, name, username, avatar_url)`.as("attributes"),
+          sql`scim_attributes(email, name, username, ${users.avatarUrl})`.as("attributes"),
           now.as("deprovisionedAt"),
         ])
         .where("id", "=", userId),

@@ -10,6 +10,19 @@ import type { Comparison } from "./filter.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { enterpriseUrn, type ResourceType, userType, userUrn } from "./schema.js";
 import { type Versioned, versionColumn, versionTag } from "./etags.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const userColumns = columnsOf("users");
+const links = columnsOf("scimUserLinks");
+
+const leaver = columnsOf("users", "leaver");
+const goneLink = columnsOf("scimUserLinks", "gone");
+const n = columnsOf("scimUserLinks", "n");
+const l = columnsOf("scimUserLinks", "l");
+const u = columnsOf("users", "u");
+const gl = columnsOf("scimGroupLinks", "gl");
+const g = columnsOf("groups", "g");
+const m = columnsOf("groupMembers", "m");
 
 /** Users `u`, with the link `l` of a source and the link `n` that has the userName. */
 export const linkedUsers = (db: Db, { source }: Pick<Provisioner, "source">) =>
@@ -21,17 +34,17 @@ export const linkedUsers = (db: Db, { source }: Pick<Provisioner, "source">) =>
     );
 
 /** As in the partial indexes of users. */
-const isListed = sql<SqlBool>`deleted_at is null and not is_system`;
+const isListed = sql<SqlBool>`${userColumns.deletedAt} is null and not ${userColumns.isSystem}`;
 
 /** The condition that the user whose id is in a column has not left: no source sees leavers. */
 const hasNotLeft = (column: string) => sql<SqlBool>`not exists(
   select from users leaver
-  where leaver.id = ${sql.ref(column)} and leaver.deprovisioned_at is not null and leaver.deleted_at is null)`;
+  where leaver.id = ${sql.ref(column)} and ${leaver.deprovisionedAt} is not null and ${leaver.deletedAt} is null)`;
 
 /** The condition that a source sees the user whose id is in a column: it has not deleted it, and the user has not left. */
 export const isSeen = ({ source }: Pick<Provisioner, "source">, column: string) => sql<SqlBool>`(not exists(
   select from scim_user_links gone
-  where gone.source = ${source} and gone.deprovisioned_at is not null and gone.user_id = ${sql.ref(column)})
+  where gone.source = ${source} and ${goneLink.deprovisionedAt} is not null and ${goneLink.userId} = ${sql.ref(column)})
   and ${hasNotLeft(column)})`;
 
 /** The users `u` that a source sees, with its own link `l` and the link `n` that has the userName. */
@@ -41,22 +54,22 @@ export const visibleUsers = (db: Db, provisioner: Provisioner) =>
     .where("l.deprovisionedAt", "is", null)
     .where("u.deprovisionedAt", "is", null);
 
-export const userName = sql<string>`coalesce(n.user_name, l.user_name, u.username)`;
+export const userName = sql<string>`coalesce(${n.userName}, ${l.userName}, u.username)`;
 
-const attributes = sql<Values>`coalesce(l.attributes, scim_attributes(u.email, u.name, u.username, u.avatar_url))`;
+const attributes = sql<Values>`coalesce(l.attributes, scim_attributes(u.email, u.name, u.username, ${u.avatarUrl}))`;
 
 /** The name that SCIM clients see of a group `g`: that of a link, else its own. */
 export const groupDisplay = sql<string>`coalesce(
-  (select gl.display_name from scim_group_links gl where gl.group_id = g.id and gl.display_name is not null),
-  nullif(g.display_name, ''), g.name)`;
+  (select ${gl.displayName} from scim_group_links gl where ${gl.groupId} = g.id and ${gl.displayName} is not null),
+  nullif(${g.displayName}, ''), g.name)`;
 
 const mostGroups = 1000;
 
 /** The groups of the user `u` that the caller sees. */
 const groupsOf = (ctx: Context) => sql<Array<{ value: string; display: string }>>`(
   select coalesce(json_agg(d), '[]') from (
-    select g.id as value, ${groupDisplay} as display from group_members m join groups g on g.id = m.group_id
-    where m.user_id = u.id and ${isVisibleGroup(ctx)} order by g.id limit ${sql.lit(mostGroups)}) d)`;
+    select g.id as value, ${groupDisplay} as display from group_members m join groups g on g.id = ${m.groupId}
+    where ${m.userId} = u.id and ${isVisibleGroup(ctx)} order by g.id limit ${sql.lit(mostGroups)}) d)`;
 
 type Users = ReturnType<typeof linkedUsers>;
 
@@ -74,7 +87,7 @@ export const selectUsers = (ctx: Context, users: Users) =>
     "l.externalId",
     userName.as("userName"),
     // The source whose link has the userName; null if it is the username.
-    sql<string | null>`coalesce(n.source, case when l.user_name is not null then l.source end)`.as("nameSource"),
+    sql<string | null>`coalesce(n.source, case when ${l.userName} is not null then l.source end)`.as("nameSource"),
     attributes.as("attributes"),
     groupsOf(ctx).as("groups"),
   ]);
@@ -106,8 +119,8 @@ export const visibleIds = (db: Db, provisioner: Provisioner) =>
 export async function countVisibleUsers(db: Db, { source }: Provisioner): Promise<number> {
   const gone = sql<number>`(
     select count(*) from scim_user_links l
-    where l.source = ${source} and l.deprovisioned_at is not null and ${hasNotLeft("l.user_id")})`;
-  const left = sql<number>`(select count(*) from users where deprovisioned_at is not null and deleted_at is null)`;
+    where l.source = ${source} and ${l.deprovisionedAt} is not null and ${hasNotLeft("l.user_id")})`;
+  const left = sql<number>`(select count(*) from users where ${userColumns.deprovisionedAt} is not null and ${userColumns.deletedAt} is null)`;
   const { count } = await db
     .selectNoFrom(sql<number>`(select ${numberOfUsers}) - ${gone} - ${left}`.as("count"))
     .executeTakeFirstOrThrow();
@@ -179,7 +192,7 @@ export const urnColumns = (urns: RawBuilder<unknown>): Columns["lists"][string] 
 export const userFilterColumns = (ctx: Context, provisioner: Provisioner): Columns => ({
   values: {
     ...metaColumns(ctx, "u", userType, groupsOf(ctx)),
-    externalId: sql`l.external_id`,
+    externalId: sql`${l.externalId}`,
     userName,
     active: sql`u.status = 'active'`,
   },
@@ -194,8 +207,8 @@ export const userFilterColumns = (ctx: Context, provisioner: Provisioner): Colum
         type: sql`'direct'`,
       },
       exists: (condition) => sql<SqlBool>`exists(
-        select from group_members m join groups g on g.id = m.group_id
-        where m.user_id = u.id and ${isVisibleGroup(ctx)} and ${condition})`,
+        select from group_members m join groups g on g.id = ${m.groupId}
+        where ${m.userId} = u.id and ${isVisibleGroup(ctx)} and ${condition})`,
     },
   },
   json: attributes,
@@ -206,7 +219,7 @@ export const userFilterColumns = (ctx: Context, provisioner: Provisioner): Colum
 /** A userName also finds the user without a link who has it as email: identity providers adopt accounts by it. */
 const alsoByEmail = ({ target, operator, value }: Comparison) =>
   target.attribute.name === "userName" && operator === "eq"
-    ? sql<SqlBool>`(l.user_id is null and ${isText("u.email", String(value))})`
+    ? sql<SqlBool>`(${l.userId} is null and ${isText("u.email", String(value))})`
     : undefined;
 
 /** The condition that a column is a text, in any letter case. */
@@ -222,7 +235,9 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
   if (name === "id") return isEqual ? few(sql`select ${isUuid(value) ? value : null}::uuid`) : undefined;
   if (name === "externalId")
     return isEqual
-      ? few(sql`select user_id from scim_user_links where source = ${source} and external_id collate "C" = ${value}`)
+      ? few(
+          sql`select ${links.userId} from scim_user_links where source = ${source} and ${links.externalId} collate "C" = ${value}`,
+        )
       : undefined;
   if (name === "userName") return isEqual ? few(named(value)) : { ids: namedLike(value), areFew: false };
   if (name === "emails.value" && isEqual) return few(addressed(value));
@@ -232,12 +247,12 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
 
 /** Selects the ids of the users who have a userName, or the email that may stand for it. */
 const named = (value: string) => sql`
-  select user_id from scim_user_links where ${isText("user_name", value)} and deprovisioned_at is null
-  union all select id from users where deleted_at is null and ${isText("username", value)}
-  union all select id from users where deleted_at is null and ${isText("email", value)}`;
+  select ${links.userId} from scim_user_links where ${isText("user_name", value)} and ${links.deprovisionedAt} is null
+  union all select id from users where ${userColumns.deletedAt} is null and ${isText("username", value)}
+  union all select id from users where ${userColumns.deletedAt} is null and ${isText("email", value)}`;
 
 const namedLike = (value: string) => sql`
-  select user_id from scim_user_links where ${isLike("user_name", containing(value))}
+  select ${links.userId} from scim_user_links where ${isLike("user_name", containing(value))}
   union all select id from users where ${isListed} and ${isLike("username", containing(value))}`;
 
 /** A text in kept attributes, as Postgres writes JSON. */
@@ -247,15 +262,15 @@ const keptText = (value: string): string => containing(JSON.stringify(value).sli
 const keptEmails = "jsonb_path_query_array(attributes, '$.emails[*].value')::text";
 
 const addressed = (value: string) => sql`
-  select id from users where deleted_at is null and ${isText("email", value)}
-  union all select user_id from scim_user_links
+  select id from users where ${userColumns.deletedAt} is null and ${isText("email", value)}
+  union all select ${links.userId} from scim_user_links
     where ${sql.raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([folded(value)])}::jsonb`;
 
 /** Whether accounts without a link have the attribute. */
 const isAccount = (name: string): boolean => /^(name\.|displayName$|emails\.)/.test(name);
 
 function keeping(value: string, inAccounts: boolean) {
-  const linked = sql`select user_id from scim_user_links where ${isLike("attributes::text", keptText(value))}`;
+  const linked = sql`select ${links.userId} from scim_user_links where ${isLike("attributes::text", keptText(value))}`;
   if (!inAccounts) return linked;
   const pattern = containing(value);
   return sql`${linked}

@@ -17,6 +17,10 @@ import { userHint } from "../tokens/hints.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { randomText } from "../kernel/ids.js";
 import { hashSecret } from "../tokens/token-text.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
+const oneTimePasscodes = columnsOf("oneTimePasscodes", "oneTimePasscodes");
 
 /** The address of an account, which the API has as any text. */
 const accountEmail = meant(emailAddress, { scalar: undefined });
@@ -45,7 +49,7 @@ const codesPerHour = 5;
 const pause = minute;
 
 /** The condition that the password of the account `u` can be reset by passcode. */
-const mayReset = sql<SqlBool>`(u.status = 'active' and u.login_type = 'password' and u.deleted_at is null and not u.is_system)`;
+const mayReset = sql<SqlBool>`(u.status = 'active' and ${u.loginType} = 'password' and ${u.deletedAt} is null and not ${u.isSystem})`;
 
 /**
  * Sends a passcode to the email of an account, if it exists. The lookup follows the response, so that neither the
@@ -93,7 +97,7 @@ async function sendPasscode(ctx: Context, email: string): Promise<void> {
 async function storeCode({ db, config }: Context, userId: string, code: string): Promise<boolean> {
   const stored = { codeHash: hashSecret(code), expiresAt: after(config.passcodeLifetime) };
   const recentRequests = sql<string[]>`
-    array(select at from unnest(one_time_passcodes.requested_at) at where at > now() - interval '1 hour')`;
+    array(select at from unnest(${oneTimePasscodes.requestedAt}) at where at > now() - interval '1 hour')`;
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("oneTimePasscodes")
     .values({ ...stored, userId, requestedAt: sql<string[]>`array[now()]` })
@@ -101,7 +105,7 @@ async function storeCode({ db, config }: Context, userId: string, code: string):
       former
         .column("userId")
         .doUpdateSet({ ...stored, attempts: 0, requestedAt: sql<string[]>`${recentRequests} || now()` })
-        .where(sql<SqlBool>`one_time_passcodes.requested_at[cardinality(one_time_passcodes.requested_at)]
+        .where(sql<SqlBool>`${oneTimePasscodes.requestedAt}[cardinality(${oneTimePasscodes.requestedAt})]
           < ${after(-pause)} and cardinality(${recentRequests}) < ${sql.lit(codesPerHour)}`),
     )
     .executeTakeFirst();

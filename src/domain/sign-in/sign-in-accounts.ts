@@ -6,6 +6,9 @@ import { DomainError } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
 import { isTooLong, longestPassword } from "./passwords.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const users = columnsOf("users");
 
 /** The columns of an `Account`. */
 export const accountFields = ["id", "email", "username", "name", "passwordHash", "status", "loginType"] as const;
@@ -36,8 +39,8 @@ export const accountWithId = ({ services: { database } }: Context, id: string): 
 export const isUnchanged = ({
   id,
   passwordHash,
-}: Account) => sql<SqlBool>`(id = ${id} and password_hash = ${passwordHash}
-  and status = 'active' and login_type = 'password' and deleted_at is null)`;
+}: Account) => sql<SqlBool>`(id = ${id} and ${users.passwordHash} = ${passwordHash}
+  and status = 'active' and ${users.loginType} = 'password' and ${users.deletedAt} is null)`;
 
 /**
  * Returns the account if the password is correct, otherwise throws `refusal`. Neither the work nor the error depends on

@@ -43,6 +43,13 @@ import {
   ToolCallStatus,
 } from "./conversation.js";
 import { inputsHint, queueHint, taskHint, updateTaskStatus } from "./task-status.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const taskConversationMessageColumns = columnsOf("taskConversationMessages");
+const taskConversations = columnsOf("taskConversations");
+
+const taskMessages = columnsOf("taskMessages", "m");
+const taskConversationMessages = columnsOf("taskConversationMessages", "m");
 
 /** The kind of a part of a message. */
 export const ConversationPartKind = {
@@ -371,7 +378,7 @@ async function store({ db }: Context, at: Numbered, messages: readonly StoredMes
       ? null
       : sql<
           string | null
-        >`(select m.sender_id from task_messages m where m.task_id = ${taskId} and m.id::text = ${input})`;
+        >`(select ${taskMessages.senderId} from task_messages m where ${taskMessages.taskId} = ${taskId} and m.id::text = ${input})`;
   };
   let { lastSeq } = at;
   for (const { key, role, parts, isCut, writtenAt } of messages) {
@@ -382,7 +389,9 @@ async function store({ db }: Context, at: Numbered, messages: readonly StoredMes
         .set({ parts: json(parts), isCut, bytes, revision })
         .where("taskId", "=", taskId)
         .where("key", "=", key)
-        .where(sql<boolean>`(parts, is_cut) is distinct from (${json(parts)}, ${isCut}::boolean)`)
+        .where(
+          sql<boolean>`(parts, ${taskConversationMessageColumns.isCut}) is distinct from (${json(parts)}, ${isCut}::boolean)`,
+        )
         .execute();
     } else if (omittedUntil === null || writtenAt > omittedUntil) {
       lastSeq++;
@@ -417,7 +426,7 @@ async function leaveOut({ db }: Context, taskId: string): Promise<void> {
       select id, row_number() over newest as place, sum(bytes) over newest as together
       from task_conversation_messages where task_id = ${taskId} window newest as (order by seq desc, id desc)
     ) placed where m.id = placed.id and (placed.place > ${messages} or placed.together > ${bytes} and placed.place > 1)
-    returning m.written_at as "writtenAt"`.execute(db);
+    returning ${taskConversationMessages.writtenAt} as "writtenAt"`.execute(db);
   if (rows.length === 0) return;
   const until = rows
     .map(({ writtenAt }) => writtenAt)
@@ -427,7 +436,7 @@ async function leaveOut({ db }: Context, taskId: string): Promise<void> {
     .updateTable("taskConversations")
     .set((eb) => ({
       omitted: eb("omitted", "+", rows.length),
-      omittedUntil: sql<string>`greatest(omitted_until, ${until}::timestamptz)`,
+      omittedUntil: sql<string>`greatest(${taskConversations.omittedUntil}, ${until}::timestamptz)`,
     }))
     .where("taskId", "=", taskId)
     .execute();

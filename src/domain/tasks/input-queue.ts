@@ -10,6 +10,10 @@ import { appPlace, confirm, confirmation, deliver, newestOf } from "./input-deli
 import { idleConversation, requestInput } from "./task-actions.js";
 import { isUnfinished, type TaskInputState } from "./task-messages.js";
 import { inputsHint, queueHint, takesInputs } from "./task-status.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const t = columnsOf("tasks", "t");
+const m = columnsOf("taskMessages", "m");
 
 /** Milliseconds for which a process delivers the inputs of a task, unless it renews the lease. */
 const lease = 60_000;
@@ -52,7 +56,7 @@ const dueTasks = (db: Db) =>
       (join) => join.onRef("head.taskId", "=", "t.id"),
     )
     .select("t.id")
-    .where(sql<SqlBool>`head.next_attempt_at <= now() and coalesce(t.delivering_until, '-infinity') <= now()`)
+    .where(sql<SqlBool>`head.next_attempt_at <= now() and coalesce(${t.deliveringUntil}, '-infinity') <= now()`)
     .orderBy("head.nextAttemptAt");
 
 /** Tasks, each leased by the process that delivers its inputs. */
@@ -100,8 +104,8 @@ const headOf = (db: Db, taskId: string, lifetime: number) =>
     .select(["m.id", "m.content", "m.state", "m.attempts", "m.newestBefore", "t.status"])
     .select((eb) => [
       // False if it waits for another attempt, or another process is delivering it.
-      sql<boolean>`m.next_attempt_at <= now()`.as("isDue"),
-      sql<boolean>`m.created_at <= now() - make_interval(secs => ${lifetime / 1000})`.as("isExpired"),
+      sql<boolean>`${m.nextAttemptAt} <= now()`.as("isDue"),
+      sql<boolean>`${m.createdAt} <= now() - make_interval(secs => ${lifetime / 1000})`.as("isExpired"),
       // Whether the workspace is started and not about to stop.
       eb("w.latestStatus", "=", "running").as("isStarted"),
       "p.url as appUrl",

@@ -18,7 +18,10 @@ import { idleConversation, requestInput } from "./task-actions.js";
 import { resumeTask } from "./task-changes.js";
 import { finishInput, holdTime } from "./input-queue.js";
 import { inputsHint, queueHint } from "./task-status.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { findTaskFor, isVisible, requireActive, TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
+
+const tasks = columnsOf("tasks");
 
 export const SendTaskInput = inputOf({
   ...TaskReference.shape,
@@ -136,7 +139,7 @@ async function store(ctx: Context, task: TaskRow, input: string, { isWaiting, ne
   const { userId } = requireUser(ctx.actor);
   const locked = await ctx.db
     .selectFrom("tasks")
-    .select(sql<boolean>`coalesce(delivering_until > now(), false)`.as("isDelivering"))
+    .select(sql<boolean>`coalesce(${tasks.deliveringUntil} > now(), false)`.as("isDelivering"))
     .where("id", "=", task.id)
     .where("deletedAt", "is", null)
     .forNoKeyUpdate()

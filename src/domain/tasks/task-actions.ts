@@ -11,7 +11,10 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { type ConversationRow, conversationsByTask, isOpenRequest, messagesRequesting } from "./conversation.js";
 import { appPlace } from "./input-delivery.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { findTaskFor, requireActive, TaskReference, type TaskRow } from "./tasks.js";
+
+const x = columnsOf("taskActions", "x");
 
 /** The kind of an action that a user wants from the program of a task. */
 export const TaskActionKind = { DECISION: "decision", INTERRUPT: "interrupt", INPUT: "input" } as const;
@@ -26,7 +29,7 @@ const openActions = (db: Db, taskId: string) =>
     .leftJoin("taskMessages as m", (join) =>
       join
         .on("x.kind", "=", "input")
-        .on(sql<SqlBool>`m.id::text = x.request_id`)
+        .on(sql<SqlBool>`m.id::text = ${x.requestId}`)
         .onRef("m.taskId", "=", "x.taskId"),
     )
     .select(["x.id", "x.taskId", "x.kind", "x.requestId", "x.optionId"])

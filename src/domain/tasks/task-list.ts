@@ -14,6 +14,9 @@ import { findUser } from "../users/users.js";
 import { sharedWith } from "../workspaces/workspaces.js";
 import { TaskStatus } from "./task-status.js";
 import { type TaskRow, tasksById } from "./tasks.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const t = columnsOf("tasks", "t");
 
 /** Filters of tasks. An absent filter does not narrow. */
 export const TaskFilter = inputOf({
@@ -55,8 +58,8 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
   const { userId, organizations: memberships } = requireUser(actor);
   // Owners lose their tasks with their membership, as their workspaces.
   const isNear = sql<SqlBool>`(
-    t.owner_id = ${userId} and t.organization_id = ${anyOf([...memberships.keys()])}
-    or t.workspace_id = any(array(${sharedWith(userId)})))`;
+    ${t.ownerId} = ${userId} and ${t.organizationId} = ${anyOf([...memberships.keys()])}
+    or ${t.workspaceId} = any(array(${sharedWith(userId)})))`;
   return organizations.length > 0 ? sql`(${inOrganizations("t.organizationId", organizations)} or ${isNear})` : isNear;
 }
 

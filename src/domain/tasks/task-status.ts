@@ -3,6 +3,11 @@ import { isSilent } from "../agents/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const c = columnsOf("taskConversations", "c");
+const s = columnsOf("taskBuilds", "s");
+const w = columnsOf("workspaces", "w");
 
 /** The state of a task as a whole, derived from its latest build, agent, and app. */
 export const TaskStatus = {
@@ -61,10 +66,10 @@ export const tasksWithState = (db: Db) =>
 
 /** Whether the agent of a task of `tasksWithState` takes inputs as actions, so that its program has no URL. */
 export const takesInputs = sql<boolean>`exists (
-  select from task_conversations c where c.task_id = t.id and c.build_number = s.build_number and c.takes_inputs)`;
+  select from task_conversations c where ${c.taskId} = t.id and ${c.buildNumber} = ${s.buildNumber} and ${c.takesInputs})`;
 
 /** Whether the agent of a task of `tasksWithState` was lost: it was started, is not being stopped, and has fallen silent. */
-export const isLost = sql<boolean>`(w.latest_transition = 'start' and ${isSilent})`;
+export const isLost = sql<boolean>`(${w.latestTransition} = 'start' and ${isSilent})`;
 
 /**
  * The status of a task of `tasksWithState`, as `updateTaskStatus` stores it. While a stop is under way, the agent and the
@@ -72,9 +77,9 @@ export const isLost = sql<boolean>`(w.latest_transition = 'start' and ${isSilent
  * is found by a job (`lost-machines.ts`).
  */
 export const derivedStatus = sql<TaskStatus>`case
-  when w.latest_status in ('failed', 'canceling', 'canceled') then 'error'
-  when w.latest_status in ('stopped', 'deleted') then 'paused'
-  when w.latest_transition is null or w.latest_status = 'pending' and w.latest_transition = 'start' then 'pending'
+  when ${w.latestStatus} in ('failed', 'canceling', 'canceled') then 'error'
+  when ${w.latestStatus} in ('stopped', 'deleted') then 'paused'
+  when ${w.latestTransition} is null or ${w.latestStatus} = 'pending' and ${w.latestTransition} = 'start' then 'pending'
   when a.id is null or a.lifecycle in ('created', 'starting') then 'initializing'
   when ${isLost} then 'error'
   when p.id is null then 'unknown'

@@ -20,6 +20,12 @@ import {
   tasksWithState,
 } from "./task-status.js";
 import { instantOf } from "../../runtime/clock.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const t = columnsOf("tasks", "t");
+const w = columnsOf("workspaces", "w");
+const b = columnsOf("workspaceBuilds", "b");
+const r = columnsOf("workspaceAppStatuses", "r");
 
 /** The report of the program of a task; without one, the step that an initializing task waits for, or why one is in error. */
 export interface TaskState {
@@ -51,7 +57,7 @@ export const liveTasks = (ctx: Context) =>
       "t.workspaceId",
       "t.status",
       "t.versionId as templateVersionId",
-      sql<string>`greatest(t.updated_at, w.updated_at)`.as("updatedAt"),
+      sql<string>`greatest(${t.updatedAt}, ${w.updatedAt})`.as("updatedAt"),
       "o.username as ownerName",
       "o.avatarUrl as ownerAvatarUrl",
       "w.templateId",
@@ -85,7 +91,7 @@ export const liveTasks = (ctx: Context) =>
           .selectFrom("workspaceAppStatuses as r")
           .select(["r.state", "r.message", "r.createdAt as timestamp", "r.uri"])
           .whereRef("r.workspaceId", "=", "w.id")
-          .where(sql<boolean>`not (w.latest_transition = 'start' and b.created_at > r.created_at)`)
+          .where(sql<boolean>`not (${w.latestTransition} = 'start' and ${b.createdAt} > ${r.createdAt})`)
           .orderBy("r.createdAt", "desc")
           .orderBy("r.id", "desc")
           .limit(1),
@@ -116,7 +122,7 @@ export async function findTask(ctx: Context, { task: ref, user: userRef }: TaskR
   if (isUuid(ref)) await findUser(ctx, user);
   const found = isUuid(ref)
     ? liveTasks(ctx).where("t.id", "=", ref)
-    : liveTasks(ctx).where(sql<boolean>`t.owner_id = ${idOfUserNamed(ctx, user)} and lower(t.name) = lower(${ref})`);
+    : liveTasks(ctx).where(sql<boolean>`${t.ownerId} = ${idOfUserNamed(ctx, user)} and lower(t.name) = lower(${ref})`);
   const task = await found.executeTakeFirst();
   if (!task || !isVisible(ctx, task)) throw notFound();
   return task;

@@ -8,8 +8,12 @@ import { defineListOfEach, text } from "../kernel/lists.js";
 import { parseSearch } from "../search.js";
 import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js";
 import { userFields, type UserRow } from "../users/users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { type AclRole, findTemplateFor, lockTemplate, NamedTemplate, ofTemplate } from "./templates.js";
 import { inputOf, type Input, listOf, optional } from "../kernel/values.js";
+
+const u = columnsOf("users", "u");
+const g = columnsOf("groups", "g");
 
 /** The role of an entry. */
 export const TemplateRole = { USE: "use", ADMIN: "admin" } as const satisfies Record<string, AclRole>;
@@ -84,7 +88,7 @@ const memberList = defineListOfEach(members, {
     words: (eb, words: Words) =>
       eb.and([
         // As in the partial indexes of users.
-        sql<SqlBool>`u.deleted_at is null and not u.is_system`,
+        sql<SqlBool>`${u.deletedAt} is null and not ${u.isSystem}`,
         ...containAll(words, [sql`lower(u.username collate "C")`, sql`lower(u.email collate "C")`]),
       ]),
   },
@@ -108,7 +112,9 @@ export async function templateAclAvailable(
   });
   const found = await groups(ctx.db)
     .where("g.organizationId", "=", organizationId)
-    .where((eb) => eb.and(containAll(words, [sql`lower(g.name collate "C")`, sql`lower(g.display_name collate "C")`])))
+    .where((eb) =>
+      eb.and(containAll(words, [sql`lower(g.name collate "C")`, sql`lower(${g.displayName} collate "C")`])),
+    )
     .orderBy("g.name")
     .orderBy("g.id")
     .execute();

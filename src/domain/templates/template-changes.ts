@@ -34,7 +34,10 @@ import { templateNotifications } from "../notifications/templates/provisioning.j
 import { findOrganization } from "../organizations/organizations.js";
 import { templateTimesChanged } from "../workspaces/deadline-changes.js";
 import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { addVersion, FirstVersion, readContent } from "./version-changes.js";
+
+const workspaces = columnsOf("workspaces");
 
 /** A day of the week, as `Date.getDay` numbers them. */
 export const Weekday = { SUNDAY: 0, MONDAY: 1, TUESDAY: 2, WEDNESDAY: 3, THURSDAY: 4, FRIDAY: 5, SATURDAY: 6 } as const;
@@ -229,7 +232,7 @@ export async function updateTemplate(ctx: Context, { templateId, ...fields }: Up
 const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationMessage: message }: Template) =>
   notify(ctx, {
     template: templateNotifications.deprecated,
-    recipients: sql<SqlBool>`u.id in (select owner_id from workspaces where template_id = ${id} and deleted_at is null)`,
+    recipients: sql<SqlBool>`u.id in (select ${workspaces.ownerId} from workspaces where ${workspaces.templateId} = ${id} and ${workspaces.deletedAt} is null)`,
     targets: [id],
     labels: { template: displayName || name, message },
     data: {},

@@ -12,6 +12,9 @@ import { contains, defineList, inOrganizations, text, time } from "../kernel/lis
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
 import { check, inputOf, type Input, optional, prose, reference, required, uuid } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const e = columnsOf("templateAclEntries", "e");
 
 const templates = (db: Db) =>
   db
@@ -52,7 +55,9 @@ export const aclOfCaller = ({ actor }: Pick<Context, "actor">) => aclOf(userIdOf
 export function aclOf(user: string | null) {
   return sql<AclRole | null>`(
     select min(e.role) from template_acl_entries e
-    where e.template_id = t.id and (e.user_id = ${user} or e.group_id = any(array(${groupIdsOf(user)}))))`.as("acl");
+    where ${e.templateId} = t.id and (${e.userId} = ${user} or ${e.groupId} = any(array(${groupIdsOf(user)}))))`.as(
+    "acl",
+  );
 }
 
 const liveTemplates = (ctx: Context) => templates(ctx.db).where("t.deletedAt", "is", null);
@@ -144,8 +149,8 @@ function readableTemplates(ctx: Context) {
   const isTheirs = inOrganizations("t.organizationId", organizations);
   const user = userIdOf(ctx.actor) ?? null;
   const isShared = sql<SqlBool>`t.id in (
-    select e.template_id from template_acl_entries e where e.user_id = ${user}
-    union all select e.template_id from template_acl_entries e where e.group_id = any(array(${groupIdsOf(user)})))`;
+    select ${e.templateId} from template_acl_entries e where ${e.userId} = ${user}
+    union all select ${e.templateId} from template_acl_entries e where ${e.groupId} = any(array(${groupIdsOf(user)})))`;
   return liveTemplates(ctx).where((eb) => (sharedForUse ? eb.or([isTheirs, isShared]) : isTheirs));
 }
 

@@ -23,6 +23,7 @@ import {
   type VariableValue,
 } from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./template-versions.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { valueText } from "./values.js";
 import {
   check,
@@ -54,6 +55,8 @@ export const FirstVersion = inputOf({
   document: required(jsonObject, documentDescription),
   variables: optional(listOf(TemplateVariable), variablesDescription),
 });
+
+const templateVersions = columnsOf("templateVersions");
 
 /** The contents of a version. */
 export interface VersionContent {
@@ -132,7 +135,7 @@ interface VersionOptions {
  */
 const defaultName = (templateId: string, number: number) => sql<string>`(
   select 'v' || n from generate_series(${number}::int, ${number}::int + 1000) n
-  where not exists (select from template_versions where template_id = ${templateId} and name = 'v' || n)
+  where not exists (select from template_versions where ${templateVersions.templateId} = ${templateId} and name = 'v' || n)
   order by n limit 1)`;
 
 const throwTaken = onViolation({

@@ -4,6 +4,10 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { anyOf } from "../kernel/queries.js";
 import { laterSessionEnd, type SessionLife } from "./session-lifetime.js";
 import type { Snapshot } from "./snapshots.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const k = columnsOf("apiKeys", "k");
+const u = columnsOf("users", "u");
 
 /** A use of a key. */
 interface Use {
@@ -83,8 +87,8 @@ function writeUsesOfKeys(db: Db, uses: ReadonlyArray<[string, Use]>) {
     .whereRef("k.id", "=", "free.id")
     .whereRef("used.id", "=", "free.id")
     .set({
-      lastUsedAt: sql<string>`greatest(k.last_used_at, used.at)`,
-      expiresAt: sql<string>`greatest(k.expires_at, used.expires_at)`,
+      lastUsedAt: sql<string>`greatest(${k.lastUsedAt}, used.at)`,
+      expiresAt: sql<string>`greatest(${k.expiresAt}, used.expires_at)`,
     })
     .execute();
 }
@@ -103,6 +107,6 @@ function writeUsesOfUsers(db: Db, uses: ReadonlyArray<[string, Use]>) {
     .from(["free", seen])
     .whereRef("u.id", "=", "free.id")
     .whereRef("seen.id", "=", "free.id")
-    .set({ lastSeenAt: sql<string>`greatest(u.last_seen_at, seen.at)` })
+    .set({ lastSeenAt: sql<string>`greatest(${u.lastSeenAt}, seen.at)` })
     .execute();
 }

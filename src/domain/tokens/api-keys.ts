@@ -26,6 +26,9 @@ import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.j
 import { keyHint } from "./hints.js";
 import { endMade, type Made } from "./key-makers.js";
 import { type NewToken, newToken, type TokenKind } from "./token-text.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
 
 const keys = (db: Db) =>
   db
@@ -181,7 +184,7 @@ export const insertKey = (
  * suspended becomes valid with the activation.
  */
 export const epochOf = (userId: Expression<unknown>) => sql<number>`coalesce((
-  select case when u.status = 'active' then u.credential_epoch end from users u where u.id = ${userId}), -1)`;
+  select case when u.status = 'active' then ${u.credentialEpoch} end from users u where u.id = ${userId}), -1)`;
 
 /** Ends the oldest keys of a kind, so that the user has fewer than `most`. */
 export async function makeRoomForKey(ctx: Context, userId: string, kind: TokenKind, most: number): Promise<void> {

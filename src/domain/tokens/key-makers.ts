@@ -10,6 +10,12 @@ import { isLive, revokeGrants } from "../oauth2/grants.js";
 import { lockUsers, userTarget } from "../users/users.js";
 import { keyHint } from "./hints.js";
 import type { TokenKind } from "./token-text.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const auditLog = columnsOf("auditLog", "e");
+
+const apiKeys = columnsOf("apiKeys", "k");
+const endedKeys = columnsOf("endedKeys", "e");
 
 /** Something that a key made and that outlives it, by the audit log. */
 export interface LeftByKey {
@@ -115,10 +121,10 @@ async function madeKeys({ db }: Context, makers: readonly string[]): Promise<Mad
       select unnest(${makers}::text[])
       union
       select next.id from made cross join lateral (
-        select k.id from api_keys k where k.made_by = made.id
-        union all select e.id from ended_keys e where e.made_by = made.id) next
+        select k.id from api_keys k where ${apiKeys.madeBy} = made.id
+        union all select e.id from ended_keys e where ${endedKeys.madeBy} = made.id) next
     )
-    select made.id, k.user_id as "userId", coalesce(k.name, '') as name, k.created_at as "createdAt"
+    select made.id, ${apiKeys.userId} as "userId", coalesce(k.name, '') as name, ${apiKeys.createdAt} as "createdAt"
     from made left join api_keys k on k.id = made.id`.execute(db);
   return rows;
 }
@@ -185,14 +191,14 @@ async function otherThings(
 ): Promise<LeftByKey[]> {
   const { rows } = await sql<LeftByKey>`
     select * from (
-      select distinct on (e.resource_type, e.resource_id)
-        e.resource_type as "resourceType", e.resource_id as "resourceId", e.resource_label as label, e.time as "madeAt"
+      select distinct on (${auditLog.resourceType}, ${auditLog.resourceId})
+        ${auditLog.resourceType} as "resourceType", ${auditLog.resourceId} as "resourceId", ${auditLog.resourceLabel} as label, e.time as "madeAt"
       from audit_log e
-      where e.actor_id = ${anyOf(holders)} and e.time >= ${since}::timestamptz
-        and e.id >= ${lowestIdSince(instantOf(since))}::uuid and e.api_key_id = ${anyOf(keyIds, "text")}
-        and e.resource_type = ${anyOf(waysIn, "text")}
+      where ${auditLog.actorId} = ${anyOf(holders)} and e.time >= ${since}::timestamptz
+        and e.id >= ${lowestIdSince(instantOf(since))}::uuid and ${auditLog.apiKeyId} = ${anyOf(keyIds, "text")}
+        and ${auditLog.resourceType} = ${anyOf(waysIn, "text")}
         and (e.action = 'create' or e.action = 'update' and e.diff::text like '%"new": "***"%')
-      order by e.resource_type, e.resource_id, e.time desc) latest
+      order by ${auditLog.resourceType}, ${auditLog.resourceId}, e.time desc) latest
     order by "madeAt" desc limit ${mostListed} ${sql.raw(plannedForValues)}`.execute(db);
   return rows;
 }
@@ -200,7 +206,7 @@ async function otherThings(
 /** Batch read of the makers of keys by id, for `ctx.load`. Checks no permission: the key that was made does. */
 export async function makersByIds({ db }: Context, ids: readonly string[]): Promise<Maker[]> {
   const { rows } = await sql<Maker>`
-    select k.id, k.kind, k.name, k.expires_at <= now() as "hasEnded" from api_keys k where k.id = any(${ids}::text[])
+    select k.id, k.kind, k.name, ${apiKeys.expiresAt} <= now() as "hasEnded" from api_keys k where k.id = any(${ids}::text[])
     union all
     select e.id, e.kind, e.name, true from ended_keys e where e.id = any(${ids}::text[])`.execute(db);
   return rowById(rows, ids).map((row, index) => row ?? { id: ids[index]!, kind: null, name: "", hasEnded: true });

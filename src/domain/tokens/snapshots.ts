@@ -8,6 +8,11 @@ import { now, rowById } from "../kernel/queries.js";
 import { hintIdsOf } from "./hints.js";
 import { Recent } from "./recent.js";
 import { instantOf } from "../../runtime/clock.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
+const m = columnsOf("organizationMembers", "m");
+const o = columnsOf("organizations", "o");
 
 /** A key, with all data of its user that permissions depend on. */
 export interface Snapshot {
@@ -53,7 +58,7 @@ const keysWithUsers = (db: Db, ids: readonly string[]) =>
     );
 
 /** The condition that the user `u` was not suspended since the key `k` was issued. */
-const isOfEpoch = sql<SqlBool>`k.epoch = u.credential_epoch`;
+const isOfEpoch = sql<SqlBool>`k.epoch = ${u.credentialEpoch}`;
 
 const snapshotRows = (db: Db, ids: readonly string[]) =>
   keysWithUsers(db, ids)
@@ -85,9 +90,9 @@ const snapshotRows = (db: Db, ids: readonly string[]) =>
         )
         .as("oauth"),
       sql<Record<string, OrganizationRole[]>>`(
-        select coalesce(json_object_agg(m.organization_id, m.roles), '{}')
-        from organization_members m join organizations o on o.id = m.organization_id
-        where m.user_id = u.id and o.deleted_at is null)`.as("organizations"),
+        select coalesce(json_object_agg(${m.organizationId}, m.roles), '{}')
+        from organization_members m join organizations o on o.id = ${m.organizationId}
+        where ${m.userId} = u.id and ${o.deletedAt} is null)`.as("organizations"),
     ]);
 
 type SnapshotRow = InferResult<ReturnType<typeof snapshotRows>>[number];

@@ -21,7 +21,10 @@ import {
   string,
 } from "../kernel/values.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { secretFile, secretName, secretValue, secretVariable } from "./rules.js";
+
+const userSecrets = columnsOf("userSecrets");
 
 const columns = [
   "id",
@@ -261,11 +264,15 @@ async function requireRoom(ctx: Context, userId: string, secret: Occupied, befor
     .where("id", "<>", id)
     .select([
       sql<boolean | null>`bool_or(name = ${name})`.as("name"),
-      sql<boolean | null>`bool_or(env_name = ${envName} and env_name <> '')`.as("envName"),
-      sql<boolean | null>`bool_or(file_path = ${filePath} and file_path <> '')`.as("filePath"),
+      sql<boolean | null>`bool_or(${userSecrets.envName} = ${envName} and ${userSecrets.envName} <> '')`.as("envName"),
+      sql<boolean | null>`bool_or(${userSecrets.filePath} = ${filePath} and ${userSecrets.filePath} <> '')`.as(
+        "filePath",
+      ),
       // A file cannot be a directory as well: `~/.cfg` and `~/.cfg/token`.
-      sql<boolean | null>`bool_or(file_path <> '' and ${filePath} <> ''
-        and (starts_with(file_path, ${`${filePath}/`}) or starts_with(${filePath}, file_path || '/')))`.as("isNested"),
+      sql<boolean | null>`bool_or(${userSecrets.filePath} <> '' and ${filePath} <> ''
+        and (starts_with(${userSecrets.filePath}, ${`${filePath}/`}) or starts_with(${filePath}, ${userSecrets.filePath} || '/')))`.as(
+        "isNested",
+      ),
     ])
     .executeTakeFirstOrThrow();
   const conflicts = (["name", "envName", "filePath"] as const).flatMap((field) => {

@@ -8,11 +8,14 @@ import { claimed } from "../kernel/queue.js";
 import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import type { NotificationTemplate } from "../notifications/templates/template.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
 
 /** The recipients of notices about accounts, as conditions on a user `u`. */
 const audiences = {
-  administrators: sql<SqlBool>`u.site_roles <> '{}' and u.site_roles && '{owner,user-admin}'`,
-  owners: sql<SqlBool>`u.site_roles @> '{owner}' and u.status = 'active'`,
+  administrators: sql<SqlBool>`${u.siteRoles} <> '{}' and ${u.siteRoles} && '{owner,user-admin}'`,
+  owners: sql<SqlBool>`${u.siteRoles} @> '{owner}' and u.status = 'active'`,
 } as const;
 
 export interface AccountNotice {

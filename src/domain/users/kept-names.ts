@@ -5,6 +5,9 @@ import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
 import { folded, foldedColumn, isUuid } from "../kernel/text.js";
 import { isReadableUser } from "./users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const u = columnsOf("users", "u");
 
 /** Users by what logs keep of them: each is one of these. Names and emails are folded. */
 export interface KeptNames {
@@ -76,6 +79,6 @@ function mayKnow(ctx: Context, { id, organization, wasMember = sql<SqlBool>`true
   const wasReadable =
     organization === undefined || organizations.length === 0
       ? sql<SqlBool>`false`
-      : sql<SqlBool>`(u.deleted_at is not null and ${sql.ref(organization)} = ${anyOf(organizations)} and ${wasMember})`;
+      : sql<SqlBool>`(${u.deletedAt} is not null and ${sql.ref(organization)} = ${anyOf(organizations)} and ${wasMember})`;
   return sql<SqlBool>`exists(select from users u where u.id = ${sql.ref(id)} and (${isReadableUser(ctx)} or ${wasReadable}))`;
 }

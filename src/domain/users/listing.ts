@@ -20,9 +20,13 @@ import {
   type UserRow,
   UserStatus,
 } from "./users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { RoleName } from "./user-roles.js";
 
 export const searchText = prose(254);
+
+const organizationMembers = columnsOf("organizationMembers");
+const u = columnsOf("users", "u");
 
 /** Filters of users. An absent filter does not narrow. */
 export const UserFilter = inputOf({
@@ -44,7 +48,7 @@ export const UserOrderField = { USERNAME: "username", CREATED_AT: "createdAt" } 
 export type UserOrderField = (typeof UserOrderField)[keyof typeof UserOrderField];
 
 /** The condition that a user `u` appears in lists, as in the partial indexes of users. */
-export const isListed = sql<SqlBool>`u.deleted_at is null and not u.is_system`;
+export const isListed = sql<SqlBool>`${u.deletedAt} is null and not ${u.isSystem}`;
 
 /**
  * The condition that the username, the real name or, where `showsEmail` holds, the email of a user `u` contains a text, in
@@ -64,10 +68,10 @@ interface Held {
 }
 
 function holds({ role, organization }: Held) {
-  if (isSiteRole(role)) return sql<SqlBool>`u.site_roles <> '{}' and ${role} = any(u.site_roles)`;
-  const isThere = organization === undefined ? sql`true` : sql`organization_id = ${organization}`;
+  if (isSiteRole(role)) return sql<SqlBool>`${u.siteRoles} <> '{}' and ${role} = any(${u.siteRoles})`;
+  const isThere = organization === undefined ? sql`true` : sql`${organizationMembers.organizationId} = ${organization}`;
   const hasRole = role === "organization-member" ? sql`true` : sql`roles <> '{}' and ${role} = any(roles)`;
-  return sql<SqlBool>`u.id in (select user_id from organization_members where ${isThere} and ${hasRole})`;
+  return sql<SqlBool>`u.id in (select ${organizationMembers.userId} from organization_members where ${isThere} and ${hasRole})`;
 }
 
 const eb = expressionBuilder<{ u: Schema["users"] }, "u">();
@@ -84,9 +88,9 @@ const filtersBy = (createdAt: RawBuilder<unknown>) => ({
   createdAfter: (_: unknown, moment: string) => sql<SqlBool>`${createdAt} >= ${moment}`,
   createdBefore: (_: unknown, moment: string) => sql<SqlBool>`${createdAt} <= ${moment}`,
   lastSeenAfter: (_: unknown, moment: string) =>
-    sql<SqlBool>`u.last_seen_on >= ${dayOf(moment)} and u.last_seen_at >= ${moment}`,
+    sql<SqlBool>`${u.lastSeenOn} >= ${dayOf(moment)} and ${u.lastSeenAt} >= ${moment}`,
   lastSeenBefore: (_: unknown, moment: string) =>
-    sql<SqlBool>`u.last_seen_on <= ${dayOf(moment)} and u.last_seen_at <= ${moment}`,
+    sql<SqlBool>`${u.lastSeenOn} <= ${dayOf(moment)} and ${u.lastSeenAt} <= ${moment}`,
   serviceAccount: (_: unknown, is: boolean) => eb("u.isServiceAccount", "=", is),
   isReadable: (_: unknown, _is: true, ctx: Context) => isReadableUser(ctx),
 });
@@ -141,7 +145,7 @@ const organizationList = defineListOfEach(usersOfOrganization, {
   planned,
   pageColumn,
   formerRows: (ctx) => sql`(
-    select ${foldedUsername} as username, u.created_at as user_created_at, u.id as user_id
+    select ${foldedUsername} as username, ${u.createdAt} as user_created_at, u.id as user_id
     from users u where ${isReadableUser(ctx)}) m`,
 });
 

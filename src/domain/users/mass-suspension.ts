@@ -6,6 +6,12 @@ import { type Context, type Services, systemContext } from "../kernel/context.js
 import { anyOf, minute, takeTurn } from "../kernel/queries.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import { tellAdministrators } from "./account-notices.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const users = columnsOf("users");
+
+const u = columnsOf("users", "u");
+const w = columnsOf("workspaces", "w");
 
 /** The time in which suspensions count together, in minutes. */
 const span = 10;
@@ -46,7 +52,7 @@ export function lookAtSuspensions(services: Services): Promise<void> {
 export async function holdMassSuspension(services: Services, since?: string): Promise<void> {
   if (services.config.suspendedWorkspacesStop === Infinity) return;
   const from = since === undefined ? sql`now()` : sql`${since}::timestamptz`;
-  const isRecent = sql<SqlBool>`u.suspended_at >= ${from} - make_interval(mins => ${span}) and u.deleted_at is null`;
+  const isRecent = sql<SqlBool>`${u.suspendedAt} >= ${from} - make_interval(mins => ${span}) and ${u.deletedAt} is null`;
   const few = await services.database.db
     .selectFrom("users as u")
     .where(isRecent)
@@ -58,18 +64,18 @@ export async function holdMassSuspension(services: Services, since?: string): Pr
     await takeTurn(ctx, "suspensions");
     const { rows } = await sql<{ id: string }>`
       with recent as (
-        select u.id, u.suspended_at, u.stop_hold, count(*) over (
-          order by u.suspended_at range between make_interval(mins => ${span}) preceding and current row) as together
+        select u.id, ${u.suspendedAt}, ${u.stopHold}, count(*) over (
+          order by ${u.suspendedAt} range between make_interval(mins => ${span}) preceding and current row) as together
         from users u where ${isRecent}
       ), allowed as (
         select greatest(${fewest}::numeric, ${share}::numeric * count(*)) as most
-        from users u where u.status = 'active' and u.deleted_at is null and not u.is_system
+        from users u where u.status = 'active' and ${u.deletedAt} is null and not ${u.isSystem}
       ), judged as (
         select r.id, r.stop_hold, bool_or(r.together > a.most) over (
           order by r.suspended_at range between current row and make_interval(mins => ${span}) following) as is_many
         from recent r cross join allowed a
       )
-      select id from judged where is_many and stop_hold is null order by id`.execute(ctx.db);
+      select id from judged where is_many and ${users.stopHold} is null order by id`.execute(ctx.db);
     if (rows.length === 0) return;
     const ids = rows.map(({ id }) => id);
     const before = await ctx.db.selectFrom("users").select("id").where(isHeld).limit(1).executeTakeFirst();
@@ -97,7 +103,7 @@ export async function holdMassSuspension(services: Services, since?: string): Pr
   });
 }
 
-const isHeld = sql<SqlBool>`suspended_at is not null and stop_hold = 'held'`;
+const isHeld = sql<SqlBool>`${users.suspendedAt} is not null and ${users.stopHold} = 'held'`;
 
 /** The workspaces of suspended users whose stop is held. */
 export interface HeldWorkspaces {
@@ -111,10 +117,10 @@ export interface HeldWorkspaces {
 export async function readHeldWorkspaces(ctx: Context): Promise<HeldWorkspaces> {
   authorize(ctx.actor, "deployment_config:read");
   const { rows } = await sql<HeldWorkspaces>`
-    with held as materialized (select id from users where ${isHeld} and deleted_at is null)
+    with held as materialized (select id from users where ${isHeld} and ${users.deletedAt} is null)
     select (select count(*)::int from held) as "userCount", (
-      select count(*)::int from held join workspaces w on w.owner_id = held.id
-      where w.deleted_at is null and w.latest_transition = 'start') as "workspaceCount"`.execute(ctx.db);
+      select count(*)::int from held join workspaces w on ${w.ownerId} = held.id
+      where ${w.deletedAt} is null and ${w.latestTransition} = 'start') as "workspaceCount"`.execute(ctx.db);
   return rows[0]!;
 }
 

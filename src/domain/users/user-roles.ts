@@ -17,6 +17,9 @@ import { choice, inputOf, type Input, listOf, reference, required } from "../ker
 import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/hints.js";
 import { lockUser, type Membership, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const users = columnsOf("users");
 
 /** The roles by their names in GraphQL. */
 export const RoleName = {
@@ -101,7 +104,7 @@ export async function requireAnotherOwner(ctx: Context, user: UserRow): Promise<
   const another = await ctx.db
     .selectFrom("users")
     .select("id")
-    .where(sql<SqlBool>`site_roles <> '{}' and 'owner' = any(site_roles)`)
+    .where(sql<SqlBool>`${users.siteRoles} <> '{}' and 'owner' = any(${users.siteRoles})`)
     .where("status", "=", "active")
     .where("isServiceAccount", "=", false)
     .where("deletedAt", "is", null)

@@ -16,6 +16,10 @@ import {
 } from "../authorization/authorization.js";
 import { forbidden, notFound } from "../kernel/errors.js";
 import { folded, isUuid } from "../kernel/text.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const m = columnsOf("organizationMembers", "m");
+const u = columnsOf("users", "u");
 
 export const UserStatus = { ACTIVE: "active", SUSPENDED: "suspended" } as const;
 export type UserStatus = (typeof UserStatus)[keyof typeof UserStatus];
@@ -72,8 +76,8 @@ export type FoundUser = UserRow & { memberships: Membership[] };
 /** The memberships of the user with the id in a column, oldest first, as `memberships`. */
 export const membershipsOfUser = (id: "u.id" | "page.id") =>
   sql<Membership[]>`to_json(array(
-    select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
-    from organization_members m where m.user_id = ${sql.ref(id)} order by m.created_at, m.organization_id))`.as(
+    select json_build_object('organizationId', ${m.organizationId}, 'roles', m.roles)
+    from organization_members m where ${m.userId} = ${sql.ref(id)} order by ${m.createdAt}, ${m.organizationId}))`.as(
     "memberships",
   );
 
@@ -85,8 +89,8 @@ export function isUserNamed({ actor }: Context, ref: string) {
   const idOrName = ref === "me" ? userIdOf(actor) : ref;
   if (idOrName === undefined) throw notFound();
   return isUuid(idOrName)
-    ? sql<SqlBool>`u.deleted_at is null and u.id = ${idOrName}`
-    : sql<SqlBool>`u.deleted_at is null and ${foldedUsername} = ${folded(idOrName)}`;
+    ? sql<SqlBool>`${u.deletedAt} is null and u.id = ${idOrName}`
+    : sql<SqlBool>`${u.deletedAt} is null and ${foldedUsername} = ${folded(idOrName)}`;
 }
 
 /**
@@ -242,6 +246,6 @@ export function isReadableUser({ actor }: Context) {
   const { everywhere, own, organizations } = permitted(actor, "user:read");
   if (everywhere) return sql<SqlBool>`true`;
   if (organizations.length === 0) return own ? sql<SqlBool>`u.id = ${userIdOf(actor)}` : sql<SqlBool>`false`;
-  const isTheirs = sql`m.organization_id = ${anyOf(organizations)}`;
-  return sql<SqlBool>`exists(select from organization_members m where m.user_id = u.id and ${isTheirs})`;
+  const isTheirs = sql`${m.organizationId} = ${anyOf(organizations)}`;
+  return sql<SqlBool>`exists(select from organization_members m where ${m.userId} = u.id and ${isTheirs})`;
 }

@@ -11,6 +11,9 @@ import { claimed } from "../kernel/queue.js";
 import { storable } from "../kernel/values.js";
 import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const workspaceProxies = columnsOf("workspaceProxies");
 
 declare module "../kernel/context.js" {
   interface Services {
@@ -61,7 +64,7 @@ const claiming = (db: Db, interval: number) =>
           .selectFrom("workspaceProxies")
           .select("id")
           .where("deletedAt", "is", null)
-          .where(sql<SqlBool>`check_due_at <= now()`)
+          .where(sql<SqlBool>`${workspaceProxies.checkDueAt} <= now()`)
           .orderBy("checkDueAt"),
         batchSize,
       ),
@@ -127,7 +130,7 @@ export class ProxyHealth {
     while (!this.#stopping.signal.aborted) {
       const { due } = await this.#db
         .selectFrom("workspaceProxies")
-        .select(sql<number | null>`1000 * extract(epoch from min(check_due_at) - now())`.as("due"))
+        .select(sql<number | null>`1000 * extract(epoch from min(${workspaceProxies.checkDueAt}) - now())`.as("due"))
         .where("deletedAt", "is", null)
         .executeTakeFirstOrThrow();
       const milliseconds = due ?? this.#interval;

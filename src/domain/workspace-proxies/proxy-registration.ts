@@ -11,6 +11,9 @@ import { cleaned } from "../kernel/text.js";
 import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const workspaceProxyReplicas = columnsOf("workspaceProxyReplicas");
 
 /** The data that a process of a proxy reports when it starts. */
 const replicaField = required(uuid, "ID of the replica, chosen by the replica.");
@@ -52,7 +55,7 @@ const maxReplicas = 100;
 
 /** Milliseconds without a heartbeat after which a process is considered stopped. */
 const heartbeatTimeout = 90_000;
-const isRunning = sql<SqlBool>`last_seen_at > now() - interval ${sql.lit(`${heartbeatTimeout} milliseconds`)}`;
+const isRunning = sql<SqlBool>`${workspaceProxyReplicas.lastSeenAt} > now() - interval ${sql.lit(`${heartbeatTimeout} milliseconds`)}`;
 
 /** Stores the hosts at which a proxy serves applications, and the process that sent the request. */
 export async function registerWorkspaceProxy(ctx: Context, input: RegisterWorkspaceProxy): Promise<ProxyReported> {

@@ -9,6 +9,9 @@ import { notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
 import type { ProxyReport, ProxyStatus } from "./health.js";
 import type { Site } from "./sites.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const workspaceProxies = columnsOf("workspaceProxies");
 
 /** Description of inputs that name a proxy. */
 export const proxyReference = "The workspace proxy: ID, name (case-insensitive), or `primary`.";
@@ -33,7 +36,7 @@ const storedProxies = (db: Db) =>
     "derpEnabled",
     "derpOnly",
     "version",
-    sql<boolean>`deleted_at is not null`.as("deleted"),
+    sql<boolean>`${workspaceProxies.deletedAt} is not null`.as("deleted"),
     "status",
     "checkedAt",
     "errors",

@@ -18,6 +18,10 @@ import { openStatuses } from "./build-status.js";
 import { startFor } from "./transitions.js";
 import { firstOn } from "./workspace-schedule.js";
 import { type WorkspaceRow, workspaces } from "./workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const w = columnsOf("workspaces", "w");
+const m = columnsOf("organizationMembers", "m");
 
 /** The settings of a template for starts by schedules. */
 interface AutostartRules {
@@ -87,7 +91,7 @@ const dueWorkspaces = (db: Db) =>
     .where((eb) =>
       eb.or([
         eb("w.latestStatus", "not in", openStatuses),
-        sql<SqlBool>`w.autostart_at <= now() - make_interval(secs => ${longestDelay / 1000})`,
+        sql<SqlBool>`${w.autostartAt} <= now() - make_interval(secs => ${longestDelay / 1000})`,
       ]),
     )
     .orderBy("w.autostartAt")
@@ -141,8 +145,8 @@ export async function readOwner(ctx: Context, userId: string): Promise<UserActor
     .select([
       "u.siteRoles",
       sql<Record<string, OrganizationRole[]>>`(
-        select coalesce(json_object_agg(m.organization_id, m.roles), '{}')
-        from organization_members m where m.user_id = u.id)`.as("organizations"),
+        select coalesce(json_object_agg(${m.organizationId}, m.roles), '{}')
+        from organization_members m where ${m.userId} = u.id)`.as("organizations"),
     ])
     .where("u.id", "=", userId)
     .where("u.status", "=", "active")

@@ -10,6 +10,10 @@ import { automaticReasons } from "./builds.js";
 import type { BuildVersion } from "./build-versions.js";
 import type { WorkspaceRow } from "./workspaces.js";
 import { instantOf } from "../../runtime/clock.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const k = columnsOf("tasks", "k");
+const b = columnsOf("workspaceBuilds", "b");
 
 /** Builds with what their outcomes depend on, and what is told about them. */
 export const endedBuilds = (db: Db) =>
@@ -39,7 +43,7 @@ export const endedBuilds = (db: Db) =>
       "q.schedule",
       // Whether the task of the workspace was deleted while the build was open.
       sql<boolean>`(b.transition <> 'delete' and exists (
-        select from tasks k where k.workspace_id = w.id and k.deleted_at >= b.created_at))`.as("isAbandoned"),
+        select from tasks k where ${k.workspaceId} = w.id and ${k.deletedAt} >= ${b.createdAt}))`.as("isAbandoned"),
     ]);
 
 /** A build that has ended, of a locked workspace. */

@@ -23,6 +23,9 @@ import {
   workspaceHint,
   type WorkspaceRow,
 } from "./workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const v = columnsOf("templateVersions", "v");
 
 /** Why a build was created. */
 export const BuildReason = {
@@ -78,7 +81,7 @@ const builds = (db: Db) =>
       "b.parameters",
       buildStatus.as("status"),
       "v.name as versionName",
-      sql<boolean>`v.task_app is not null`.as("hasAiTask"),
+      sql<boolean>`${v.taskApp} is not null`.as("hasAiTask"),
       "v.hasExternalAgent",
     ]);
 

@@ -25,7 +25,11 @@ import {
   requireAllowed,
 } from "./build-versions.js";
 import { nameViolated, ofWorkspace, workspacesById } from "./workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { weeklySchedule } from "../quiet-hours/daily-schedule.js";
+
+const w = columnsOf("workspaces", "w");
+const p = columnsOf("templatePresets", "p");
 
 export const CreateWorkspace = inputOf({
   owner: optional(reference, "Owner: ID, username, or `me`, which is the default."),
@@ -188,7 +192,7 @@ async function claimPrebuild(
     .where("w.prebuiltPresetId", "=", presetId)
     .where("w.deletedAt", "is", null)
     .where("w.latestStatus", "=", "running")
-    .where(sql<SqlBool>`w.created_at > coalesce(p.last_invalidated_at, '-infinity')`)
+    .where(sql<SqlBool>`${w.createdAt} > coalesce(${p.lastInvalidatedAt}, '-infinity')`)
     .where((eb) =>
       eb.not(
         eb.exists(

@@ -7,6 +7,9 @@ import { hour, jsonOf, now } from "../kernel/queries.js";
 import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
 import { firstOn } from "./workspace-schedule.js";
 import { workspaceHint } from "./workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const workspaceBuilds = columnsOf("workspaceBuilds");
 
 /** The settings that have changed. */
 interface Change {
@@ -73,13 +76,13 @@ async function moveDeadlines(
   if (moved.length === 0) return;
   const rows = jsonOf(moved);
   await sql`
-    update workspaces w set deadline = r.deadline, updated_at = ${now}
+    update workspaces w set deadline = r.deadline, ${workspaceBuilds.updatedAt} = ${now}
     from jsonb_to_recordset(${rows}::jsonb) r (id uuid, deadline timestamptz) where w.id = r.id`.execute(ctx.db);
   await sql`
-    update workspace_builds b set deadline = r.deadline, max_deadline = r.max_deadline,
-      planned_deadline = r.planned_deadline, updated_at = ${now}
+    update workspace_builds b set deadline = r.deadline, ${workspaceBuilds.maxDeadline} = r.max_deadline,
+      ${workspaceBuilds.plannedDeadline} = r.planned_deadline, ${workspaceBuilds.updatedAt} = ${now}
     from jsonb_to_recordset(${rows}::jsonb)
-      r (build_id uuid, deadline timestamptz, max_deadline timestamptz, planned_deadline timestamptz)
+      r (build_id uuid, deadline timestamptz, ${workspaceBuilds.maxDeadline} timestamptz, ${workspaceBuilds.plannedDeadline} timestamptz)
     where b.id = r.build_id`.execute(ctx.db);
   ctx.publish(...moved.map(({ id }) => workspaceHint(id)));
 }

@@ -5,6 +5,10 @@ import { hasFeature } from "../entitlements/requirements.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { findUser, type FoundUser } from "../users/users.js";
 import { hasMember } from "../groups/groups.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const g = columnsOf("groups", "g");
+const b = columnsOf("workspaceBuilds", "b");
 
 /** The workspace quota of a user in an organization, in credits. */
 export interface WorkspaceQuota {
@@ -16,13 +20,13 @@ export interface WorkspaceQuota {
 async function quotaOf(ctx: Context, userId: string, organizationId: string, except?: string): Promise<WorkspaceQuota> {
   const allowances = ctx.db
     .selectFrom("groups as g")
-    .select(sql<number>`coalesce(sum(g.quota_allowance), 0)::bigint`.as("sum"))
+    .select(sql<number>`coalesce(sum(${g.quotaAllowance}), 0)::bigint`.as("sum"))
     .where("g.organizationId", "=", organizationId)
     .where(hasMember(userId));
   const costs = ctx.db
     .selectFrom("workspaces as w")
     .innerJoin("workspaceBuilds as b", "b.id", "w.latestBuildId")
-    .select(sql<number>`coalesce(sum(b.daily_cost), 0)::bigint`.as("sum"))
+    .select(sql<number>`coalesce(sum(${b.dailyCost}), 0)::bigint`.as("sum"))
     .where("w.ownerId", "=", userId)
     .where("w.organizationId", "=", organizationId)
     .where("w.deletedAt", "is", null)

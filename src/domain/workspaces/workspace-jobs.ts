@@ -11,6 +11,10 @@ import { createBuild } from "./builds.js";
 import { isOpen, openStatuses } from "./build-status.js";
 import { holdMassSuspension, suspensionInterval } from "../users/mass-suspension.js";
 import { ofWorkspace, workspaceHint, workspaces } from "./workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const w = columnsOf("workspaces", "w");
+const t = columnsOf("templates", "t");
 
 /** Maximum number of workspaces that a replica claims at a time. */
 const batchSize = 20;
@@ -33,12 +37,12 @@ const due = {
     idle(db)
       .where("t.dormantAfter", ">", 0)
       .where("w.dormantAt", "is", null)
-      .where(sql<SqlBool>`w.last_used_at <= now() - make_interval(secs => t.dormant_after)`)
+      .where(sql<SqlBool>`${w.lastUsedAt} <= now() - make_interval(secs => ${t.dormantAfter})`)
       .orderBy("w.lastUsedAt"),
   deletion: (db: Db) =>
     idle(db)
       .where("t.deleteAfter", ">", 0)
-      .where(sql<SqlBool>`w.dormant_at <= now() - make_interval(secs => t.delete_after)`)
+      .where(sql<SqlBool>`${w.dormantAt} <= now() - make_interval(secs => ${t.deleteAfter})`)
       .orderBy("w.dormantAt"),
 };
 

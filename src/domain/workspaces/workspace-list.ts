@@ -12,6 +12,11 @@ import { findOrganization } from "../organizations/organizations.js";
 import { findUser, UserStatus } from "../users/users.js";
 import { WorkspaceStatus } from "./build-status.js";
 import { sharedWith, type WorkspaceRow, workspaces } from "./workspaces.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+
+const own = columnsOf("workspaces", "own");
+const w = columnsOf("workspaces", "w");
+const a = columnsOf("workspaceAgents", "a");
 
 /** Filters of workspaces. An absent filter does not narrow. */
 export const WorkspaceFilter = inputOf({
@@ -47,7 +52,7 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
   const memberships = actor.kind === "user" ? [...actor.organizations.keys()] : [];
   const isNear = sql<SqlBool>`w.id = any(array(
     select own.id from workspaces own
-    where own.owner_id = ${userId} and own.organization_id = ${anyOf(memberships)} and own.deleted_at is null
+    where ${own.ownerId} = ${userId} and ${own.organizationId} = ${anyOf(memberships)} and ${own.deletedAt} is null
     union all ${sharedWith(userId)}))`;
   return organizations.length > 0 ? sql`(${inOrganizations("w.organizationId", organizations)} or ${isNear})` : isNear;
 }
@@ -58,7 +63,7 @@ const definition = {
   filters: {},
   // A workspace may have been deleted since its page was read.
   otherPlace: (ctx: Context, id: string) => sql`
-    select w.last_used_at, w.id from workspaces w where w.id = ${id} and ${isReadable(ctx)}`,
+    select ${w.lastUsedAt}, w.id from workspaces w where w.id = ${id} and ${isReadable(ctx)}`,
 };
 
 const workspaceList = defineList(readableWorkspaces, {
@@ -71,11 +76,11 @@ const workspaceList = defineList(readableWorkspaces, {
     search: (_, part: string) => contains("w.name", part),
     dormant: (eb, isDormant: boolean) => eb("w.dormantAt", isDormant ? "is not" : "is", null),
     ownerStatus: (_, status: UserStatus) => sql<SqlBool>`exists (
-      select from users o where o.id = w.owner_id and o.status = ${status} offset 0)`,
+      select from users o where o.id = ${w.ownerId} and o.status = ${status} offset 0)`,
     // By the agents of the workspace: without the offset, Postgres might read those of all workspaces.
     hasAgent: (_, status: AgentStatus) => sql<SqlBool>`exists (
       select from workspace_agents a
-      where a.workspace_id = w.id and a.token_ended_at is null and ${agentStatus} = ${status} offset 0)`,
+      where ${a.workspaceId} = w.id and ${a.tokenEndedAt} is null and ${agentStatus} = ${status} offset 0)`,
   },
   planned: ["status", "search", "dormant", "ownerStatus", "hasAgent"],
 });

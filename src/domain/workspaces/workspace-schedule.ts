@@ -7,8 +7,13 @@ import { anyOf, hour, now } from "../kernel/queries.js";
 import { offsetAt } from "../../runtime/time-zones/zone-data.js";
 import { type DailySchedule, nextStart } from "../quiet-hours/daily-schedule.js";
 import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { lockWorkspace, workspaceHint, namedWorkspace } from "./workspaces.js";
 import { dateTime, inputOf, required, type Input } from "../kernel/values.js";
+
+const t = columnsOf("templates", "t");
+const b = columnsOf("workspaceBuilds", "b");
+const w = columnsOf("workspaces", "w");
 
 /** The values from which the deadlines of a workspace are computed. */
 export interface Limits {
@@ -50,7 +55,7 @@ export function firstOn(days: readonly number[], schedule: DailySchedule, earlie
 }
 
 /** The deadline after activity now. */
-const bumped = sql<string>`least(now() + make_interval(secs => t.activity_bump), b.max_deadline)`;
+const bumped = sql<string>`least(now() + make_interval(secs => ${t.activityBump}), ${b.maxDeadline})`;
 
 /**
  * Notes that people or programs use workspaces: moves their deadlines to now plus the activity bump of the template,
@@ -67,13 +72,13 @@ export async function noteActivity(ctx: Context, workspaceIds: readonly string[]
         .select([
           "w.id",
           "w.latestBuildId",
-          sql<string | null>`case when w.deadline is not null and w.latest_status = 'running'
+          sql<string | null>`case when w.deadline is not null and ${w.latestStatus} = 'running'
             then greatest(w.deadline, ${bumped}) end`.as("deadline"),
         ])
         .where("w.id", "=", anyOf(workspaceIds))
         .where("w.deletedAt", "is", null)
         .where(
-          sql<SqlBool>`(w.last_used_at < now() - interval '1 minute' or w.deadline < ${bumped} - interval '1 minute')`,
+          sql<SqlBool>`(${w.lastUsedAt} < now() - interval '1 minute' or w.deadline < ${bumped} - interval '1 minute')`,
         )
         .orderBy("w.id")
         .forNoKeyUpdate("w")

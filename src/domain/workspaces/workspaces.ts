@@ -11,6 +11,7 @@ import type { Hint } from "../kernel/events.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { idOfUserNamed } from "../users/users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { reference, required } from "../kernel/values.js";
 
 /** The description of workspaces in inputs. */
@@ -18,6 +19,9 @@ export const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where
 
 /** The field of inputs that names a workspace. */
 export const namedWorkspace = required(reference, workspaceReference);
+
+const e = columnsOf("workspaceAclEntries", "e");
+const w = columnsOf("workspaces", "w");
 
 export { WorkspaceStatus, WorkspaceTransition } from "./build-status.js";
 
@@ -60,22 +64,22 @@ export interface FoundWorkspace extends WorkspaceRow {
 }
 
 /** Whether the entry `e` of an access list has not expired. */
-const isInForce = sql<boolean>`(e.expires_at is null or e.expires_at > now())`;
+const isInForce = sql<boolean>`(${e.expiresAt} is null or ${e.expiresAt} > now())`;
 
 /** The role of the caller in the access list of the workspace `w`; null without one. */
 export function workspaceAcl({ actor }: Pick<Context, "actor">) {
   const userId = userIdOf(actor) ?? null;
   // `admin` comes first in the alphabet.
   return sql<AccessRole | null>`(
-    select min(e.role) from workspace_acl_entries e where e.workspace_id = w.id and ${isInForce}
-      and (e.user_id = ${userId}::uuid or e.group_id = any(array(${groupIdsOf(userId)}))))`.as("acl");
+    select min(e.role) from workspace_acl_entries e where ${e.workspaceId} = w.id and ${isInForce}
+      and (${e.userId} = ${userId}::uuid or ${e.groupId} = any(array(${groupIdsOf(userId)}))))`.as("acl");
 }
 
 /** Selects the ids of the workspaces that are shared with a user or a group of the user. */
 export const sharedWith = (userId: string | null) => sql<string>`
-  select e.workspace_id from workspace_acl_entries e where e.user_id = ${userId}::uuid and ${isInForce}
-  union all select e.workspace_id from workspace_acl_entries e
-    where e.group_id = any(array(${groupIdsOf(userId)})) and ${isInForce}`;
+  select ${e.workspaceId} from workspace_acl_entries e where ${e.userId} = ${userId}::uuid and ${isInForce}
+  union all select ${e.workspaceId} from workspace_acl_entries e
+    where ${e.groupId} = any(array(${groupIdsOf(userId)})) and ${isInForce}`;
 
 const foundWorkspaces = (ctx: Context) => workspaces(ctx.db).select(workspaceAcl(ctx));
 
@@ -98,7 +102,7 @@ export async function findWorkspace(ctx: Context, ref: string): Promise<FoundWor
  * the workspace counts: whom it is shared with may not read the owner.
  */
 export function findWorkspaceByName(ctx: Context, owner: string, name: string): Promise<FoundWorkspace> {
-  return findOne(ctx, sql`w.owner_id = ${idOfUserNamed(ctx, owner)} and lower(w.name) = lower(${name})`);
+  return findOne(ctx, sql`${w.ownerId} = ${idOfUserNamed(ctx, owner)} and lower(w.name) = lower(${name})`);
 }
 
 async function findOne(ctx: Context, isIt: Expression<SqlBool>): Promise<FoundWorkspace> {

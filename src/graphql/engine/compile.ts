@@ -66,7 +66,7 @@ function fieldsIn({ selections }: SelectionSetNode, fragments: ReturnType<typeof
 
 /**
  * Whether a query is small enough to be compiled, and is read by graphql-jit as by graphql-js, which
- * `test/variables.test.ts` compares. Excluded are directives, variables in lists and objects, introspection, the alias
+ * `test/support/variables.ts` compares. Excluded are directives, variables in lists and objects, introspection, the alias
  * `__proto__`, and nullable variables of non-null arguments.
  */
 export function isCompilable(schema: GraphQLSchema, document: DocumentNode, variables: readonly Variable[]): boolean {

@@ -1,16 +1,16 @@
 // Lists over tables with a partition for each month: pages touch few of them, and have what a statement over all has.
 // Looks inside: the locks of a read are those of a function of the domain.
 import { expect } from "chai";
-import type { Context } from "../src/domain/kernel/context.js";
-import { listAuditEvents } from "../src/domain/audit/audit-log.js";
-import { listConnectionLogs } from "../src/domain/connection-logs/connection-logs.js";
-import { listInboxNotifications } from "../src/domain/notifications/inbox.js";
-import type { Page, PageArguments } from "../src/domain/kernel/paging.js";
-import { logPath } from "./support/connections.js";
-import { newId } from "./support/ids.js";
-import { below, costOf, fillDensely, fillMonths, kept, type Listing, oneOf, rowsOf } from "./support/month-pages.js";
-import { month } from "./support/months.js";
-import { type Person, world } from "./support/world.js";
+import type { Context } from "../../src/domain/kernel/context.js";
+import { listAuditEvents } from "../../src/domain/audit/audit-log.js";
+import { listConnectionLogs } from "../../src/domain/connection-logs/connection-logs.js";
+import { listInboxNotifications } from "../../src/domain/notifications/inbox.js";
+import type { Page, PageArguments } from "../../src/domain/kernel/paging.js";
+import { logPath } from "../support/connections.js";
+import { newId } from "../support/ids.js";
+import { below, costOf, fillDensely, fillMonths, kept, type Listing, oneOf, rowsOf } from "../support/month-pages.js";
+import { month } from "../support/months.js";
+import { type Person, world } from "../support/world.js";
 
 const day = 86_400_000;
 
