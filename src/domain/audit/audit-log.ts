@@ -8,9 +8,9 @@ import { purgeMonths } from "../../infrastructure/database/months.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { AuditAction } from "../kernel/audit.js";
 import { choice, inputOf, type Input, dateTime, optional, pasted, reference, string } from "../kernel/values.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const e = columnsOf("auditLog", "e");
 

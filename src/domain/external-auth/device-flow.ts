@@ -12,6 +12,7 @@ import { hashSecret } from "../tokens/token-text.js";
 import { upstreamFailed } from "./external-auth.js";
 import { makeRoom, storeLink } from "./linking.js";
 import { storedId } from "./links.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { callerWho, type ExternalAuthProvider, findProvider, requireLicensed, providerRule } from "./providers.js";
 import { inputOf, reference, required, type Input, optional, pasted, string } from "../kernel/values.js";
 
@@ -19,7 +20,6 @@ export const StartExternalAuthDevice = inputOf({
   providerId: required(reference, providerRule),
 });
 export type StartExternalAuthDevice = Input<typeof StartExternalAuthDevice>;
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const externalAuthDevices = columnsOf("externalAuthDevices");
 

@@ -9,9 +9,9 @@ import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { Revocable } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { linkHint, openTokens, sealedFields, storedId } from "./links.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { callerWho, providerRule } from "./providers.js";
 import { inputOf, reference, required, type Input } from "../kernel/values.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const l = columnsOf("externalAuthLinks", "l");
 

@@ -24,8 +24,8 @@ import { uncounted } from "../organizations/member-counts.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
-import { longestGroupName } from "../../entities/groups.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { longestGroupName } from "../../entities/groups.js";
 
 const g = columnsOf("groups", "g");
 

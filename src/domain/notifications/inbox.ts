@@ -10,8 +10,8 @@ import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
 import { plainText } from "./markdown.js";
-import { check, choice, flag, idList, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { check, choice, flag, idList, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 
 const inboxEpochColumns = columnsOf("inboxEpochs");
 const inboxCursors = columnsOf("inboxCursors");

@@ -9,6 +9,7 @@ import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
 import { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";
 import { accountNotifications } from "./templates/account-notifications.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import {
   check,
   choice,
@@ -21,7 +22,6 @@ import {
   reference,
   uuid,
 } from "../kernel/values.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const notificationMessages = columnsOf("notificationMessages");
 

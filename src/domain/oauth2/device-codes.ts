@@ -21,6 +21,7 @@ import { oauthFailure, requireValues } from "./oauth-errors.js";
 import { requestedScopes, requireWithin, scopeNotice } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { inputOf, type Input, listOf, optional, pasted, required, string } from "../kernel/values.js";
 import { resourceNotice, resourceUri } from "./audiences.js";
 
@@ -28,7 +29,6 @@ export const userCodeNotice = "The code that the device shows. Letter case and d
 
 export const DeviceDecision = inputOf({ userCode: required(pasted(string), userCodeNotice) });
 export type DeviceDecision = Input<typeof DeviceDecision>;
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const oauth2DeviceCodes = columnsOf("oauth2DeviceCodes");
 const d = columnsOf("oauth2DeviceCodes", "d");

@@ -11,6 +11,7 @@ import { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import {
   inputOf,
   type Input,
@@ -30,7 +31,6 @@ import { resourceNotice, resourceUri } from "./audiences.js";
 /** The form of code verifiers (RFC 7636 §4.1). */
 export const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
 const codeVerifier = meant(textWith({ pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 /** What is presented, of whichever kind, and a refresh token. */
 const any = columnsOf<"oauth2Codes" | "oauth2DeviceCodes" | "oauth2RefreshTokens">("oauth2Codes", "p");

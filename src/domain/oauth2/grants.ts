@@ -12,6 +12,7 @@ import { userHint } from "../tokens/hints.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { inputOf, type Input, reference, required, uuid } from "../kernel/values.js";
 
 export const GrantsOfApp = inputOf({
@@ -23,7 +24,6 @@ export const NamedGrant = inputOf({
   id: required(uuid, "ID of the grant."),
 });
 export type NamedGrant = Input<typeof NamedGrant>;
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const g = columnsOf("oauth2Grants", "g");
 

@@ -12,8 +12,8 @@ import { type JobRow, jobsWithSubjects, presenceHint, templateNames } from "./pr
 import type { ProvisionerKeyRow } from "./provisioner-keys.js";
 import { isOnline } from "./matching.js";
 import { reservedKeys } from "./provisioner-key-tokens.js";
-import { inputOf, required, type Input, uuid } from "../kernel/values.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { inputOf, required, type Input, uuid } from "../kernel/values.js";
 
 const d = columnsOf("provisionerDaemons", "d");
 const j = columnsOf("provisionerJobs", "j");

@@ -7,6 +7,7 @@ import { after, now } from "../kernel/queries.js";
 import { hashSecret } from "../tokens/token-text.js";
 import type { BuildResult } from "../workspaces/ended-builds.js";
 import { jobChanged, jobEnded } from "./ended-jobs.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { daemonHint, JobErrorCode, jobFields, type JobOutcome } from "./provisioner-jobs.js";
 import {
   bytes,
@@ -22,7 +23,6 @@ import {
   secret,
   uuid,
 } from "../kernel/values.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const j = columnsOf("provisionerJobs", "j");
 const b = columnsOf("workspaceBuilds", "b");

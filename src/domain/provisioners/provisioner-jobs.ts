@@ -10,6 +10,7 @@ import { defineListOfEach, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { type Tags, tagProblems, tagsValue } from "./tags.js";
 import {
   check,
@@ -23,7 +24,6 @@ import {
   reference,
   uuid,
 } from "../kernel/values.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const b = columnsOf("workspaceBuilds", "b");
 const j = columnsOf("provisionerJobs", "j");

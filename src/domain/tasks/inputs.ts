@@ -18,8 +18,8 @@ import { idleConversation, requestInput } from "./task-actions.js";
 import { resumeTask } from "./task-changes.js";
 import { finishInput, holdTime } from "./input-queue.js";
 import { inputsHint, queueHint } from "./task-status.js";
-import { findTaskFor, isVisible, requireActive, TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { findTaskFor, isVisible, requireActive, TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 
 const tasks = columnsOf("tasks");
 

@@ -11,8 +11,8 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { AgentRejection, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { type ConversationRow, conversationsByTask, isOpenRequest, messagesRequesting } from "./conversation.js";
 import { appPlace } from "./input-delivery.js";
-import { findTaskFor, requireActive, TaskReference, type TaskRow } from "./tasks.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { findTaskFor, requireActive, TaskReference, type TaskRow } from "./tasks.js";
 
 const x = columnsOf("taskActions", "x");
 

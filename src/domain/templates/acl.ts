@@ -8,9 +8,9 @@ import { defineListOfEach, text } from "../kernel/lists.js";
 import { parseSearch } from "../search.js";
 import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js";
 import { userFields, type UserRow } from "../users/users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { type AclRole, findTemplateFor, lockTemplate, NamedTemplate, ofTemplate } from "./templates.js";
 import { inputOf, type Input, listOf, optional } from "../kernel/values.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const u = columnsOf("users", "u");
 const g = columnsOf("groups", "g");

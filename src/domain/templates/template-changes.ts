@@ -34,8 +34,8 @@ import { templateNotifications } from "../notifications/templates/provisioning.j
 import { findOrganization } from "../organizations/organizations.js";
 import { templateTimesChanged } from "../workspaces/deadline-changes.js";
 import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
-import { addVersion, FirstVersion, readContent } from "./version-changes.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { addVersion, FirstVersion, readContent } from "./version-changes.js";
 
 const workspaces = columnsOf("workspaces");
 

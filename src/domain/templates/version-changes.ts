@@ -23,6 +23,7 @@ import {
   type VariableValue,
 } from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./template-versions.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { valueText } from "./values.js";
 import {
   check,
@@ -54,7 +55,6 @@ export const FirstVersion = inputOf({
   document: required(jsonObject, documentDescription),
   variables: optional(listOf(TemplateVariable), variablesDescription),
 });
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const templateVersions = columnsOf("templateVersions");
 

@@ -21,8 +21,8 @@ import {
   string,
 } from "../kernel/values.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
-import { secretFile, secretName, secretValue, secretVariable } from "./rules.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { secretFile, secretName, secretValue, secretVariable } from "./rules.js";
 
 const userSecrets = columnsOf("userSecrets");
 

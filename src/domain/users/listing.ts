@@ -20,10 +20,10 @@ import {
   type UserRow,
   UserStatus,
 } from "./users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { RoleName } from "./user-roles.js";
 
 export const searchText = prose(254);
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const organizationMembers = columnsOf("organizationMembers");
 const u = columnsOf("users", "u");

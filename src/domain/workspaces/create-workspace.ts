@@ -25,8 +25,8 @@ import {
   requireAllowed,
 } from "./build-versions.js";
 import { nameViolated, ofWorkspace, workspacesById } from "./workspaces.js";
-import { weeklySchedule } from "../quiet-hours/daily-schedule.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { weeklySchedule } from "../quiet-hours/daily-schedule.js";
 
 const w = columnsOf("workspaces", "w");
 const p = columnsOf("templatePresets", "p");

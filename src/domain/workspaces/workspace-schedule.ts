@@ -7,9 +7,9 @@ import { anyOf, hour, now } from "../kernel/queries.js";
 import { offsetAt } from "../../runtime/time-zones/zone-data.js";
 import { type DailySchedule, nextStart } from "../quiet-hours/daily-schedule.js";
 import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { lockWorkspace, workspaceHint, namedWorkspace } from "./workspaces.js";
 import { dateTime, inputOf, required, type Input } from "../kernel/values.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const t = columnsOf("templates", "t");
 const b = columnsOf("workspaceBuilds", "b");

@@ -11,6 +11,7 @@ import type { Hint } from "../kernel/events.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { idOfUserNamed } from "../users/users.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { reference, required } from "../kernel/values.js";
 
 /** The description of workspaces in inputs. */
@@ -18,7 +19,6 @@ export const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where
 
 /** The field of inputs that names a workspace. */
 export const namedWorkspace = required(reference, workspaceReference);
-import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const e = columnsOf("workspaceAclEntries", "e");
 const w = columnsOf("workspaces", "w");
