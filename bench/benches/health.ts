@@ -7,13 +7,13 @@ import { startSteward } from "../steward.js";
 const request = get("/healthz");
 const load: Load = { connections: 16, request: () => request };
 
-/** What Steward says is its own affair. */
+/** The bodies differ: only the costs are compared. */
 const spell = () => "";
 
 const koa: Contestant = { name: "bare Koa", start: startScript("peers/koa.ts"), load, spell };
 const steward: Contestant = { name: "Steward", start: startSteward, load, spell };
 
-/** What every request costs before it asks for anything. */
+/** The cost that every request has. */
 export const healthBench: Bench = {
   name: "healthz",
   measure: (run) =>

@@ -13,7 +13,7 @@ import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
-/** What is presented, of whichever kind, and a refresh token. */
+/** The columns that all kinds of presented credentials have, and those of a refresh token. */
 const any = columnsOf<"oauth2Codes" | "oauth2DeviceCodes" | "oauth2RefreshTokens">("oauth2Codes", "p");
 const p = columnsOf("oauth2RefreshTokens", "p");
 const grants = columnsOf("oauth2Grants");
