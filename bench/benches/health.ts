@@ -7,13 +7,13 @@ import { startSteward } from "../steward.js";
 const request = get("/healthz");
 const load: Load = { connections: 16, request: () => request };
 
-/** The texts of Steward are its own affair. */
+/** The bodies differ: only the costs are compared. */
 const spell = () => "";
 
 const koa: Contestant = { name: "bare Koa", start: startScript("peers/koa.ts"), load, spell };
 const steward: Contestant = { name: "Steward", start: startSteward, load, spell };
 
-/** The cost of every request before it asks for anything. */
+/** The cost that every request has. */
 export const healthBench: Bench = {
   name: "healthz",
   measure: (run) =>

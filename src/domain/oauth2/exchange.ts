@@ -32,7 +32,7 @@ import { resourceNotice, resourceUri } from "./audiences.js";
 export const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
 const codeVerifier = meant(textWith({ pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
 
-/** What is presented, of whichever kind, and a refresh token. */
+/** The columns that all kinds of presented credentials have, and those of a refresh token. */
 const any = columnsOf<"oauth2Codes" | "oauth2DeviceCodes" | "oauth2RefreshTokens">("oauth2Codes", "p");
 const p = columnsOf("oauth2RefreshTokens", "p");
 const grants = columnsOf("oauth2Grants");
