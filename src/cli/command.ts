@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { table, UsageError, wrapped } from "../runtime/manual.js";
+import { programFile } from "../runtime/program-files.js";
 
 export { UsageError };
 
@@ -14,8 +16,8 @@ export interface Command {
   run(words: string[]): Promise<string>;
 }
 
-/** How the command line is called. */
-export const steward = "npm run steward --";
+/** How the command line is called: in a clone, or as the program of an installed package, which has no sources. */
+export const steward = existsSync(programFile("../src")) ? "npm run steward --" : "steward";
 
 /** The result of a check that failed. Its message goes to standard output; the exit status is 1. */
 export class CheckFailed extends Error {}

@@ -62,6 +62,7 @@ describe("every view of the console", () => {
       `/organizations/${w.defaultOrganization}`,
       `/templates/${template}`,
       `/workspaces/${workspace.id}`,
+      `/workspaces/${workspace.id}/extend`,
       `/workspaces/${workspace.id}/${build.id}`,
       `/jobs/${build.job.id}`,
       `/applications/${app.createOAuth2App.oauth2App.id}`,

@@ -53,7 +53,7 @@ describe("a visitor of the demonstration", function () {
 
   const button = (name: string | RegExp) => page.getByRole("main").getByRole("button", { name, exact: true });
   const heading = (name: string | RegExp) => page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
-  const status = (name: string) => page.locator(".facts .status", { hasText: new RegExp(`^${name}$`) }).waitFor();
+  const status = (name: string) => page.locator("main dl .status", { hasText: new RegExp(`^${name}$`) }).waitFor();
   const said = (text: string | RegExp) => page.locator(".conversation").getByText(text).last().waitFor();
 
   async function signIn(username: string): Promise<void> {

@@ -123,7 +123,8 @@ export function AgentState({ agent }: { agent: AgentData }) {
 /** How one connects to a workspace from a terminal, and where that works. */
 export function Connect({ name, agents }: { name: string; agents: readonly AgentData[] }) {
   const urls = agents.flatMap(({ apps }) => apps.flatMap(({ url }) => URL.parse(url) ?? []));
-  const ssh = urls.find(({ protocol }) => protocol === "ssh:");
+  const server = URL.parse(agents.flatMap(({ apps }) => apps).find(({ slug }) => slug === "ssh")?.url ?? "");
+  const ssh = server && !loopback.test(server.hostname) ? server : undefined;
   const address = urls.find(({ protocol, hostname }) => /^https?:$/.test(protocol) && !loopback.test(hostname));
   const isConnected = agents.some(({ status }) => status === "CONNECTED");
   return (

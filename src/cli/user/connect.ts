@@ -6,7 +6,7 @@ import { statSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { userInfo } from "node:os";
 import { browse } from "./browse.js";
-import { command, UsageError } from "./command.js";
+import { command, text, UsageError } from "./command.js";
 import { Failed } from "./failures.js";
 import type { WorkspaceByNameQuery } from "./workspaces.gql.js";
 import { findWorkspace, nameOf } from "./workspaces.js";
@@ -26,7 +26,8 @@ type Way =
   | { kind: "here"; directory: string; uid: number; gid: number }
   /** They run on this machine, and this user may not enter their directory. */
   | { kind: "closed"; directory: string }
-  | { kind: "ssh"; host: string; port: string; user: string }
+  /** They have an SSH server. */
+  | { kind: "ssh"; host: string; port: string }
   /** Their ports are reached at an address. */
   | { kind: "address"; host: string };
 
@@ -44,14 +45,6 @@ function agentsOf(workspace: Found): Agent[] {
 
 /** Finds the way to an agent; undefined if this machine knows none. */
 function wayTo(workspace: Found, agent: Agent): Way | undefined {
-  for (const { url } of agent.apps) {
-    const parsed = URL.parse(url);
-    if (parsed?.protocol !== "ssh:") continue;
-    const { hostname: host, port, username: user } = parsed;
-    // What ssh would read as an option, or as a command, is no address.
-    if (/^[a-z0-9[][a-z0-9.:\]-]*$/i.test(host) && /^([a-z0-9_][a-z0-9._-]*)?$/i.test(user))
-      return { kind: "ssh", host: host.replace(/^\[|\]$/g, ""), port: port || "22", user };
-  }
   const { expandedDirectory: directory } = agent;
   // The directories of a daemon's workspaces have their ID in their path: another machine has no such directory.
   if (directory.includes(workspace.id)) {
@@ -63,6 +56,10 @@ function wayTo(workspace: Found, agent: Agent): Way | undefined {
       if ((error as NodeJS.ErrnoException).code === "EACCES") return { kind: "closed", directory };
     }
   }
+  const server = URL.parse(agent.apps.find(({ slug }) => slug === "ssh")?.url ?? "");
+  // What ssh would read as an option is no host.
+  if (server && !loopback.test(server.hostname) && /^[a-z0-9[][a-z0-9.:\]-]*$/i.test(server.hostname))
+    return { kind: "ssh", host: server.hostname.replace(/^\[|\]$/g, ""), port: server.port || "22" };
   const advertised = agent.apps
     .map(({ url }) => URL.parse(url))
     .find((parsed) => parsed && /^https?:$/.test(parsed.protocol) && !loopback.test(parsed.hostname));
@@ -86,8 +83,15 @@ const unreachable = (workspace: Found, { name, status }: Agent): string =>
     ...(status === "CONNECTED"
       ? []
       : [`The agent is ${status.toLowerCase()}: see steward workspaces logs ${nameOf(workspace)}`]),
-    "Run this command on the machine of the workspace, or let its template have an app with a URL such as ssh://dev@host.",
+    "Run this command on the machine of the workspace, or let its template have an app with the slug ssh, whose URL has the host and the port of an SSH server.",
   ].join("\n");
+
+const reachOptions = {
+  agent: text("A", "Name of the agent. Default: the first that can be reached."),
+  user: text("U", "Login at the SSH server of the workspace. Default: as ssh chooses it."),
+};
+
+const userOf = (user: string | undefined): string[] => (user === undefined ? [] : ["-l", user]);
 
 const open = command({
   usage: "open NAME [APP]",
@@ -125,9 +129,7 @@ const ssh = command({
   summary:
     "Open a shell in a workspace, or run a command there: on this machine, if the workspace runs here, or by ssh at the address that it advertises.",
   takes: [1, Infinity],
-  options: {
-    agent: { kind: "text", value: "A", meaning: "Name of the agent. Default: the first that can be reached." },
-  },
+  options: reachOptions,
   run: async ({ api: access, words: [reference = "", ...words], options, output }) => {
     const workspace = await findWorkspace(await access(), reference);
     const { agent, way } = reached(workspace, options.agent);
@@ -135,8 +137,7 @@ const ssh = command({
     if (way.kind === "address") throw new Failed(unreachable(workspace, agent));
     if (output.isJson) return output.done({ id: workspace.id, agent: agent.name, ...way }, "");
     if (way.kind === "ssh") {
-      const target = way.user ? `${way.user}@${way.host}` : way.host;
-      return leave("ssh", ["-p", way.port, "--", target, ...words]);
+      return leave("ssh", ["-p", way.port, ...userOf(options.user), "--", way.host, ...words]);
     }
     const { directory, uid, gid } = way;
     const isOther = uid !== process.getuid?.();
@@ -174,23 +175,21 @@ const forward = command({
   usage: "port-forward NAME [LOCAL:]PORT",
   summary: "Make a port of a workspace a port of this machine, directly, until Ctrl-C.",
   takes: [2, 2],
-  options: {
-    agent: { kind: "text", value: "A", meaning: "Name of the agent. Default: the first that can be reached." },
-  },
+  options: reachOptions,
   isEndless: true,
-  run: async ({ api: access, words: [reference = "", ports = ""], options, output, signal }) => {
-    const [, given, remote] = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(ports) ?? [];
+  run: async ({ api: access, words: [reference = "", wanted = ""], options, output, signal }) => {
+    const [, given, remote] = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(wanted) ?? [];
     const [port, local] = [Number(remote), Number(given ?? remote)];
     if (!(port >= 1 && port <= 65_535 && local >= 1 && local <= 65_535))
-      throw new UsageError(`"${ports}" must be PORT or LOCAL:PORT, each from 1 to 65535.`);
+      throw new UsageError(`"${wanted}" must be PORT or LOCAL:PORT, each from 1 to 65535.`);
     const workspace = await findWorkspace(await access(), reference);
     const { agent, way } = reached(workspace, options.agent);
     const name = nameOf(workspace);
     const value = { id: workspace.id, agent: agent.name, port, local };
     if (way.kind === "ssh") {
       output.done(value, `Port ${port} of ${name} is http://127.0.0.1:${local} here, until Ctrl-C.`);
-      const target = way.user ? `${way.user}@${way.host}` : way.host;
-      return leave("ssh", ["-N", "-p", way.port, "-L", `127.0.0.1:${local}:127.0.0.1:${port}`, "--", target]);
+      const ports = ["-L", `127.0.0.1:${local}:127.0.0.1:${port}`];
+      return leave("ssh", ["-N", "-p", way.port, ...userOf(options.user), ...ports, "--", way.host]);
     }
     const isHere = way.kind !== "address";
     const host = isHere ? "127.0.0.1" : way.host;
