@@ -8,7 +8,7 @@ registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
     if (length === undefined || !url.endsWith("/src/entities/groups.ts")) return loaded;
-    const source = String(loaded.source);
+    const source = typeof loaded.source === "string" ? loaded.source : new TextDecoder().decode(loaded.source);
     const changed = source.replace("longestGroupName = 36", `longestGroupName = ${length}`);
     if (changed === source) throw new Error("The length is not there.");
     return { ...loaded, source: changed };

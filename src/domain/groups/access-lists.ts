@@ -67,10 +67,10 @@ const longest = 3650 * day;
 
 /** Declares the access lists of a kind of objects, by the table of their entries and its reference to the object. */
 export function accessLists(
-  ...[name, reference]: ["templateAclEntries", "templateId"] | ["workspaceAclEntries", "workspaceId"]
+  ...[name, column]: ["templateAclEntries", "templateId"] | ["workspaceAclEntries", "workspaceId"]
 ) {
   // The tables differ only in this reference.
-  const [table, object] = [name as "templateAclEntries", reference as "templateId"];
+  const [table, object] = [name as "templateAclEntries", column as "templateId"];
 
   // Entries of workspaces can end by themselves. Until they are deleted, those that have ended are left out.
   const ends = name === "workspaceAclEntries";

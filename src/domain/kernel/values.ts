@@ -12,7 +12,7 @@ export type Value<Type = unknown> = z.ZodMiniType<Type>;
 /** How people enter a value. */
 export type ValueKind = "secret" | "duration" | "multi-line" | "choice" | "reference";
 
-/** What else is known of a value. What JSON Schema can say is in the schema itself. */
+/** Further facts about a value, besides those that JSON Schema can say, which are in the schema itself. */
 export interface Meaning {
   kind?: ValueKind;
   /** Its limits as a part of a sentence: `at most 64 characters`. */
@@ -306,7 +306,7 @@ export const emailAddress = meant(
   { scalar: "EmailAddress" },
 );
 
-/** What names an object: its ID, or a name. */
+/** The ID or a name of an object. */
 export const reference = meant(z.string(), { kind: "reference" });
 
 export const uuid = meant(z.string().check(z.refine(isUuid, "Must be a UUID.")), { scalar: "UUID" });

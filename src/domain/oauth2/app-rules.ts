@@ -33,7 +33,7 @@ export const givenAppName = meant(
   { limits: "1 to 64 characters" },
 );
 
-const uri = bytes(0, longestUri);
+const uriText = bytes(0, longestUri);
 
 /** The fields of an application that owners set. Absent ones keep their value. */
 export const appFields = {
@@ -43,7 +43,7 @@ export const appFields = {
     "The first redirect URI, {limits}. Cannot be combined with `redirectUris`.",
   ),
   redirectUris: optional(
-    list(mostUris, uri),
+    list(mostUris, uriText),
     "All redirect URIs, {limits}: absolute, without fragment, user information and wildcards, with https, http, or a scheme of the application's own. One without a dot needs a host: `example://host/path`.",
   ),
   pkceRequired: optional(

@@ -44,9 +44,9 @@ const noHash = Buffer.alloc(32);
  */
 export async function authenticateClient(ctx: Context, credentials: ClientCredentials): Promise<AuthenticatedClient> {
   const { clientId, clientSecret, clientAuthMethod } = credentials;
-  const secret = parseSecret("clientSecret", clientSecret ?? "");
-  const found = await ctx.services.clients.find(clientId ?? "", secret?.id);
-  const isRight = isSecretOf(found?.secretHash ?? noHash, secret?.secret ?? "");
+  const parsed = parseSecret("clientSecret", clientSecret ?? "");
+  const found = await ctx.services.clients.find(clientId ?? "", parsed?.id);
+  const isRight = isSecretOf(found?.secretHash ?? noHash, parsed?.secret ?? "");
   const isAuthentic =
     found?.type === "public"
       ? !clientSecret

@@ -31,7 +31,7 @@ const mostContacts = 32;
 const largestKeySet = 16 * 1024;
 const deepestKeySet = 8;
 
-/** What is said of the metadata, in inputs and in what is returned. */
+/** The descriptions of the metadata, in inputs and in responses. */
 export const metadataTexts = {
   clientId: "ID of the client.",
   registrationAccessToken: "The registration access token of the client.",

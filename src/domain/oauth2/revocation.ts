@@ -24,8 +24,8 @@ export async function revokeOAuth2Token(ctx: Context, input: RevokeOAuth2Token):
   const { clientId, clientSecret, token } = input;
   requireValues({ clientId, token });
   const [client, found] = await Promise.all([
-    clientSecret ? authenticateClient(ctx, input) : identifyClient(ctx, clientId!),
-    findIssuedToken(ctx, token!, null),
+    clientSecret ? authenticateClient(ctx, input) : identifyClient(ctx, clientId),
+    findIssuedToken(ctx, token, null),
   ]);
   if (found?.ownerId === client.id) await revokeGrants(ctx, [found.grantId], "revoked", "application");
   return true;

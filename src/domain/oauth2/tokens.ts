@@ -95,7 +95,7 @@ export async function issueOAuth2Token(ctx: Context, input: IssueOAuth2Token): P
   requireOAuth2(ctx);
   const { grantType, clientId } = input;
   if (!grantType) requireValues({ grantType, clientId });
-  const known = stepsByType.get(grantType!);
+  const known = stepsByType.get(grantType);
   if (!known) throw oauthFailure("unsupported_grant_type", "The grant type is not supported.");
   const tokens = (await attempt(ctx, known.type, input, true)) ?? (await attempt(ctx, known.type, input, false));
   if (!tokens) throw invalidGrant();

@@ -232,9 +232,9 @@ export async function listProvisionerJobs(ctx: Context, query: JobsQuery): Promi
   tagProblems(filter?.tags ?? {}, problems);
   const initiator = filter?.initiator ? keptNames(ctx, [filter.initiator]) : undefined;
   const { everywhere, organizations } = permitted(ctx.actor, "provisioner_job:read");
-  const list = everywhere || organizations.includes(organizationId) ? lists.all : lists.own;
+  const readable = everywhere || organizations.includes(organizationId) ? lists.all : lists.own;
   const orderBy = { field: "createdAt", direction: OrderDirection.DESC } as const;
-  return list.pageOf(ctx, organizationId, { filter: { ...filter, initiator }, orderBy, page }, problems);
+  return readable.pageOf(ctx, organizationId, { filter: { ...filter, initiator }, orderBy, page }, problems);
 }
 
 /** The priorities of jobs: those of people are done before those of prebuilds. */

@@ -50,17 +50,17 @@ export const formerSecretOf = ({ formerSecretEndsAt: endsAt, formerSecretUsedAt 
 /** A key of provisioner daemons, without its secret. */
 export type ProvisionerKeyRow = InferResult<ReturnType<typeof keys>>[number];
 
-const organization = required(reference, "The organization: ID, name, or `default`.");
+const ownOrganization = required(reference, "The organization: ID, name, or `default`.");
 
 /** A key, by its organization and name. */
 export const KeyReference = inputOf({
-  organization,
+  organization: ownOrganization,
   name: required(reference, "Name of the key, in any letter case."),
 });
 export type KeyReference = Input<typeof KeyReference>;
 
 export const CreateProvisionerKey = inputOf({
-  organization,
+  organization: ownOrganization,
   name: optional(
     orEmpty(daemonName),
     "Name, 1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit at both ends. Default: `key-` and 8 hexadecimal digits.",

@@ -62,7 +62,7 @@ import { requireVersion } from "./etags.js";
 import { startAnew } from "./revivals.js";
 
 const resourceId = required(reference, "ID of the resource.");
-const ifMatch = optional(
+const versions = optional(
   string,
   "Versions that the resource may have, ETags separated by commas, or `*`; for any other one, CONFLICT with `precondition`.",
 );
@@ -75,11 +75,11 @@ export type ScimCreation = Input<typeof ScimCreation>;
 export const ScimChange = inputOf({
   id: resourceId,
   document: required(jsonObject, "The resource in SCIM form, or a PatchOp (RFC 7644, section 3.5.2)."),
-  ifMatch,
+  ifMatch: versions,
 });
 export type ScimChange = Input<typeof ScimChange>;
 
-export const ScimDeletion = inputOf({ id: resourceId, ifMatch });
+export const ScimDeletion = inputOf({ id: resourceId, ifMatch: versions });
 export type ScimDeletion = Input<typeof ScimDeletion>;
 
 /** A user as SCIM clients of a source see it. */

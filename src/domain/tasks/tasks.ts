@@ -105,7 +105,7 @@ export type TaskRow = InferResult<ReturnType<typeof liveTasks>>[number];
 /** A task as the target of permission checks. */
 export const taskTarget = ({ ownerId, organizationId, acl }: TaskRow) => ({ ownerId, organizationId, acl });
 
-/** What names a task in an input: an id, or a name of the user. */
+/** The reference to a task in an input: an id, or a name of the user. */
 export const TaskReference = inputOf({
   task: required(reference, "The task: ID, or name among the tasks of the user."),
   user: optional(reference, "The owner, for a task given by name: ID, username, or `me`. Default: `me`."),
