@@ -198,7 +198,11 @@ describe("login", () => {
 
   it("sheds a flood instead of queueing it, for known and unknown accounts alike", async () => {
     const w = the();
-    const replica: App = await startServer(w.database.url, { ...noLimits, ...usualHashes, STEWARD_HASH_CONCURRENCY: "1" });
+    const replica: App = await startServer(w.database.url, {
+      ...noLimits,
+      ...usualHashes,
+      STEWARD_HASH_CONCURRENCY: "1",
+    });
     try {
       const client = new Client(replica.url);
       for (const email of [w.owner.email, "nobody@example.com"]) {
@@ -220,7 +224,11 @@ describe("login", () => {
 
   it("does not delay other requests while passwords wait to be hashed", async () => {
     const w = the();
-    const replica: App = await startServer(w.database.url, { ...noLimits, ...usualHashes, STEWARD_HASH_CONCURRENCY: "1" });
+    const replica: App = await startServer(w.database.url, {
+      ...noLimits,
+      ...usualHashes,
+      STEWARD_HASH_CONCURRENCY: "1",
+    });
     const { passwords } = replica.services;
     try {
       const client = new Client(replica.url, w.owner.token);

@@ -73,7 +73,9 @@ async function startTestCluster(): Promise<Cluster> {
 /** Lets connections cost less: a run opens thousands. Rows are analyzed only by the tests that want it. */
 async function makeCheap({ url }: Cluster): Promise<void> {
   await administer(async (client) => {
-    await client.query(`set scram_iterations = 1; alter role current_user password ${escapeLiteral(new URL(url).password)};`);
+    await client.query(
+      `set scram_iterations = 1; alter role current_user password ${escapeLiteral(new URL(url).password)};`,
+    );
     await client.query("alter system set autovacuum = off");
     await client.query("select pg_reload_conf()");
   }, url);
