@@ -4,9 +4,10 @@ import { readWorkspaceCost, type WorkspaceCost } from "../../domain/workspaces/q
 import { Access } from "../engine/access.js";
 import { BigInt, UUID } from "../engine/scalars.js";
 
+@Access({ readWith: "user:read" })
 @ObjectType("WorkspaceCost", {
   simpleResolvers: true,
-  description: "What a new workspace of the caller costs while it runs, against the caller's workspace quota.",
+  description: "The cost of a new workspace of the caller while it runs, against the caller's workspace quota.",
 })
 class WorkspaceCostType implements WorkspaceCost {
   @Field(() => BigInt, {
@@ -27,7 +28,7 @@ export class WorkspaceCostsResolver {
   @Access({ needs: ["template:read", "user:read"] })
   @Query(() => WorkspaceCostType, {
     nullable: true,
-    description: "Returns what a new workspace of the caller would cost with a version of a template.",
+    description: "Returns the cost of a new workspace of the caller with a version of a template, before it is built.",
   })
   workspaceCost(
     @Arg("templateVersionId", () => UUID, { description: "ID of the version." }) templateVersionId: string,
