@@ -101,8 +101,10 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
   const organization = await findOrganization(ctx, ref);
   authorize(ctx.actor, "group_ai_budget:update", { organizationId: organization.id });
   const problems = new Problems();
-  check(RecordAiUsage, { entries }, problems);
-  if (entries.length > mostEntries) problems.throwIfAny();
+  if (entries.length > mostEntries) {
+    check(RecordAiUsage, { entries }, problems);
+    problems.throwIfAny();
+  }
 
   const known = await ctx.db
     .selectFrom("organizationMembers")
@@ -115,6 +117,7 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
     const isMember = members.has(userId);
     problems.add(`entries[${index}].userId`, isMember ? undefined : "Must be the id of a member of the organization.");
   }
+  check(RecordAiUsage, { entries }, problems);
   problems.throwIfAny();
   const recorded = await ctx.db
     .insertInto("aiUsage")
