@@ -1,5 +1,6 @@
 // Direct connections of the command line to workspaces that a real daemon runs on this machine, and to those that it cannot reach.
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdtemp, realpath, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -97,7 +98,7 @@ describe("steward open, ssh, and port-forward", () => {
     const port = new URL(url as string).port;
     expect(await cli.output("port-forward", "here", port)).to.contain(`its port ${port} is http://127.0.0.1:${port}`);
     const local = await freePort("127.0.0.1");
-    const forwarding = cli.start(["port-forward", "ada/here", `${local}:${port}`]);
+    const forwarding = cli.start(["port-forward", `${ada.username}/here`, `${local}:${port}`]);
     await eventually(() => forwarding.stdout().includes("until Ctrl-C"), "the port", timeout);
     expect(await (await fetch(`http://127.0.0.1:${local}`)).text()).to.equal("Hello from the workspace");
     forwarding.child.kill("SIGINT");
@@ -117,6 +118,7 @@ describe("steward open, ssh, and port-forward", () => {
 
   it("say where nothing can be reached, and never take another port of this machine for that of a workspace", async () => {
     const other = createServer((socket) => socket.end("not the workspace")).listen(0, "127.0.0.1");
+    await once(other, "listening");
     const { port } = other.address() as { port: number };
     for (const words of [
       ["open", "away"],
@@ -138,7 +140,9 @@ describe("steward open, ssh, and port-forward", () => {
   it("name the apps that there are, the workspace that does not run, and a wrong port", async () => {
     expect((await cli.run("open", "here", "other")).stderr).to.contain("Its apps: web.");
     await cli.output("workspaces", "stop", "sshd");
-    expect((await cli.run("ssh", "sshd")).stderr).to.contain("is stopped. Start it: steward workspaces start ada/sshd");
+    expect((await cli.run("ssh", "sshd")).stderr).to.contain(
+      `is stopped. Start it: steward workspaces start ${ada.username}/sshd`,
+    );
     expect((await cli.run("port-forward", "here", "0")).status).to.equal(2);
   });
 });
