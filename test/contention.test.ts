@@ -2,7 +2,7 @@
 // Looks inside: a row is locked for longer than a request lasts.
 import { expect } from "chai";
 import { logged } from "./support/app.js";
-import { eventually } from "./support/watchers.js";
+import { connectionsReturned } from "./support/locks.js";
 import { lockRows } from "./support/tables.js";
 import { type Answer, world } from "./support/world.js";
 
@@ -34,7 +34,6 @@ describe("writers that wait for a locked row", () => {
     });
     const last = await w.as(w.owner).patch(`/api/v2/groups/${group.id}`, { display_name: "Free again" });
     expect(last).to.include({ status: 200 });
-    const { pool } = w.app.services.database;
-    await eventually(() => pool.idleCount === pool.totalCount, "all connections are returned");
+    await connectionsReturned(w.app);
   });
 });

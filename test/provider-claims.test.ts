@@ -463,7 +463,7 @@ describe("identities as providers send them", function () {
     it("also by the same text in another claim, which may be another person there", async () => {
       const ada = await invited("ada");
       await administrator.graphql(link, { user: ada.id, subject: "same" });
-      // As it was linked while operators had chosen another claim.
+      // Linked while operators had chosen another claim.
       await setColumns(getWorld(), "user_links", { user_id: ada.id }, { claim: "oid" });
       await administrator.graphql(link, { user: ada.id, subject: "same" });
       const { userIdentities } = await administrator.graphql(identities, { user: ada.id });

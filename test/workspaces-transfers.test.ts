@@ -6,7 +6,7 @@ import { logged } from "./support/app.js";
 import { audited } from "./support/audit.js";
 import { boxOf, create, doBuild, readBox, runningBox, stop, templateOf } from "./support/builds.js";
 import { lockRows } from "./support/tables.js";
-import { insertOffer, insertStopped, insertTemplate, insertVersion } from "./support/workspaces.js";
+import { insertOffer, insertStopped, insertClosedVersion, insertVersion } from "./support/workspaces.js";
 import { type Person, world } from "./support/world.js";
 
 const transfer = `mutation($input: TransferWorkspacesInput!) {
@@ -227,11 +227,7 @@ describe("transfers of workspaces", () => {
 
   it("are accepted only by those who may use the template, who are told so", async () => {
     const [ada, bob] = await w().users("ada", "bob");
-    const id = await insertStopped(
-      w(),
-      ada!.id,
-      await insertTemplate(w().app.services.database.pool, w().defaultOrganization, w().owner.id),
-    );
+    const id = await insertStopped(w(), ada!.id, await insertClosedVersion(w()));
     const offer = await insertOffer(w(), id, bob!.id, w().owner.id);
     const { code, message } = await w().as(bob!).failure(accept, { id: offer });
     expect([code, message]).to.deep.equal([

@@ -1,4 +1,4 @@
-// A decision about a permission of a task survives the server that took it: that is killed at once.
+// A decision about a permission of a task survives the server that took it: which is killed immediately.
 import { expect } from "chai";
 import { watch } from "../support/agents.js";
 import { spawnServer } from "../support/process.js";

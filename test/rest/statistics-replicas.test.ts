@@ -1,35 +1,28 @@
 // Replicas count the tables of users again as deployments grow: one of them at a time, and the others go on.
 // Looks inside: the lock is held, and Postgres asked how many times it counted.
 import { expect } from "chai";
-import { Pool } from "pg";
 import { ownerPassword } from "../support/app.js";
 import { cloneDatabase } from "../support/cluster.js";
+import { countAnalyzed, holdingLock } from "../support/locks.js";
 import { type ServerProcess, spawnServer } from "../support/process.js";
 import { eventually } from "../support/watchers.js";
 import { Client } from "../support/world.js";
 
 describe("the statistics of the tables of users", () => {
-  let pool: Pool;
+  let url: string;
   const replicas: ServerProcess[] = [];
 
   before(async () => {
-    const { url } = await cloneDatabase();
-    pool = new Pool({ connectionString: url, max: 2 });
+    ({ url } = await cloneDatabase());
     const settings = { STEWARD_DATABASE_URL: url, STEWARD_BUILTIN_DAEMON: "false", STEWARD_REQUEST_LOG: "off" };
     for (let nr = 0; nr < 2; nr++) replicas.push(await spawnServer(settings));
   });
   after(async () => {
     for (const { child } of replicas) child.kill("SIGTERM");
     await Promise.all(replicas.map(({ ended }) => ended));
-    await pool.end();
   });
 
-  const counted = async (): Promise<number> => {
-    const { rows } = await pool.query<{ count: string }>(
-      "select analyze_count as count from pg_stat_user_tables where relname = 'users'",
-    );
-    return Number(rows[0]!.count);
-  };
+  const counted = () => countAnalyzed(url, "users");
 
   /** Creates a hundred users through a replica, after which it counts. */
   async function grow({ url }: ServerProcess, series: string): Promise<void> {
@@ -44,10 +37,8 @@ describe("the statistics of the tables of users", () => {
   }
 
   it("are left to the replica that counts already, without a wait or an error", async () => {
-    const other = await pool.connect();
     const before = await counted();
-    await other.query("select pg_advisory_lock(hashtext('steward.statistics'))");
-    try {
+    await holdingLock(url, "statistics", async () => {
       const [replica] = replicas as [ServerProcess];
       await grow(replica, "first");
       // It ends what goes on in the background before it stops.
@@ -55,10 +46,7 @@ describe("the statistics of the tables of users", () => {
       expect(await replica.ended).to.equal(0);
       expect(await counted()).to.equal(before);
       expect(replica.output()).to.not.match(/error|count the tables/i);
-    } finally {
-      await other.query("select pg_advisory_unlock_all()");
-      other.release();
-    }
+    });
   });
 
   it("are counted by one that finds none at it", async () => {

@@ -1,5 +1,6 @@
 // Prints where the limits of groups are, as a process of its own. `--groups=<length>` changes the length of names in the one
 // source that has it, before anything reads it.
+// Looks inside: the limits are those of the sources.
 import "reflect-metadata";
 import { registerHooks } from "node:module";
 

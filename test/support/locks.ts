@@ -1,4 +1,7 @@
-// Statements that wait for locks.
+// Statements that wait for locks, and connections that wait for statements.
+import { Client } from "pg";
+import type { App } from "./app.js";
+import { eventually } from "./watchers.js";
 
 /** A connection to a database, or a pool of them. */
 interface Database {
@@ -13,4 +16,33 @@ export async function countWaiting(database: Database): Promise<number> {
     "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   );
   return rowCount!;
+}
+
+/** Waits until no request holds a connection of a server. */
+export async function connectionsReturned({ services }: App): Promise<void> {
+  const { pool } = services.database;
+  await eventually(() => pool.idleCount === pool.totalCount, "all connections are returned");
+}
+
+/** Does work while a connection to a database holds an advisory lock of the servers. */
+export const holdingLock = <Result>(url: string, name: string, work: () => Promise<Result>): Promise<Result> =>
+  connected(url, async (connection) => {
+    await connection.query("select pg_advisory_lock(hashtext($1))", [`steward.${name}`]);
+    return work();
+  });
+
+/** How many times Postgres has counted a table because a server told it to. */
+export const countAnalyzed = (url: string, table: string): Promise<number> =>
+  connected(url, async (connection) => {
+    const { rows } = await connection.query<{ count: number }>(
+      "select analyze_count::int as count from pg_stat_user_tables where relname = $1",
+      [table],
+    );
+    return rows[0]!.count;
+  });
+
+async function connected<Result>(url: string, work: (connection: Client) => Promise<Result>): Promise<Result> {
+  const connection = new Client(url);
+  await connection.connect();
+  return work(connection).finally(() => connection.end());
 }

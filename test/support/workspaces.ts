@@ -51,6 +51,10 @@ export async function insertTemplate(pool: Pool, organizationId: string, userId:
   return versionId;
 }
 
+/** Inserts a template that only administrators may use. Returns the id of its version. */
+export const insertClosedVersion = (w: World): Promise<string> =>
+  insertTemplate(w.app.services.database.pool, w.defaultOrganization, w.owner.id);
+
 /** Inserts a template that all members of an organization may use. Returns the id of its version. */
 export async function insertVersion(w: World, organization = w.defaultOrganization): Promise<string> {
   const { pool } = w.app.services.database;

@@ -12,7 +12,7 @@ export type Value<Type = unknown> = z.ZodMiniType<Type>;
 /** How people enter a value. */
 export type ValueKind = "secret" | "duration" | "multi-line" | "choice" | "reference";
 
-/** Further facts about a value, besides those that JSON Schema can say, which are in the schema itself. */
+/** Further properties of a value, besides those that JSON Schema can say, which are in the schema itself. */
 export interface Meaning {
   kind?: ValueKind;
   /** Its limits as a part of a sentence: `at most 64 characters`. */

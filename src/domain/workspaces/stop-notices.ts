@@ -1,11 +1,14 @@
 // Notices to owners that their workspace stops by itself soon.
 import { sql, type SqlBool } from "kysely";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { after, minute, now } from "../kernel/queries.js";
 import { claimed } from "../kernel/queue.js";
 import { notify } from "../notifications/notify.js";
 import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
+
+const k = columnsOf("tasks", "k");
 
 /** Maximum number of workspaces that are noticed in a transaction. */
 const batchSize = 50;
@@ -31,7 +34,9 @@ const take = ({ db }: Context, notice: number) =>
           .where("w.deadline", ">", now)
           .where("w.deadline", "<=", after(notice))
           .where((eb) => eb.or([eb("w.stopNoticedAt", "is", null), eb("w.stopNoticedAt", "<", after(-notice))]))
-          .where(sql<SqlBool>`not exists (select from tasks k where k.workspace_id = w.id and k.deleted_at is null)`)
+          .where(
+            sql<SqlBool>`not exists (select from tasks k where ${k.workspaceId} = w.id and ${k.deletedAt} is null)`,
+          )
           .orderBy("w.deadline"),
         batchSize,
         "w",
