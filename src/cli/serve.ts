@@ -59,10 +59,12 @@ function greet({ url, services, administrator }: App): void {
     "",
     `  Steward is running at ${accessUrl}`,
     "",
-    `    GraphQL    ${accessUrl}/graphql`,
-    `    REST       ${accessUrl}/docs`,
-    ...(administrator ? ["", `    Email      ${administrator.email}`] : []),
+    `    Console    ${accessUrl}`,
+    ...(administrator ? [`    Email      ${administrator.email}`] : []),
     ...(administrator?.password ? [`    Password   ${administrator.password}   (shown only once)`] : []),
+    "",
+    `    REST       ${accessUrl}/docs`,
+    `    GraphQL    ${accessUrl}/graphql`,
     ...(host === "127.0.0.1"
       ? ["", "  It accepts connections from this machine only. Set STEWARD_HOST=0.0.0.0 to accept others."]
       : []),

@@ -272,7 +272,7 @@ describe("npm run demo", () => {
 
   it("starts from scratch with --fresh", async () => {
     const before = await readFile(join(directory, "demo.json"), "utf8");
-    run = await DemoRun.start(directory, port, "--fresh");
+    run = await DemoRun.start(directory, port, 3, "--fresh");
     expect(run.program.output()).not.to.contain("as you left it");
     expect(await readFile(join(directory, "demo.json"), "utf8")).not.to.equal(before);
   });

@@ -1,4 +1,4 @@
-// The shell blocks of README.md, docs/cli.md, and docs/provisioning.md, run as they are printed, in their order, on a new
+// The shell blocks of docs/tour.md, docs/cli.md, and docs/provisioning.md, run as they are printed, in their order, on a new
 // server. They end where the documents say.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -78,7 +78,7 @@ class Terminal {
   }
 }
 
-describe("the shell blocks of README.md, docs/cli.md, and docs/provisioning.md", function () {
+describe("the shell blocks of docs/tour.md, docs/cli.md, and docs/provisioning.md", function () {
   this.timeout(300_000);
   const terminals: Terminal[] = [];
   let directory: string;
@@ -111,12 +111,16 @@ describe("the shell blocks of README.md, docs/cli.md, and docs/provisioning.md",
       terminals.push(terminal);
       return terminal;
     };
-    const [start, ...rest] = blocksOf("README.md");
+    const [start, ...rest] = blocksOf("docs/tour.md");
     expect(start!.block).to.equal("npm start\n");
+    // The demonstration, which runs until it is stopped, is run by examples.test.ts.
+    expect(blocksOf("README.md").map(({ block }) => block)).to.deep.equal(["npm run demo\n", start!.block]);
     // As for someone who sees it for the first time: with the usual log, and nothing in the data directory.
     const server = open({ STEWARD_LOG_LEVEL: "info" });
     void server.run(start!.block).catch(() => {});
     await server.prints(/ Password +\S+ /);
+    // For people, although no terminal reads it: the console comes first.
+    expect(server.output).to.match(/ is running at (\S+)\n\n +Console +\1\n +Email /);
     expect(server.silence, "milliseconds without output during the start").to.be.below(3_000 * slowness());
     const password = / Password +(\S+) /.exec(server.output)![1];
 
@@ -126,8 +130,6 @@ describe("the shell blocks of README.md, docs/cli.md, and docs/provisioning.md",
     let owner: Client | undefined;
     const documents = [...rest, ...blocksOf("docs/cli.md"), ...blocksOf("docs/provisioning.md")];
     for (const [nr, { heading, block }] of documents.entries()) {
-      // It starts a server of its own and runs until it is stopped: examples.test.ts runs it.
-      if (block === "npm run demo\n") continue;
       const before = await streams();
       const from = terminal.output.length;
       const running = terminal.run(block, password);

@@ -4,7 +4,7 @@ import { Client as DemoClient } from "../../examples/demo/client.js";
 import { emailOf } from "../../examples/demo/company.js";
 import { type Program, spawnProgram } from "./process.js";
 
-/** Runs the demonstration with three days of history, and waits until it has printed how to sign in. */
+/** Runs the demonstration with few days of history, and waits until it has printed how to sign in. */
 export class DemoRun {
   /** The longest time without output, in milliseconds. */
   longestSilence = 0;
@@ -25,8 +25,8 @@ export class DemoRun {
     });
   }
 
-  static async start(directory: string, port: number, ...words: string[]): Promise<DemoRun> {
-    const settings = { STEWARD_DEMO_DIR: directory, STEWARD_DEMO_PORT: String(port), STEWARD_DEMO_DAYS: "3" };
+  static async start(directory: string, port: number, days = 3, ...words: string[]): Promise<DemoRun> {
+    const settings = { STEWARD_DEMO_DIR: directory, STEWARD_DEMO_PORT: String(port), STEWARD_DEMO_DAYS: String(days) };
     // Those of other servers have no effect.
     const others = {
       STEWARD_PORT: "1",
