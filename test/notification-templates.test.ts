@@ -1,5 +1,5 @@
 // Every notification as its cause sends it: its texts, and its links as its recipient follows them.
-// Looks inside: workspaces are unused for hours, and prebuilt ones are found.
+// Looks inside: workspaces are unused for hours, or stop soon, and prebuilt ones are found.
 import { expect } from "chai";
 import { AgentProgram } from "./support/agent-api.js";
 import { prebuild, reportWeek, runJob, runSchedule } from "./support/background.js";
@@ -17,6 +17,7 @@ import {
 } from "./support/builds.js";
 import { codeIn, type Letter, Mailbox } from "./support/mailbox.js";
 import { newKey, serve } from "./support/provisioners.js";
+import { setColumns } from "./support/tables.js";
 import { TaskStage } from "./support/tasks.js";
 import { endImport, makeTemplate } from "./support/templates.js";
 import { eventually } from "./support/watchers.js";
@@ -292,6 +293,19 @@ describe("every notification", () => {
         title: `Workspace ${workspace.name} was updated`,
         content: `**${name(ada!)}** updated the workspace **${workspace.name}** to version **v3.0** of the template **${templateName}**.`,
         link: `/workspaces/${workspace.id}`,
+      };
+    },
+    "Workspace Stops Soon": async () => {
+      const { workspace } = await runningBox(w, ada!, (await template()).id);
+      const { id, name: box } = workspace;
+      const deadline = new Date(Date.now() + 20 * 60_000).toISOString();
+      await setColumns(w, "workspaces", { id }, { deadline });
+      await runJob(w.app, "stopNotices");
+      return {
+        to: ada!,
+        title: `Workspace ${box} stops soon`,
+        content: `Your workspace **${box}** stops by itself on ${deadline.slice(0, 10)} at ${deadline.slice(11, 16)} UTC. Its files stay.\n\nUse it, or keep it running for longer.`,
+        link: `/workspaces/${id}/extend`,
       };
     },
     "Workspace Out Of Memory": async () => {

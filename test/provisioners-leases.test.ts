@@ -152,7 +152,7 @@ describe("leases of provisioner jobs", () => {
         ({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`,
       );
     const [errorFault, sizeFault, textFault, unusedState] = [
-      "input.error: Must be 1 to 4096 bytes of valid Unicode without NUL.",
+      "input.error: Must be 1 to 4096 bytes.",
       "input.state: Must be at most 262144 bytes of JSON.",
       "input.state: Must be valid Unicode without NUL characters.",
       "input.state: Only builds of workspaces have a state.",

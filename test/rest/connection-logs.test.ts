@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { newId } from "../support/ids.js";
+import { idOfTime, newId } from "../support/ids.js";
 import { logged as serverLog } from "../support/app.js";
 import { logged, logPath } from "../support/connections.js";
 import { Random } from "../support/random.js";
@@ -212,13 +212,15 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, () => {
     rows = Array.from({ length: 600 }, () => {
       const type = random.one([...sessions, "workspace_app", "port_forwarding"]);
       const isSession = sessions.includes(type);
+      // Many rows share a time, near which they were reported.
+      const time = Date.UTC(2026, 0, 1) + random.below(20) * (day / 4);
       return rowOf(w, {
+        id: idOfTime(time),
         type,
         organization_id: random.one(organizations).id,
         workspace_id: random.one(fixture.workspaces),
         workspace_owner_id: random.one(people).id,
-        // Many rows share a time.
-        connect_time: new Date(Date.UTC(2026, 0, 1) + random.below(20) * (day / 4)).toISOString(),
+        connect_time: new Date(time).toISOString(),
         connection_id: isSession ? newId() : null,
         disconnect_time: isSession && random.chance(0.5) ? new Date().toISOString() : null,
         user_id: !isSession && random.chance(0.7) ? random.one(people).id : null,

@@ -3,6 +3,7 @@
 import { messagePurge } from "../../src/domain/applications/applications.js";
 import { auditPurge } from "../../src/domain/audit/audit-log.js";
 import { connectionLogPurge } from "../../src/domain/connection-logs/connection-logs.js";
+import { stopNotices } from "../../src/domain/workspaces/stop-notices.js";
 import { sessionEnds } from "../../src/domain/connection-logs/ended-sessions.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
 import { monthsJob } from "../../src/infrastructure/database/months.js";
@@ -55,6 +56,7 @@ const jobs = {
   scimRequestPurge,
   sessionEnds,
   signInPurge,
+  stopNotices,
   unacceptedJobs,
   unusedClientPurge,
   userCountJob,

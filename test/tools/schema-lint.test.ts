@@ -78,6 +78,7 @@ const withoutId: Record<string, string[]> = {
     "OAuth2Settings",
     "PrebuildsSettings",
     "QuietHours",
+    "WorkspaceCost",
     "ServerInfo",
     "UserSecretUsage",
     "TemplateAcl",

@@ -75,7 +75,7 @@ export const appFields = {
     "Whether the application can neither get tokens nor use those that it has. Disabling ends its access tokens; refresh tokens work again when it is enabled.",
   ),
 };
-const namedFields = inputOf({ ...appFields, name: optional(givenAppName, "Name.") });
+const namedFields = inputOf({ name: optional(givenAppName, "Name."), ...appFields });
 export type AppFields = Input<typeof namedFields>;
 
 /** The columns that owners set. */

@@ -145,9 +145,9 @@ function requireScheduling(
 const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name", "This name is in use.") });
 
 export const CreateTemplate = inputOf({
-  ...settings,
   organization: required(reference, "Organization of the new template: ID, name, or `default`."),
   name: required(urlName(32), "Unique in the organization: {limits}."),
+  ...settings,
   ...FirstVersion.shape,
   everyoneCanUse: optional(flag, "Whether all members of the organization may use the template. Default: true."),
 });
@@ -200,9 +200,9 @@ async function allowEveryone(ctx: Context, templateId: string, organizationId: s
 }
 
 export const UpdateTemplate = inputOf({
-  ...settings,
   templateId: required(uuid, "ID of the template."),
   name: optional(urlName(32), "New name, unique in the organization."),
+  ...settings,
 });
 export type UpdateTemplate = Input<typeof UpdateTemplate>;
 

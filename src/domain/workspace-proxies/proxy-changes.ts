@@ -77,7 +77,9 @@ export async function createWorkspaceProxy(ctx: Context, { name: wanted, display
   authorize(ctx.actor, "workspace_proxy:create");
   requireFeature(ctx, "workspace_proxy");
   const fields = { name: wanted, ...given({ displayName, icon }) };
-  problemsOf(fields).throwIfAny();
+  const problems = new Problems();
+  check(CreateWorkspaceProxy, fields, problems);
+  problems.throwIfAny();
 
   await lockWorkspaceProxies(ctx);
   const id = newId();
@@ -91,12 +93,6 @@ export async function createWorkspaceProxy(ctx: Context, { name: wanted, display
   ctx.em.create(WorkspaceProxy, { id, ...fields, tokenHash: token.hash });
   await ctx.em.flush().catch(throwTaken);
   return { id, proxyToken: token.text };
-}
-
-function problemsOf(fields: ProxyFields): Problems {
-  const problems = new Problems();
-  check(UpdateWorkspaceProxy, fields, problems);
-  return problems;
 }
 
 const throwTaken = onViolation({ workspace_proxies_name_unique: () => conflictOn("name", "This name is in use.") });
@@ -119,7 +115,8 @@ export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceP
   if (!proxy) return updatePrimary(ctx, input);
   requireFeature(ctx, "workspace_proxy");
   const change = fieldsOf({ ...input, name: input.name || null });
-  const problems = problemsOf(change);
+  const problems = new Problems();
+  check(UpdateWorkspaceProxy, change, problems);
   if (input.id != null && input.id !== proxy.id) problems.add("id", "Is that of another proxy.");
   problems.throwIfAny();
 

@@ -65,13 +65,14 @@ export async function createWorkspace(
 ): Promise<Built> {
   const { userId: initiatorId } = requireUser(ctx.actor);
   const problems = new Problems();
+  check(CreateWorkspace, { name: input.name }, problems);
   const owner = await findUser(ctx, input.owner ?? "me");
   const version = await versionOf(ctx, input, problems);
   if (version) await requireCreation(ctx, owner.id, version, problems);
   const preset = version ? await readPreset(ctx, input.presetId, version, problems) : null;
   const parameters = version && resolveParameters(version.document, { given: input.parameters, preset }, problems);
-  const { name, ttlSeconds, autostartSchedule } = input;
-  check(CreateWorkspace, { name, ttlSeconds, autostartSchedule }, problems);
+  const { ttlSeconds, autostartSchedule } = input;
+  check(CreateWorkspace, { ttlSeconds, autostartSchedule }, problems);
   problems.throwIfAny();
 
   const fields = {
