@@ -52,7 +52,7 @@ for (const [kind, command] of Object.entries(kinds))
       it(`runs ${script} in the Node.js from npm`, async () => {
         const { ended, printed } = run(script, ["--version"]);
         expect([await ended, printed.stderr]).to.deep.equal([0, ""]);
-        expect(printed.stdout).to.match(/^0\.1\.0\n(Time zone data .+\n)?$/);
+        expect(printed.stdout).to.match(/^0\.1\.0( \([0-9a-f]{12}(-dirty)?\))?\n(Time zone data .+\n)?$/);
         const misused = run(script, ["--unknown"]);
         expect(await misused.ended, "the exit status").to.equal(2);
         expect(misused.printed.stderr).to.include("--unknown");

@@ -15,10 +15,9 @@ export const filesStay =
   "Files and programs of the former owner stay inside, and run with your rights when you start it. Its shares and its schedule end, and it gets no secrets until you give it them.";
 
 /** Gives a stopped workspace of another user to the caller, or offers it to a user. */
-export const TransferButton = ({ id, name, onDone }: { id: string; name: string; onDone: () => void }) => (
+export const TransferButton = ({ id, onDone }: { id: string; onDone: () => void }) => (
   <Action
     label="Transfer"
-    on={name}
     note={`It gets another owner, who accepts it first unless that is you. ${filesStay}`}
     run={TransferWorkspaces}
     given={{ workspaces: [id] }}

@@ -49,13 +49,25 @@ export function WorkspaceView({ id }: { id: string }) {
   const workspace = data?.workspace ?? undefined;
   const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
   const may = useAllowed<
-    "update" | "create" | "start" | "stop" | "delete" | "share" | "run" | "giveSecrets" | "use" | "orphan" | "transfer"
+    | "update"
+    | "create"
+    | "start"
+    | "stop"
+    | "delete"
+    | "share"
+    | "run"
+    | "giveSecrets"
+    | "use"
+    | "orphan"
+    | "transfer"
+    | "connect"
   >(
     ofOwner && {
       update: { may: "workspace:update", resourceId: id },
       start: { may: "workspace:start", resourceId: id },
       stop: { may: "workspace:stop", resourceId: id },
       delete: { may: "workspace:delete", resourceId: id },
+      connect: { may: "workspace:ssh", resourceId: id },
       share: { may: "workspace:share", resourceId: id },
       run: { may: "workspace_agent:read_credentials", ...ofOwner },
       use: { may: "template:use", resourceId: workspace.template.id },
@@ -156,9 +168,7 @@ export function WorkspaceView({ id }: { id: string }) {
             }
           />
         )}
-        {may("transfer") && workspace.status === "STOPPED" && (
-          <TransferButton id={id} name={workspace.name} onDone={refresh} />
-        )}
+        {may("transfer") && workspace.status === "STOPPED" && <TransferButton id={id} onDone={refresh} />}
         {may("delete") && (
           <Action
             label="Delete"
@@ -228,7 +238,7 @@ export function WorkspaceView({ id }: { id: string }) {
           </Panel>
         )}
       </div>
-      {workspace.status === "RUNNING" && agents.length > 0 && (
+      {workspace.status === "RUNNING" && agents.length > 0 && may("connect") && (
         <Connect name={`${workspace.owner.username}/${workspace.name}`} agents={agents} />
       )}
       {may("share") && <Shares id={id} organization={workspace.organization.id} />}

@@ -1,7 +1,7 @@
 // Who sent the inputs that a conversation shows.
 import { instantOf } from "../../runtime/clock.js";
 import type { Context } from "../kernel/context.js";
-import { type ConversationMessageRow, conversationsByTask, plainText } from "./conversation.js";
+import { type ConversationMessageRow, conversationsByTask, plainText, TaskProtocol } from "./conversation.js";
 import { newestInputs, TaskInputState, type TaskMessageRow } from "./task-messages.js";
 
 /** The states of inputs that programs may have got. */
@@ -36,5 +36,5 @@ export async function senderOfMessage(ctx: Context, message: ConversationMessage
   const { senderId, role, taskId, parts, writtenAt } = message;
   if (senderId !== null || role !== "user") return senderId;
   const conversation = await ctx.load(conversationsByTask, taskId);
-  return conversation?.isReported ? null : senderOfText(ctx, taskId, plainText(parts), writtenAt);
+  return conversation?.protocol === TaskProtocol.ACP ? null : senderOfText(ctx, taskId, plainText(parts), writtenAt);
 }
