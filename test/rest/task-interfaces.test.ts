@@ -177,8 +177,9 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     // Nothing more can come.
     expect(await follower.ended, follower.stderr()).to.equal(0);
     // Each message was printed once, although the streams began again.
-    for (const [speaker, content] of all) {
-      const line = `] ${speaker === "input" ? "you" : "program"}: ${content}\n`;
+    for (const [nr, [type, content]] of all.entries()) {
+      const speaker = type === "output" ? "program" : nr === 0 ? "user" : `@${ada.username}`;
+      const line = `] ${speaker}: ${content.replaceAll("\n", "\n  ")}\n`;
       expect(follower.stdout().split(line), line).to.have.length(2);
     }
   });
