@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { Client as DemoClient, type Data, Failure } from "../../examples/demo/client.js";
-import { conversations, emailOf, people, tasks, workspaces } from "../../examples/demo/company.js";
+import { conversations, emailOf, firstInput, people, tasks, workspaces } from "../../examples/demo/company.js";
 import { fillServer } from "../../examples/demo/fill.js";
 import { renderResources, valuesOf } from "../../src/provisioner/render.js";
 import { DemoRun } from "../support/demo.js";
@@ -14,7 +14,7 @@ import { type Program, spawnProgram } from "../support/process.js";
 import { freePort } from "../support/ports.js";
 import { makeTemplate } from "../support/templates.js";
 import { raw } from "../support/raw.js";
-import { slowness } from "../support/watchers.js";
+import { eventually, slowness } from "../support/watchers.js";
 import { startWorld } from "../support/world.js";
 import { standInWorkspace, StandInSteward } from "../support/stand-in-steward.js";
 
@@ -229,12 +229,15 @@ describe("npm run demo", () => {
     expect(run.program.output()).to.contain("as you left it");
     const liam = await run.as("liam");
     const logs = (id: string) => liam.run(`{ task(task: "${id}") { logs { entries { content } } } }`);
-    const { tasks: found } = await liam.run(
-      `{ tasks(filter: { status: [ACTIVE, INITIALIZING] }) { nodes { id name } } }`,
-    );
-    const id = found.nodes.find(({ name }: Data) => name === "flaky-upload").id as string;
-    const before = (await logs(id)).task.logs.entries.length as number;
-    expect(before).to.equal(1 + conversations["flaky-upload"]!.length);
+    const find = async (): Promise<Data | undefined> =>
+      (await liam.run(`{ tasks { nodes { id name status } } }`)).tasks.nodes.find(
+        ({ name }: Data) => name === "flaky-upload",
+      );
+    await eventually(async () => (await find())?.status === "ACTIVE", "the program of the task", 60_000);
+    const { entries } = (await logs((await find())!.id as string)).task.logs;
+    const said = entries.map(({ content }: Data) => content as string);
+    expect(said.slice(1, 1 + conversations["flaky-upload"]!.length)).to.deep.equal(conversations["flaky-upload"]);
+    expect(said).to.include(firstInput.input);
     const door = run.door();
     const opened = await fetch(door, { redirect: "manual" });
     expect([opened.status, opened.headers.get("location")]).to.deep.equal([303, run.url()]);
