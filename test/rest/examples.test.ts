@@ -229,7 +229,7 @@ describe("npm run demo", () => {
     expect(run.program.output()).to.contain("as you left it");
     const liam = await run.as("liam");
     const logs = (id: string) => liam.run(`{ task(task: "${id}") { logs { entries { content } } } }`);
-    const find = async (): Promise<Data | undefined> =>
+    const find = async (): Promise<Data> =>
       (await liam.run(`{ tasks { nodes { id name status } } }`)).tasks.nodes.find(
         ({ name }: Data) => name === "flaky-upload",
       );

@@ -25,10 +25,10 @@ describe("the statistics of the tables of users", () => {
   const counted = () => countAnalyzed(url, "users");
 
   /** Creates a hundred users through a replica, after which it counts. */
-  async function grow({ url }: ServerProcess, series: string): Promise<void> {
+  async function grow(replica: ServerProcess, series: string): Promise<void> {
     const credentials = { email: "owner@example.com", password: ownerPassword };
-    const { body } = await new Client(url).post("/api/v2/users/login", credentials);
-    const owner = new Client(url, body.session_token as string);
+    const { body } = await new Client(replica.url).post("/api/v2/users/login", credentials);
+    const owner = new Client(replica.url, body.session_token as string);
     const create = "mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }";
     for (let nr = 0; nr < 100; nr++) {
       const username = `${series}-${nr}`;

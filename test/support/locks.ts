@@ -44,5 +44,9 @@ export const countAnalyzed = (url: string, table: string): Promise<number> =>
 async function connected<Result>(url: string, work: (connection: Client) => Promise<Result>): Promise<Result> {
   const connection = new Client(url);
   await connection.connect();
-  return work(connection).finally(() => connection.end());
+  try {
+    return await work(connection);
+  } finally {
+    await connection.end();
+  }
 }
