@@ -352,11 +352,6 @@ export function int(least: number, most: number, rule = wholeNumber(least, most)
 /** Any integer of 32 bits. */
 export const anyInt = z.int();
 
-/** Any integer that JSON can hold. */
-export const bigInt = meant(z.int(), { scalar: "BigInt" });
-
-export const anyNumber = z.number();
-
 /** A number of seconds. */
 export const duration = (least: number, most: number) => meant(int(least, most), { kind: "duration" });
 

@@ -12,9 +12,9 @@ const mayBeThere: ReadonlySet<TaskInputState> = new Set([
 ]);
 
 /**
- * Returns the ID of the user who sent what a program that speaks AgentAPI shows as the text of a user. It does not say who: it
- * is the input of this text, and of several, the first one that was on its way at that time, or nearest to it. Null for the prompt, and for inputs that are not
- * kept any more.
+ * Returns the ID of the user who sent what a program that speaks AgentAPI shows as the text of a user. It does not say who:
+ * it is the input of this text, and of several, the first one that was on its way at that time, or nearest to it. Null for
+ * the prompt, and for inputs that are not kept any more.
  */
 export async function senderOfText(
   ctx: Context,
