@@ -64,8 +64,6 @@ export interface AccessOptions {
   sharesEvents?: true;
   /** The value that an input or an argument takes, with its rules. */
   value?: z.core.$ZodType;
-  /** Whether people paste the text of the input field: white space around it is removed before anything reads it. */
-  pasted?: true;
   /** The values that arguments of the root field take, where they are not fields of a class. */
   argumentValues?: Readonly<Record<string, z.core.$ZodType>>;
   /** The arguments of the root field that people paste. */

@@ -32,7 +32,7 @@ export function inputType<Shape extends z.core.$ZodLooseShape>(
     const nullable = schema._zod.optin === "optional" && !(schema instanceof z.ZodMiniDefault);
     const defaultValue = schema instanceof z.ZodMiniDefault ? schema._zod.def.defaultValue : undefined;
     Field(() => typeOf(schema) as never, { nullable, defaultValue, description: text })(Input.prototype, field);
-    Access({ value: schema, ...(meaningOf(schema).pasted && { pasted: true }) })(Input.prototype, field);
+    Access({ value: schema })(Input.prototype, field);
   }
   InputType(name, { description })(Input);
   if (entryKey !== undefined) Access({ entryKey })(Input);

@@ -5,6 +5,7 @@ import {
   type GraphQLSchema,
   isInputObjectType,
 } from "graphql";
+import { meaningOf } from "../../domain/kernel/values.js";
 import { withoutEdges } from "../../runtime/pasted.js";
 import { accessOf } from "./access.js";
 import { rootFields } from "./needs.js";
@@ -13,7 +14,10 @@ type Target = GraphQLArgument | GraphQLInputField;
 type Values = Record<string, unknown>;
 type Told = (target: Target) => boolean;
 
-const isPasted: Told = (target) => Boolean(accessOf(target).pasted);
+const isPasted: Told = (target) => {
+  const { value } = accessOf(target);
+  return value !== undefined && meaningOf(value).pasted === true;
+};
 
 /**
  * Removes the white space around the arguments that are `pasted`, on every surface, before anything reads them: what
