@@ -37,6 +37,7 @@ import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
 import { Credentials } from "./domain/tokens/credentials.js";
+import { HealthResults } from "./domain/health/health-checks.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
 import { ClusterError, startCluster } from "./infrastructure/embedded-postgres/index.js";
 import { Documents } from "./graphql/engine/documents.js";
@@ -227,6 +228,7 @@ export async function openServices(
     backgroundTasks,
     signIns,
     deliveries,
+    health: new HealthResults(database),
     proxyHealth,
     scimRequests,
     transports,

@@ -1,4 +1,4 @@
-import { backUp } from "../domain/backup/backup.js";
+import { backUp, noteBackup } from "../domain/backup/backup.js";
 import { openBackup, restore, type RestoreSummary } from "../domain/backup/restore.js";
 import type { BackupHeader } from "../infrastructure/backup-file.js";
 import { StartRefused } from "../domain/kernel/errors.js";
@@ -20,7 +20,11 @@ const backupCommand: Command = {
     requireOptions(values, "out");
     const [path, withKeys] = [values.out!, values["with-keys"]];
     const { tables, rows, size } = await withServices((services) =>
-      untilInterrupted((signal) => backUp(services, { path, withKeys }, signal, megabytes("of tables backed up"))),
+      untilInterrupted(async (signal) => {
+        const summary = await backUp(services, { path, withKeys }, signal, megabytes("of tables backed up"));
+        await noteBackup(services);
+        return summary;
+      }),
     );
     return [
       `Backed up ${tables} tables with ${rows} rows to ${path} (${sizeText(size)}).`,

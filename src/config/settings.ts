@@ -161,6 +161,7 @@ export const settings = {
   loginFailuresPerHour:     setting("STEWARD_LOGIN_FAILURES_PER_HOUR",      perTime,                   "100", "Wrong passwords per hour and email address, across all client addresses. Addresses from which the user has signed in are counted separately. 0 means unlimited."),
   hashConcurrency:          setting("STEWARD_HASH_CONCURRENCY",             wholeNumber(1, 128),       hashers, "Maximum number of passwords hashed concurrently.", { defaultInWords: "half the number of cores, at least 1" }),
   passcodeLifetime:         setting("STEWARD_OTP_LIFETIME",                 duration("1m", "24h"),     "20m", "Lifetime of a one-time passcode."),
+  healthInterval:           setting("STEWARD_HEALTH_INTERVAL",              duration("0s", "1d"),      "1m", "Interval of the checks of the deployment's health, which one server runs. 0s switches them off."),
   autostopNotice:           setting("STEWARD_AUTOSTOP_NOTICE",               duration("0s", "1d"),      "30m", "Time before a workspace stops by itself at which its owner is told. 0s means never."),
   suspendedWorkspacesStop:  setting("STEWARD_SUSPENDED_WORKSPACES_STOP",    delay("1s", "30d"),        "10m", "Time after which the running workspaces of a suspended user are stopped, or never. Held if more than 20 people and a tenth of the active users were suspended within ten minutes, until an owner releases them."),
   sessionDuration:          setting("STEWARD_SESSION_DURATION",             lifetime,                  "24h", "Lifetime of a session after its last use."),

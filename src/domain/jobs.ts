@@ -9,6 +9,8 @@ import { zoneCheck } from "./deployment/zone-check.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
 import { monthsJob } from "../infrastructure/database/months.js";
+import { healthJob } from "./health/evaluation.js";
+import { goneReplicaPurge } from "./health/replicas.js";
 import { minute } from "./kernel/queries.js";
 import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";
@@ -65,6 +67,8 @@ const jobs: readonly Job[] = [
   conversionPurge,
   daemonPurge,
   failureReports,
+  goneReplicaPurge,
+  healthJob,
   idempotencyKeyPurge,
   jobReaper,
   keyPurge,

@@ -18,6 +18,9 @@ export const DeploymentSchema = defineEntity({
     externalAuthHash: p.type("bytea").$type<Buffer>().nullable().lazy(),
     /** The carrier of messages between replicas, by the server that started last. */
     eventsCarrier: p.text().$type<"nats" | "postgres">().nullable().lazy(),
+    /** When the checks of its health ran last; and the time of the last backup, if it is known. */
+    healthCheckedAt: moment().nullable(),
+    backedUpAt: moment().nullable(),
     createdAt: moment(),
   },
   checks: [{ name: "deployment_is_one", expression: "singleton" }],

@@ -6,6 +6,7 @@ import { Deployment } from "./deployment.js";
 import { EncryptionKey } from "./encryption.js";
 import { ExternalAuthDevice, ExternalAuthLink, ExternalAuthState } from "./external-auth.js";
 import { AiUsage, Group, GroupAiBudget, GroupMember, MemberChange } from "./groups.js";
+import { HealthCheck, ServerReplica } from "./health.js";
 import { License } from "./licenses.js";
 import {
   IdempotencyKey,
@@ -67,6 +68,7 @@ export const entities = [
   Group,
   GroupAiBudget,
   GroupMember,
+  HealthCheck,
   IdempotencyKey,
   InboxCursor,
   InboxEpoch,
@@ -100,6 +102,7 @@ export const entities = [
   ScimKey,
   ScimRequest,
   ScimUserLink,
+  ServerReplica,
   SiteSetting,
   SpentAppConnect,
   SpentSignIn,

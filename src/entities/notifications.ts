@@ -243,6 +243,10 @@ export const NotificationTransportSchema = defineEntity({
     secretCiphertext: p.type("bytea").$type<Buffer>().nullable(),
     secretNonce: p.type("bytea").$type<Buffer>().nullable(),
     key: () => p.manyToOne(EncryptionKey).ref().nullable().index(false),
+    /** When a message last arrived; and since when none does although some are sent, with the reason. */
+    deliveredAt: moment().nullable(),
+    failingSince: moment().nullable(),
+    lastFailure: p.string().length(512).default(""),
   },
 });
 export class NotificationTransport extends NotificationTransportSchema.class {}

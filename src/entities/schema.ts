@@ -22,6 +22,7 @@ import type {
   GroupSchema,
   MemberChangeSchema,
 } from "./groups.js";
+import type { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
 import type { LicenseSchema } from "./licenses.js";
 import type {
   IdempotencyKeySchema,
@@ -99,6 +100,7 @@ type Entities =
   | typeof GroupAiBudgetSchema
   | typeof GroupMemberSchema
   | typeof GroupSchema
+  | typeof HealthCheckSchema
   | typeof IdempotencyKeySchema
   | typeof InboxCursorSchema
   | typeof InboxEpochSchema
@@ -132,6 +134,7 @@ type Entities =
   | typeof ScimKeySchema
   | typeof ScimRequestSchema
   | typeof ScimUserLinkSchema
+  | typeof ServerReplicaSchema
   | typeof SiteSettingSchema
   | typeof SpentAppConnectSchema
   | typeof SpentSignInSchema

@@ -21,6 +21,8 @@ export const ScimKeySchema = defineEntity({
     createdBy: p.uuid().nullable(),
     createdAt: moment().index("scim_keys_created_index"),
     expiresAt: moment().nullable().index("scim_keys_expiry_index"),
+    /** When its creator was last told that it ends soon. */
+    endNoticedAt: moment().nullable(),
     /** Accurate to 5 minutes, like the address. */
     lastUsedAt: moment().nullable(),
     lastUsedIp: p.string().length(45).nullable(),

@@ -24,6 +24,10 @@ export const ApiKeySchema = defineEntity({
       expression: "create index api_keys_grant_index on api_keys (grant_id) where grant_id is not null",
     },
     {
+      name: "api_keys_token_expiry_index",
+      expression: "create index api_keys_token_expiry_index on api_keys (expires_at) where kind = 'token'",
+    },
+    {
       name: "api_keys_made_by_index",
       expression: "create index api_keys_made_by_index on api_keys (made_by) where made_by is not null",
     },
@@ -49,6 +53,8 @@ export const ApiKeySchema = defineEntity({
     /** Accurate to 5 minutes. */
     lastUsedAt: moment().nullable(),
     expiresAt: moment().index("api_keys_expiry_index"),
+    /** When its user was last told that it ends soon. */
+    endNoticedAt: moment().nullable(),
     ip: p.string().length(45).nullable(),
     userAgent: p.string().length(512).nullable(),
   },

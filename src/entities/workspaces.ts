@@ -224,6 +224,8 @@ export const WorkspaceAclEntrySchema = defineEntity({
     createdAt: moment(),
     /** When it ends by itself; null for never. */
     expiresAt: moment().nullable(),
+    /** When its owner and its user were last told that it ends soon. */
+    endNoticedAt: moment().nullable(),
   },
 });
 export class WorkspaceAclEntry extends WorkspaceAclEntrySchema.class {}

@@ -68,7 +68,7 @@ function isLoopbackHost(host = ""): boolean {
 }
 
 /** Serves `/healthz`, `/readyz`, and `/metrics`, without authentication and rate limits. */
-export function health({ config, events, standby }: Services, ready: Readiness, metrics: Metrics): Middleware {
+export function health({ config, events, health: results, standby }: Services, ready: Readiness, metrics: Metrics): Middleware {
   const router = new Router<State, Routed>({ sensitive: true, strict: true });
 
   router.get("/healthz", (http) => {
@@ -78,7 +78,9 @@ export function health({ config, events, standby }: Services, ready: Readiness, 
   router.get("/readyz", async (http) => {
     const failed = await ready();
     if (failed.length > 0) http.status = 503;
-    const degraded = [...(standby?.isGivenUp ? ["standby"] : []), ...(events.isConnected ? [] : ["events"])];
+    // What this server knows itself needs no check.
+    const known = [...(standby?.isGivenUp ? ["standby"] : []), ...(events.isConnected ? [] : ["events"])];
+    const degraded = [...new Set([...known, ...results.failing])];
     const state = degraded.length > 0 ? { status: "ok", degraded } : { status: "ok" };
     http.body = failed.length > 0 ? { status: "unavailable", failed } : state;
   });

@@ -20,10 +20,10 @@ export class Metrics implements RequestObserver {
   readonly #names = new Set<string>();
 
   constructor(
-    services: Pick<Services, "database" | "deliveries" | "events" | "limits" | "signIns" | "standby">,
+    services: Pick<Services, "database" | "deliveries" | "events" | "health" | "limits" | "signIns" | "standby">,
     unread: { readonly bytes: number },
   ) {
-    const { database, deliveries, events, limits, signIns, standby } = services;
+    const { database, deliveries, events, health, limits, signIns, standby } = services;
     collectDefaultMetrics({ register: this.registry });
     const metrics: Array<Metric<never>> = [
       this.#requests,
@@ -44,6 +44,7 @@ export class Metrics implements RequestObserver {
       connections(database),
       queues(database),
       connected(events),
+      checks(health),
       subscriptions(events),
       unreadBytes(unread),
       undeliveredSecrets(deliveries),
@@ -153,6 +154,20 @@ const connected = (events: Services["events"]) =>
     registers: [],
     collect() {
       this.set(events.isConnected ? 1 : 0);
+    },
+  });
+
+const states = { ok: 0, warning: 1, error: 2 };
+
+const checks = (health: Services["health"]) =>
+  new Gauge({
+    name: "steward_health_check",
+    help: "State of each check of the deployment's health: 0 ok, 1 warning, 2 error.",
+    labelNames: ["code", "muted"],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { code, state, isMuted } of health.current) this.set({ code, muted: String(isMuted) }, states[state]);
     },
   });
 

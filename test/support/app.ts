@@ -26,6 +26,8 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   STEWARD_ENCRYPTION_KEYS: encryptionKeys,
   // Tests that want jobs done run daemons of their own.
   STEWARD_BUILTIN_DAEMON: "false",
+  // Tests of the health run the checks themselves.
+  STEWARD_HEALTH_INTERVAL: "0s",
   STEWARD_LOG_LEVEL: "error",
   STEWARD_REQUEST_LOG: "off",
   // All requests of a test come from one address.

@@ -8,6 +8,7 @@ import { version } from "../../runtime/program-files.js";
 import { onOwnSessions } from "../deployment/boot.js";
 import { configuredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";
+import { now } from "../kernel/queries.js";
 import { type BackupRecord, BackupRefused, writeBackup } from "../../infrastructure/backup-file.js";
 import { type EncryptionKey, textOfKeys } from "../../infrastructure/vault.js";
 import { closeNow, interruptible } from "./connection.js";
@@ -60,6 +61,15 @@ export async function backUp(
       client.release(true);
     });
   });
+}
+
+/** Notes that a backup was made, for the health of the deployment. Its failure is only logged: the backup is there. */
+export async function noteBackup({ database, log }: Pick<Services, "database" | "log">): Promise<void> {
+  try {
+    await database.db.updateTable("deployment").set({ backedUpAt: now }).execute();
+  } catch (error) {
+    log.warn({ err: error }, "The time of the backup could not be noted.");
+  }
 }
 
 const latest = migrations.at(-1)!.name;

@@ -43,6 +43,12 @@ function firstDifference(applied: ZoneSource, other: ZoneSource, zone: string, f
 /** The zones of which each log has warned. */
 const warnings = new WeakMap<Services["log"], Set<string>>();
 
+/** The zones about which the sources disagreed at the last comparison. */
+const disputed = new WeakMap<Services["log"], string[]>();
+
+/** Returns the zones in use about which the sources disagree; none before they were first compared. */
+export const disputedZones = ({ log }: Pick<Services, "log">): string[] => disputed.get(log) ?? [];
+
 /**
  * Warns once of each zone in use about which another source says something else than the one that applies: programs that use
  * that one, such as those in workspaces, show other times.
@@ -51,13 +57,15 @@ export async function checkZones(services: Pick<Services, "config" | "database" 
   const [applied, ...others] = zoneSources();
   const warned = warnings.get(services.log) ?? new Set<string>();
   warnings.set(services.log, warned);
+  const found = new Set<string>();
   for (const zone of await zonesInUse(services)) {
     for (const other of others) {
       const key = `${zone} ${applied.name} ${other.name}`;
-      if (warned.has(key)) continue;
       const from = firstDifference(applied, other, zone, databaseTime());
       await breathe();
       if (from === undefined) continue;
+      found.add(zone);
+      if (warned.has(key)) continue;
       warned.add(key);
       services.log.warn(
         {
@@ -70,6 +78,7 @@ export async function checkZones(services: Pick<Services, "config" | "database" 
       );
     }
   }
+  disputed.set(services.log, [...found]);
 }
 
 export const zoneCheck = { name: "compare the sources of time zone data", every: day, first: 10_000, run: checkZones };

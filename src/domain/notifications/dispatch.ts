@@ -8,7 +8,7 @@ import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../kernel/events.js";
 import { newId } from "../kernel/ids.js";
 import { type Attempt, backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
-import { after, now } from "../kernel/queries.js";
+import { after, minute, now } from "../kernel/queries.js";
 import { retryAfterIn } from "../../infrastructure/retry-after.js";
 import { isRefusedForGood } from "../../infrastructure/smtp.js";
 import { SealBroken } from "../../infrastructure/vault.js";
@@ -98,6 +98,37 @@ const leasing = (db: Db, method: Transport, most: number, period: number) =>
 /** A message to deliver. */
 type Item = InferResult<ReturnType<typeof leasing>>[number];
 
+/** Notes when a method last delivered something, or since when it fails, for the health of the deployment: seldom, if nothing changes. */
+class Arrivals {
+  #notedAt = -Infinity;
+  #wasDelivered: boolean | undefined;
+
+  constructor(
+    private readonly db: Db,
+    private readonly method: Transport,
+  ) {}
+
+  /** A receiver that rejects a message for good, such as an unknown address, is no failure of the method. */
+  async note(results: readonly AttemptResult[]): Promise<void> {
+    const isDelivered = results.some(({ outcome }) => outcome === "done");
+    const failed = results.find((result) => result.outcome === "retryable");
+    if (!isDelivered && !failed) return;
+    const isRecent = performance.now() - this.#notedAt < minute;
+    if (this.#wasDelivered === isDelivered && isRecent) return;
+    await this.db
+      .updateTable("notificationTransports")
+      .set((eb) =>
+        isDelivered
+          ? { deliveredAt: now, failingSince: null, lastFailure: "" }
+          : { failingSince: eb.fn.coalesce("failingSince", now), lastFailure: storable(failed!.detail) },
+      )
+      .where("method", "=", this.method)
+      .execute();
+    this.#notedAt = performance.now();
+    this.#wasDelivered = isDelivered;
+  }
+}
+
 /** Maximum number of messages that are reaped at a time. */
 const mostReaped = 1000;
 
@@ -105,12 +136,15 @@ const mostReaped = 1000;
 class MessageQueue implements Queue<Item, AttemptResult> {
   /** Identifies this process in the log of attempts. */
   readonly #replica = newId();
+  readonly #arrivals: Arrivals;
 
   constructor(
     private readonly db: Db,
     private readonly config: Config,
     private readonly method: Transport,
-  ) {}
+  ) {
+    this.#arrivals = new Arrivals(db, method);
+  }
 
   lease(most: number): Promise<Item[]> {
     return leasing(this.db, this.method, most, this.config.leasePeriod).execute();
@@ -160,6 +194,7 @@ class MessageQueue implements Queue<Item, AttemptResult> {
           .select([now.as("time"), sql`${this.#replica}::uuid`.as("replica")]),
       )
       .execute();
+    await this.#arrivals.note(attempts.map(({ result }) => result));
   }
 
   /** Logs attempts whose process has ended, and ends messages that have expired or have no attempt left. */

@@ -22,6 +22,7 @@ import {
 import { GroupBudgetsResolver } from "../groups/budgets.js";
 import { GroupsResolver } from "../groups/groups.js";
 import { JoinedGroupsResolver } from "../groups/joined-groups.js";
+import { HealthResolver } from "../health.js";
 import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
 import { IdentitiesResolver } from "../sign-in/identities.js";
@@ -128,6 +129,7 @@ export const resolvers: Function[] = [
   GroupsResolver,
   JoinedGroupsResolver,
   JoinedOrganizationsResolver,
+  HealthResolver,
   LicensesResolver,
   IdentitiesResolver,
   LoginConversionsResolver,

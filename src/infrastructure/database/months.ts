@@ -61,6 +61,11 @@ async function missingMonths(db: Db): Promise<Month[]> {
   return rows;
 }
 
+/** Returns the tables that lack the partition of a month that begins within a week. */
+export const tablesWithoutMonth = async (db: Db): Promise<string[]> => [
+  ...new Set((await missingMonths(db)).filter(({ isLater }) => !isLater).map(({ table }) => table)),
+];
+
 /** Returns the ids at which the partitions of a table end, in their order. */
 export async function monthEnds(db: Db, table: Partitioned): Promise<string[]> {
   const { rows } = await sql<{ until: string }>`

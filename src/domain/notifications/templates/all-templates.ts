@@ -1,5 +1,6 @@
 import { accountNotifications } from "./account-notifications.js";
 import { customTemplate, testTemplate } from "./custom-templates.js";
+import { deploymentNotifications } from "./deployment-notifications.js";
 import { templateNotifications } from "./provisioning.js";
 import { taskNotifications } from "./task-notifications.js";
 import type { NotificationTemplate } from "./template.js";
@@ -9,6 +10,7 @@ import { workspaceNotifications } from "./workspace-notifications.js";
 export const templates: readonly NotificationTemplate[] = [
   ...Object.values(workspaceNotifications),
   ...Object.values(accountNotifications),
+  ...Object.values(deploymentNotifications),
   ...Object.values(templateNotifications),
   testTemplate,
   ...Object.values(taskNotifications),
