@@ -31,6 +31,7 @@ import { actionPurge } from "./tasks/task-actions.js";
 import { inputPurge } from "./tasks/task-messages.js";
 import { lostMachines } from "./tasks/lost-machines.js";
 import { keyPurge } from "./tokens/api-keys.js";
+import { keyEndNotices } from "./tokens/end-notices.js";
 import { endedKeyPurge } from "./tokens/key-makers.js";
 import { noticeJob, noticePurge } from "./users/account-notices.js";
 import { memberCountJob } from "./organizations/member-counts.js";
@@ -39,6 +40,7 @@ import { autostartJob } from "./workspaces/autostart.js";
 import { shareExpiry } from "./workspaces/acl.js";
 import { failureReports } from "./workspaces/failure-reports.js";
 import { transferPurge } from "./workspaces/transfers.js";
+import { shareEndNotices } from "./workspaces/share-end-notices.js";
 import { stopNotices } from "./workspaces/stop-notices.js";
 import { workspaceJobs } from "./workspaces/workspace-jobs.js";
 import { replicaPurge } from "./workspace-proxies/proxy-registration.js";
@@ -71,6 +73,7 @@ const jobs: readonly Job[] = [
   healthJob,
   idempotencyKeyPurge,
   jobReaper,
+  ...keyEndNotices,
   keyPurge,
   loginAddressPurge,
   lostMachines,
@@ -90,6 +93,7 @@ const jobs: readonly Job[] = [
   revocationJob,
   scimRequestPurge,
   sessionEnds,
+  shareEndNotices,
   shareExpiry,
   stopNotices,
   signInPurge,

@@ -11,6 +11,7 @@ import { routeConsole } from "./console.js";
 import { routeExplorer } from "./explorer.js";
 import { externalAuthPages } from "./external-auth/external-auth.js";
 import { overviewPage } from "./external-auth/overview.js";
+import { healthDocs, healthDocsPath } from "./health-docs.js";
 import { homePages } from "./home.js";
 import { keptForGood, style, stylePath } from "./layout.js";
 import { objectPages } from "./objects.js";
@@ -82,6 +83,7 @@ export function routePages(
     ["GET", passwordPath, password.show],
     ["POST", passwordPath, password.submit],
     ["GET", "/.well-known/change-password", password.find],
+    ["GET", healthDocsPath, healthDocs],
     ["GET", "/account/keys", keys.show],
     ["POST", "/account/keys", keys.submit],
     ...(services.config.oauth2Enabled ? oauth2 : []),

@@ -1,4 +1,4 @@
-import { choosePassword, noActions, viewUser } from "./actions.js";
+import { choosePassword, endsAt, noActions, viewKeys, viewScimKeys, viewUser } from "./actions.js";
 import type { NotificationTemplate } from "./template.js";
 
 const accountEvent = {
@@ -93,6 +93,30 @@ If you think that this is a mistake, contact your administrators.`,
     actions: noActions,
     title: "Your account was activated",
     body: `Your account **{{ labels.activated_account_name }}** was activated${byInitiator}. You can sign in again. Tokens that you had before do not work any more.`,
+  },
+  tokenEnds: {
+    ...accountEvent,
+    id: "e3b5ff1c-7b61-4c9e-8f57-0d5c2a1a9b01",
+    name: "API Token Ends Soon",
+    recipients: "The user of the token, 14, 7, and 1 days before it ends.",
+    labels: ["name", "ends_at"],
+    actions: viewKeys,
+    title: "Your API token {{ labels.name }} ends soon",
+    body: `Your API token **{{ labels.name }}** ends on ${endsAt}. Programs that use it cannot sign in from then on.
+
+Create another token, and give it to them.`,
+  },
+  scimKeyEnds: {
+    ...accountEvent,
+    id: "e3b5ff1c-7b61-4c9e-8f57-0d5c2a1a9b02",
+    name: "SCIM Key Ends Soon",
+    recipients: "The user who created the key, 14, 7, and 1 days before it ends.",
+    labels: ["name", "ends_at"],
+    actions: viewScimKeys,
+    title: "The SCIM key {{ labels.name }} ends soon",
+    body: `The SCIM key **{{ labels.name }}**, which you created, ends on ${endsAt}. The identity provider that uses it cannot manage users from then on.
+
+Create another key for it, or let this one end later.`,
   },
   passcode: {
     ...accountEvent,

@@ -1,4 +1,4 @@
-import { keepRunning, viewWorkspace } from "./actions.js";
+import { endsAt, keepRunning, viewWorkspace } from "./actions.js";
 import type { NotificationTemplate } from "./template.js";
 
 const workspaceEvent = {
@@ -50,6 +50,17 @@ The workspace may not be in the state that its schedule asks for. The log of the
     body: `Your workspace **{{ labels.name }}** stops by itself on {{ labels.deadline | date: "%Y-%m-%d at %H:%M UTC" }}. Its files stay.
 
 Use it, or keep it running for longer.`,
+  },
+  shareEnds: {
+    ...workspaceEvent,
+    id: "e3b5ff1c-7b61-4c9e-8f57-0d5c2a1a9b03",
+    name: "Workspace Share Ends Soon",
+    recipients: "The owner of the workspace, and the user with whom it is shared, 14, 7, and 1 days before that ends.",
+    labels: ["workspace", "owner", "sharee", "ends_at"],
+    title: "A share of the workspace {{ labels.workspace }} ends soon",
+    body: `The workspace **{{ labels.workspace }}** of **{{ labels.owner }}** is shared with **{{ labels.sharee }}** until ${endsAt}.
+
+Its owner can share it for longer.`,
   },
   updatedAutomatically: {
     ...workspaceEvent,
