@@ -132,6 +132,7 @@ const cells: Cell[] = [
   { permission: "deployment_config:update", may: "O", asked: everywhere, tried: api("PUT", () => "/appearance", { application_name: "Forge" }), about: "the appearance" },
   { permission: "deployment_config:update", may: "O", asked: everywhere, tried: () => "mutation { releaseHeldWorkspaces { __typename } }", about: "the workspaces of suspended users" },
   { permission: "deployment_config:update", may: "O", asked: everywhere, tried: change("updatePrebuildsSettings", () => "reconciliationPaused: true"), about: "the settings of prebuilds" },
+  { permission: "deployment_config:read", may: "OA", asked: everywhere, tried: () => "{ healthChecks { code } }", shows: () => '"healthChecks":[]', about: "the health" },
   { permission: "connection_log:read", may: "OAoa", asked: there, tried: api("GET", (s) => `/connectionlog?limit=1&q=workspace_owner:${s.victim}`), shows: is("organization") },
   { permission: "audit_log:read", may: "OAoa", asked: there, tried: (s) => `{ auditEvents(filter: { organization: "${s.organization}" }) { nodes { resourceId } } }`, shows: is("organization") },
 

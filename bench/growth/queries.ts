@@ -228,6 +228,7 @@ export const points = [
     "": `organization: "default", name: "group-10"`,
     everyone: `organization: "default", name: "${everyone}"`,
   }).filter(({ role, what }) => role !== "member" || !what),
+  ...point("healthChecks", ["owner"], { "": "" }),
   ...point("heldWorkspaces", ["owner"], { "": "" }),
   ...point("inboxNotification", ["member"], { "": `id: "${known.notification(1)}"` }),
   ...point("licenses", ["owner"], { "": "" }),

@@ -29,6 +29,7 @@ import { loginAddressPurge } from "./sign-in/login-failures.js";
 import { signInPurge } from "./sign-in/provider-sign-in.js";
 import { actionPurge } from "./tasks/task-actions.js";
 import { inputPurge } from "./tasks/task-messages.js";
+import { slowStarts } from "./tasks/slow-starts.js";
 import { lostMachines } from "./tasks/lost-machines.js";
 import { keyPurge } from "./tokens/api-keys.js";
 import { keyEndNotices } from "./tokens/end-notices.js";
@@ -96,6 +97,7 @@ const jobs: readonly Job[] = [
   shareEndNotices,
   shareExpiry,
   stopNotices,
+  slowStarts,
   signInPurge,
   transferPurge,
   unacceptedJobs,

@@ -20,11 +20,14 @@ import { scimRequestPurge } from "../../src/domain/scim/scim-requests.js";
 import { conversionPurge } from "../../src/domain/sign-in/conversions.js";
 import { loginAddressPurge } from "../../src/domain/sign-in/login-failures.js";
 import { signInPurge } from "../../src/domain/sign-in/provider-sign-in.js";
+import { keyEndNotices } from "../../src/domain/tokens/end-notices.js";
 import { keyPurge } from "../../src/domain/tokens/api-keys.js";
 import { noticeJob } from "../../src/domain/users/account-notices.js";
 import { memberCountJob } from "../../src/domain/organizations/member-counts.js";
 import { userCountJob } from "../../src/domain/users/user-count.js";
 import { replicaPurge } from "../../src/domain/workspace-proxies/proxy-registration.js";
+import { slowStarts } from "../../src/domain/tasks/slow-starts.js";
+import { shareEndNotices } from "../../src/domain/workspaces/share-end-notices.js";
 import { shareExpiry } from "../../src/domain/workspaces/acl.js";
 import { autostartJob } from "../../src/domain/workspaces/autostart.js";
 import { reportFailures } from "../../src/domain/workspaces/failure-reports.js";
@@ -32,6 +35,11 @@ import { workspaceJobs } from "../../src/domain/workspaces/workspace-jobs.js";
 import { rotateEncryption } from "../../src/domain/encryption/rotation.js";
 import type { App } from "./app.js";
 import { eventually } from "./watchers.js";
+
+const [tokenEndNotices, scimKeyEndNotices] = keyEndNotices as [
+  (typeof keyEndNotices)[number],
+  (typeof keyEndNotices)[number],
+];
 
 const jobs = {
   auditPurge,
@@ -54,9 +62,13 @@ const jobs = {
   replicaPurge,
   revocationJob,
   scimRequestPurge,
+  scimKeyEndNotices,
   sessionEnds,
+  shareEndNotices,
   signInPurge,
+  slowStarts,
   stopNotices,
+  tokenEndNotices,
   unacceptedJobs,
   unusedClientPurge,
   userCountJob,

@@ -288,6 +288,8 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("heldWorkspaces", "deployment_config:read", "deployment_config:read", "{ heldWorkspaces { userCount workspaceCount } }");
   operation("releaseHeldWorkspaces", "deployment_config:update", "deployment_config:update", "mutation { releaseHeldWorkspaces { __typename } }");
   operation("updatePrebuildsSettings", "deployment_config:update", "deployment_config:update", change("updatePrebuildsSettings", () => "reconciliationPaused: true"), fixed("PUT", "/prebuilds/settings", { reconciliation_paused: true }));
+  operation("healthChecks", "deployment_config:read", "deployment_config:read", "{ healthChecks { code state } }");
+  operation("muteHealthCheck", "deployment_config:update", "deployment_config:update", change("muteHealthCheck", () => "code: CLOCK"), undefined, { outcome: "NOT_FOUND" });
   operation("encryptionStatus", "system:read", "all", "{ encryptionStatus { activeKeyId } }");
   operation("auditEvents", "audit_log:read", "audit_log:read", "{ auditEvents(first: 1) { nodes { id ip } } }");
   operation("dailyCounts", "signed in", "", "{ dailyCounts { days } }");

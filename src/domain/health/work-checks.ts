@@ -1,11 +1,11 @@
 // Checks of the work in the background: queues, what delivers notifications, and the daemons.
-import { type RawBuilder, sql, type SqlBool } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { version } from "../../runtime/program-files.js";
 import { readNotificationSettings } from "../notifications/notification-settings.js";
 import { systemContext } from "../kernel/context.js";
-import { daemonMatches, isOnline, isWaiting } from "../provisioners/matching.js";
+import { hasDaemon, isOnline, isWaiting } from "../provisioners/matching.js";
 import type { HealthCode } from "./catalog.js";
 import {
   daemons,
@@ -41,8 +41,6 @@ async function queueOf(db: Db, times: RawBuilder<unknown>): Promise<QueueReading
 const dueNotifications = sql`
   select ${n.nextAttemptAt} as at from notification_messages n
   where n.state in ('pending', 'temporary_failure', 'leased') and ${n.nextAttemptAt} <= now() order by ${n.nextAttemptAt}`;
-
-const hasDaemon = sql<SqlBool>`exists (select from provisioner_daemons d where ${daemonMatches} and ${isOnline})`;
 
 /** Jobs of people that wait although a daemon could take them. */
 const waitingJobs = sql`

@@ -20,6 +20,9 @@ export const daemonMatches = sql<SqlBool>`(
 /** The condition that the daemon `d` is online. */
 export const isOnline = sql<SqlBool>`${d.lastSeenAt} > now() - interval '90 seconds'`;
 
+/** The condition that an online daemon could take the job `j`. */
+export const hasDaemon = sql<SqlBool>`exists (select from provisioner_daemons d where ${daemonMatches} and ${isOnline})`;
+
 /** The condition that the job `j` is in the queue: it was not handed out. It has the index of the queue. */
 export const isWaiting = sql<SqlBool>`(${j.workerId} is null and ${j.completedAt} is null and j.status = 'pending')`;
 

@@ -8,10 +8,11 @@ import { anyOf } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, oneOf, parseSearch } from "../search.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { choice, inputOf, type Input, listOf, optional, reference, string } from "../kernel/values.js";
+import { choice, flag, inputOf, type Input, listOf, optional, reference, string } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
 import { sharedWith } from "../workspaces/workspaces.js";
+import { isTaskUnhealthy } from "./task-health.js";
 import { TaskStatus } from "./task-status.js";
 import { type TaskRow, tasksById } from "./tasks.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -24,6 +25,7 @@ export const TaskFilter = inputOf({
   organization: optional(reference, "The organization: ID, name, or `default`."),
   status: optional(listOf(choice(TaskStatus)), "Any of these statuses."),
   search: optional(string, "Part of the name or display name, in any letter case."),
+  unhealthy: optional(flag, "Whether something is wrong: with the task, its agent, its app, or its build."),
 });
 export type TaskFilter = Input<typeof TaskFilter>;
 
@@ -85,8 +87,9 @@ const taskList = defineList(readableTasks, {
           eb.or(parts.flatMap((part) => [contains("t.name", part), contains("t.displayName", part)])),
         ),
       ),
+    unhealthy: (eb, isWanted: boolean, ctx) => (isWanted ? isTaskUnhealthy(ctx) : eb.not(isTaskUnhealthy(ctx))),
   },
-  planned: ["owners", "organizations", "statuses", "words"],
+  planned: ["owners", "organizations", "statuses", "words", "unhealthy"],
 });
 
 /**
@@ -105,6 +108,7 @@ export async function listTasks(ctx: Context, { q, filter, orderBy, ...page }: T
       organizations: all(({ organizations }) => organizations),
       statuses: all(({ statuses }) => statuses),
       words: all(({ words }) => words),
+      unhealthy: filter?.unhealthy,
     },
     orderBy: orderBy ?? { field: TaskOrderField.CREATED_AT, direction: OrderDirection.DESC },
     page,

@@ -11,6 +11,7 @@ import { check, choice, flag, inputOf, type Input, optional, prose, reference, u
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, UserStatus } from "../users/users.js";
 import { WorkspaceStatus } from "./build-status.js";
+import { isUnhealthy } from "./workspace-health.js";
 import { sharedWith, type WorkspaceRow, workspaces } from "./workspaces.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -28,6 +29,7 @@ export const WorkspaceFilter = inputOf({
   dormant: optional(flag, "Whether the workspace is dormant."),
   ownerStatus: optional(choice(UserStatus), "Status of the owner: `SUSPENDED` for workspaces of those who left."),
   hasAgent: optional(choice(AgentStatus), "Workspaces that have an agent of this status."),
+  unhealthy: optional(flag, "Whether something is wrong: with its latest build, its agents, or their apps."),
 });
 export type WorkspaceFilter = Input<typeof WorkspaceFilter>;
 
@@ -81,8 +83,9 @@ const workspaceList = defineList(readableWorkspaces, {
     hasAgent: (_, status: AgentStatus) => sql<SqlBool>`exists (
       select from workspace_agents a
       where ${a.workspaceId} = w.id and ${a.tokenEndedAt} is null and ${agentStatus} = ${status} offset 0)`,
+    unhealthy: (eb, isWanted: boolean, ctx) => (isWanted ? isUnhealthy(ctx) : eb.not(isUnhealthy(ctx))),
   },
-  planned: ["status", "search", "dormant", "ownerStatus", "hasAgent"],
+  planned: ["status", "search", "dormant", "ownerStatus", "hasAgent", "unhealthy"],
 });
 
 const lastUsedFirst = { field: WorkspaceOrderField.LAST_USED_AT, direction: OrderDirection.DESC };

@@ -95,7 +95,7 @@ import {
   WorkspacesOfTemplatesResolver,
   WorkspacesOfUsersResolver,
 } from "../workspaces/joined-workspaces.js";
-import { WorkspacesResolver } from "../workspaces/workspaces.js";
+import { WorkspaceHealthResolver, WorkspacesResolver } from "../workspaces/workspaces.js";
 import { WorkspaceProxiesResolver } from "../workspace-proxies/workspace-proxies.js";
 import { ProxyReportsResolver } from "../workspace-proxies/proxy-reports.js";
 import { AccountsResolver } from "../users/accounts.js";
@@ -204,5 +204,6 @@ export const resolvers: Function[] = [
   WorkspacesOfOrganizationsResolver,
   WorkspacesOfTemplatesResolver,
   WorkspacesOfUsersResolver,
+  WorkspaceHealthResolver,
   WorkspacesResolver,
 ];

@@ -5,15 +5,17 @@ import { listTasks, type TaskFilter, type TaskOrderField, type TasksQuery } from
 import { readTaskLogs, type TaskLogEntry, type TaskLogs, watchTaskMessages } from "../../domain/tasks/task-logs.js";
 import { mostInputs, newestInputs, queuedInputs, type TaskMessageRow } from "../../domain/tasks/task-messages.js";
 import { currentState, findTask, type TaskRow, type TaskState } from "../../domain/tasks/tasks.js";
+import { readTaskHealth } from "../../domain/tasks/task-health.js";
 import { watchTasks } from "../../domain/tasks/watch-tasks.js";
 import { usersById } from "../../domain/users/users.js";
+import type { WorkspaceHealth } from "../../domain/workspaces/workspace-health.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { PageArgs } from "../engine/lists.js";
 import { UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
-import { WorkspaceType } from "../workspaces/workspaces.js";
+import { WorkspaceHealthType, WorkspaceType } from "../workspaces/workspaces.js";
 import {
   TaskConnection,
   TaskFilterInput,
@@ -81,6 +83,13 @@ export class TasksResolver {
   })
   workspaceAgentHealth(@Root() { agentId, agentHealthReason: reason }: TaskRow): WorkspaceAgentHealthType | null {
     return agentId === null ? null : { healthy: reason === null, reason };
+  }
+
+  @FieldResolver(() => WorkspaceHealthType, {
+    description: "Whether it works, by its status, build, agent, and app; else why not, and what helps.",
+  })
+  health(@Root() task: TaskRow, @Ctx() ctx: Context): Promise<WorkspaceHealth> {
+    return readTaskHealth(ctx, task);
   }
 
   @FieldResolver(() => PublicUserType, { description: "The owner." })

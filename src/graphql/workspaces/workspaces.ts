@@ -14,6 +14,7 @@ import {
   type WorkspacesQuery,
   WorkspaceFilter,
 } from "../../domain/workspaces/workspace-list.js";
+import { type WorkspaceHealth, workspaceHealths, WorkspaceHealthState } from "../../domain/workspaces/workspace-health.js";
 import {
   findWorkspace,
   findWorkspaceByName,
@@ -44,6 +45,34 @@ enumType({ WorkspaceStatus }, "The status of a build, and of the workspace whose
   DELETING: "A daemon deletes the workspace.",
   DELETED: "The workspace was deleted.",
 });
+
+enumType({ WorkspaceHealthState }, "Whether a workspace or a task works.", {
+  HEALTHY: "Nothing is wrong, and nothing is awaited. It may be stopped.",
+  IN_PROGRESS: "It is built, or its agents or apps are starting.",
+  UNHEALTHY: "Something is wrong.",
+});
+
+@ObjectType("WorkspaceHealth", {
+  simpleResolvers: true,
+  description: "Whether a workspace or a task works, and if not, why, since when, and what helps.",
+})
+export class WorkspaceHealthType implements WorkspaceHealth {
+  @Field(() => WorkspaceHealthState, { description: "The state." }) state!: WorkspaceHealthState;
+  @Field(() => String, { nullable: true, description: "What is wrong, or what is awaited; null for healthy ones." })
+  reason!: string | null;
+  @Field(() => DateTime, { nullable: true, description: "Since when; null for healthy ones." })
+  since!: string | null;
+  @Field(() => String, { nullable: true, description: "What helps; null unless something is wrong." })
+  help!: string | null;
+}
+
+@Resolver(() => WorkspaceHealthType)
+export class WorkspaceHealthResolver {
+  @FieldResolver(() => Boolean, { description: "Whether nothing is wrong. What starts in time is not wrong." })
+  healthy(@Root() { state }: WorkspaceHealth): boolean {
+    return state !== "unhealthy";
+  }
+}
 
 @Access({ readWith: "workspace:read", references: ["id", "name"] })
 @ObjectType("Workspace", {
@@ -136,6 +165,13 @@ export class WorkspacesResolver {
   @FieldResolver(() => WorkspaceStatus, { description: "Status of the latest build." })
   status(@Root() { latestStatus }: WorkspaceRow): WorkspaceStatus {
     return latestStatus;
+  }
+
+  @FieldResolver(() => WorkspaceHealthType, {
+    description: "Whether it works, by its latest build, its agents, and their apps; else why not, and what helps.",
+  })
+  health(@Root() { id }: WorkspaceRow, @Ctx() ctx: Context): Promise<WorkspaceHealth> {
+    return ctx.load(workspaceHealths, id);
   }
 
   @FieldResolver(() => Boolean, { description: "Whether it is a prebuilt workspace that no user has claimed." })

@@ -59,6 +59,17 @@ export const taskNotifications = {
 
 {{ labels.reason }}`,
   },
+  doesNotStart: {
+    ...taskEvent,
+    id: "41c78066-6c9e-4d78-bc3b-3b2e9e357217",
+    name: "Task Does Not Start",
+    recipients: "The owner of the task, once for each start that does not end in time.",
+    labels: ["task", "workspace", "reason"],
+    title: "Task {{ labels.task }} does not start",
+    body: `The task **{{ labels.task }}**${workspace} does not start:
+
+{{ labels.reason }}`,
+  },
   paused: {
     ...taskEvent,
     id: "2a74f3d3-ab09-4123-a4a5-ca238f4f65a1",
