@@ -2,7 +2,7 @@
 // Looks inside: workspaces are unused for hours, or stop soon, and prebuilt ones are found.
 import { expect } from "chai";
 import { AgentProgram } from "./support/agent-api.js";
-import { prebuild, reportWeek, runJob, runSchedule } from "./support/background.js";
+import { checkHealth, prebuild, reportWeek, runJob, runSchedule } from "./support/background.js";
 import {
   boxOf,
   create,
@@ -17,7 +17,7 @@ import {
 } from "./support/builds.js";
 import { codeIn, type Letter, Mailbox } from "./support/mailbox.js";
 import { newKey, serve } from "./support/provisioners.js";
-import { setColumns } from "./support/tables.js";
+import { letPass, setColumns, setTimes } from "./support/tables.js";
 import { TaskStage } from "./support/tasks.js";
 import { endImport, makeTemplate } from "./support/templates.js";
 import { eventually } from "./support/watchers.js";
@@ -183,6 +183,12 @@ describe("every notification", () => {
     return { id, name: templateName, claims };
   };
 
+  /** A time as texts say it, after some days. */
+  const minuteOf = (time: string, days: number): string => {
+    const moved = new Date(Date.parse(time) + days * 86_400_000).toISOString();
+    return `${moved.slice(0, 10)} at ${moved.slice(11, 16)} UTC`;
+  };
+
   /** The recipient of each notification finds it as the cause has sent it. */
   const causes: Record<string, () => Promise<Expected>> = {
     "Workspace Deleted": async () => {
@@ -306,6 +312,71 @@ describe("every notification", () => {
         title: `Workspace ${box} stops soon`,
         content: `Your workspace **${box}** stops by itself on ${deadline.slice(0, 10)} at ${deadline.slice(11, 16)} UTC. Its files stay.\n\nUse it, or keep it running for longer.`,
         link: `/workspaces/${id}/extend`,
+      };
+    },
+    "Workspace Share Ends Soon": async () => {
+      const { workspace } = await runningBox(w, ada!, (await template()).id);
+      const { id, name: box } = workspace;
+      const endsAt = new Date(Date.now() + 20 * 86_400_000).toISOString();
+      await graphql(
+        "updateWorkspaceAcl",
+        { workspace: id, userPerms: [{ id: uma!.id, role: "use", expiresAt: endsAt }] },
+        w.as(ada!),
+      );
+      const share = { workspace_id: id, user_id: uma!.id };
+      await letPass(w, "workspace_acl_entries", share, "10 days", ["created_at", "expires_at"]);
+      await runJob(w.app, "shareEndNotices");
+      return {
+        to: uma!,
+        title: `A share of the workspace ${box} ends soon`,
+        content: `The workspace **${box}** of **${name(ada!)}** is shared with **${name(uma!)}** until ${minuteOf(endsAt, -10)}.\n\nIts owner can share it for longer.`,
+        link: `/workspaces/${id}`,
+      };
+    },
+    "API Token Ends Soon": async () => {
+      const { createApiKey } = await w
+        .as(ada!)
+        .graphql(`mutation { createApiKey(input: { name: "deploy" }) { apiKey { id expiresAt } } }`);
+      const { id, expiresAt } = createApiKey.apiKey;
+      await letPass(w, "api_keys", { id }, "80 days", ["created_at", "expires_at"]);
+      await runJob(w.app, "tokenEndNotices");
+      return {
+        to: ada!,
+        title: "Your API token deploy ends soon",
+        content: `Your API token **deploy** ends on ${minuteOf(expiresAt, -80)}. Programs that use it cannot sign in from then on.\n\nCreate another token, and give it to them.`,
+        link: "/keys",
+      };
+    },
+    "SCIM Key Ends Soon": async () => {
+      const expiresAt = new Date(Date.now() + 60 * 86_400_000).toISOString();
+      const { createScimKey } = await owner.graphql(
+        `mutation($at: DateTime) { createScimKey(input: { name: "directory", expiresAt: $at }) { scimKey { id } } }`,
+        { at: expiresAt },
+      );
+      const { id } = createScimKey.scimKey;
+      await letPass(w, "scim_keys", { id }, "50 days", ["created_at", "expires_at"]);
+      await runJob(w.app, "scimKeyEndNotices");
+      return {
+        to: w.owner,
+        title: "The SCIM key directory ends soon",
+        content: `The SCIM key **directory**, which you created, ends on ${minuteOf(expiresAt, -50)}. The identity provider that uses it cannot manage users from then on.\n\nCreate another key for it, or let this one end later.`,
+        link: "/scim-keys",
+      };
+    },
+    "Deployment Health Changed": async () => {
+      await checkHealth(w.app);
+      // The administrators know all of it.
+      await query("update health_checks set told_state = state");
+      await letPass(w, "deployment", {}, "30 days", ["created_at"]);
+      await checkHealth(w.app);
+      await letPass(w, "health_checks", { code: "backups" }, "5 min", ["since"]);
+      await checkHealth(w.app);
+      return {
+        to: w.owner,
+        title: "Health: the check Backups needs attention",
+        content:
+          "- **Backups** needs attention. None has been seen. Back up the database daily. If another tool does so, mute this check.",
+        link: "/health",
       };
     },
     "Workspace Out Of Memory": async () => {
@@ -519,6 +590,24 @@ describe("every notification", () => {
         to: ada!,
         title: `Task ${task.name} is in error`,
         content: `The task **${task.name}** in the workspace **${task.name}** is in error:\n\nThe build of the workspace failed: No machine is free.`,
+        link: `/tasks/${task.id}`,
+      };
+    },
+    "Task Does Not Start": async () => {
+      const task = await stage.create(ada!);
+      const token = (await stage.carryOut())!;
+      await stage.lifecycle(token, "STARTING");
+      await setTimes(
+        w,
+        "workspace_agents",
+        { workspace_id: task.workspace_id.uuid },
+        { created_at: "-1 h", first_connected_at: "-1 h", last_connected_at: "-1 s" },
+      );
+      await runJob(w.app, "slowStarts");
+      return {
+        to: ada!,
+        title: `Task ${task.name} does not start`,
+        content: `The task **${task.name}** in the workspace **${task.name}** does not start:\n\nThe agent main has been starting for too long. Read the log of the agent: its startup script may hang. Restart the workspace.`,
         link: `/tasks/${task.id}`,
       };
     },

@@ -98,7 +98,14 @@ describe("the health of a workspace", () => {
               name: "main",
               os: "linux",
               arch: "amd64",
-              apps: [{ slug: "web", display_name: "Site", url: "http://localhost:1", healthcheck: { url: "http://localhost:1" } }],
+              apps: [
+                {
+                  slug: "web",
+                  display_name: "Site",
+                  url: "http://localhost:1",
+                  healthcheck: { url: "http://localhost:1" },
+                },
+              ],
             },
           ],
         },
@@ -128,8 +135,12 @@ describe("the health of a workspace", () => {
       const { workspaces } = await w().as(ada).graphql(query, { filter: { unhealthy } });
       return workspaces.nodes.map(({ id }: { id: string }) => id);
     };
-    expect(await list(true)).to.include.members([lost.id, failed.id]).and.not.include(fine.id);
-    expect(await list(false)).to.include(fine.id).and.not.include.members([lost.id, failed.id]);
+    expect(await list(true))
+      .to.include.members([lost.id, failed.id])
+      .and.not.include(fine.id);
+    expect(await list(false))
+      .to.include(fine.id)
+      .and.not.include.members([lost.id, failed.id]);
   });
 });
 
@@ -157,27 +168,30 @@ describe("the health of a task", () => {
     return tasks.nodes.map(({ id }: { id: string }) => id);
   };
   const told = async (): Promise<Array<{ title: string; content: string }>> =>
-    (await w().as(ada).get("/api/v2/notifications/inbox")).body.notifications.filter(
-      ({ title }: { title: string }) => title.endsWith("does not start"),
+    (await w().as(ada).get("/api/v2/notifications/inbox")).body.notifications.filter(({ title }: { title: string }) =>
+      title.endsWith("does not start"),
     );
 
   it("has a limit for its start, with a reason, of which its owner is told once", async () => {
     const task = await stage.create(ada);
     const token = (await stage.carryOut())!;
     await stage.lifecycle(token, "STARTING");
-    await setTimes(w(), "workspace_agents", { workspace_id: task.workspace_id.uuid }, {
-      first_connected_at: "-1 min",
-      last_connected_at: "-1 s",
-    });
+    await setTimes(
+      w(),
+      "workspace_agents",
+      { workspace_id: task.workspace_id.uuid },
+      {
+        first_connected_at: "-1 min",
+        last_connected_at: "-1 s",
+      },
+    );
     expect(await read(task.id)).to.include({ status: "INITIALIZING" });
     expect((await read(task.id)).health).to.include({ state: "IN_PROGRESS", healthy: true });
     await runJob(w().app, "slowStarts");
     expect(await told()).to.deep.equal([]);
     expect(await listed(true)).to.not.include(task.id);
 
-    await letPass(w(), "workspace_agents", { workspace_id: task.workspace_id.uuid }, "20 min", [
-      "created_at",
-    ]);
+    await letPass(w(), "workspace_agents", { workspace_id: task.workspace_id.uuid }, "20 min", ["created_at"]);
     const { status, health } = await read(task.id);
     expect(status).to.equal("INITIALIZING");
     expect(health).to.include({ state: "UNHEALTHY", reason: "The agent main has been starting for too long." });

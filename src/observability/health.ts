@@ -68,7 +68,11 @@ function isLoopbackHost(host = ""): boolean {
 }
 
 /** Serves `/healthz`, `/readyz`, and `/metrics`, without authentication and rate limits. */
-export function health({ config, events, health: results, standby }: Services, ready: Readiness, metrics: Metrics): Middleware {
+export function health(
+  { config, events, health: results, standby }: Services,
+  ready: Readiness,
+  metrics: Metrics,
+): Middleware {
   const router = new Router<State, Routed>({ sensitive: true, strict: true });
 
   router.get("/healthz", (http) => {

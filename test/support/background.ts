@@ -6,6 +6,7 @@ import { connectionLogPurge } from "../../src/domain/connection-logs/connection-
 import { stopNotices } from "../../src/domain/workspaces/stop-notices.js";
 import { sessionEnds } from "../../src/domain/connection-logs/ended-sessions.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
+import { runChecks } from "../../src/domain/health/evaluation.js";
 import { monthsJob } from "../../src/infrastructure/database/months.js";
 import { inboxPurge } from "../../src/domain/notifications/inbox.js";
 import { idempotencyKeyPurge } from "../../src/domain/notifications/idempotency-keys.js";
@@ -99,6 +100,9 @@ export async function runJob(app: Pick<App, "services">, name: keyof typeof jobs
   const table = claims[name];
   if (table) await othersEnd(app, table);
 }
+
+/** Runs the checks of the health of the deployment. */
+export const checkHealth = ({ services }: Pick<App, "services">): Promise<void> => runChecks(services);
 
 /** Encrypts all values with the current key, as the command does. */
 export const rotate = ({ services }: App) => rotateEncryption(services, () => {});

@@ -122,7 +122,8 @@ export const checkTexts: Readonly<Record<HealthCode, CheckText>> = {
   },
   daemon_tags: {
     title: "Jobs without a daemon",
-    meaning: "Whether each job that waits has a connected daemon with its type and tags. Without one, it fails in the end.",
+    meaning:
+      "Whether each job that waits has a connected daemon with its type and tags. Without one, it fails in the end.",
     advice: "Start a daemon with these tags in this organization, or correct the tags of the template.",
   },
   workspace_proxies: {

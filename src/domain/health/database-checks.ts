@@ -69,9 +69,7 @@ export const databaseProbes = {
   },
   encryption_keys: async ({ services }) => {
     const registered = await readRegisteredKeys(services);
-    return encryptionKeys(
-      registered.filter(({ id, isUsed }) => isUsed && !services.vault.has(id)).map(({ id }) => id),
-    );
+    return encryptionKeys(registered.filter(({ id, isUsed }) => isUsed && !services.vault.has(id)).map(({ id }) => id));
   },
   backups: async ({ db, at }) => {
     const { createdAt, backedUpAt } = await db

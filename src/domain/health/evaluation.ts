@@ -120,7 +120,9 @@ async function tell(ctx: Context): Promise<void> {
     targets: [],
     labels: {
       summary:
-        others.length === 0 ? `${titleOf(first)} ${words[first.state]}` : `${changes.length} checks have changed`,
+        others.length === 0
+          ? `the check ${titleOf(first)} ${words[first.state]}`
+          : `${changes.length} checks have changed`,
     },
     data: {
       changes: changes.map((change) => ({

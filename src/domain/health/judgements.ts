@@ -90,7 +90,9 @@ export function databaseSettings(settings: Readonly<Record<string, string>>): Ju
   const off = (names: string[]) => names.filter((name) => settings[name] === "off");
   const unsafe = off(["fsync", "full_page_writes"]);
   if (unsafe.length > 0)
-    return failure(`${unsafe.join(" and ")} ${unsafe.length > 1 ? "are" : "is"} off: a crash may destroy the database.`);
+    return failure(
+      `${unsafe.join(" and ")} ${unsafe.length > 1 ? "are" : "is"} off: a crash may destroy the database.`,
+    );
   const untidy = off(["autovacuum", "track_counts"]);
   return untidy.length > 0
     ? warning(`${untidy.join(" and ")} ${untidy.length > 1 ? "are" : "is"} off: tables grow, and searches get slow.`)
@@ -207,7 +209,9 @@ export function transport(reading: TransportReading, noun: "mail" | "webhook", a
     const text = `Deliveries have failed since ${failingSince}: ${lastFailure} ${last}`;
     return at - Date.parse(failingSince) >= 15 * minute ? failure(text) : warning(text);
   }
-  return deliveredAt === null ? warning(`It is set up, but nothing has arrived yet. Send a test notification.`) : ok(last);
+  return deliveredAt === null
+    ? warning(`It is set up, but nothing has arrived yet. Send a test notification.`)
+    : ok(last);
 }
 
 export interface DaemonReading {
@@ -354,9 +358,7 @@ export function endingKeys(keys: readonly EndingKey[], at: number): Judgement {
 export function backups(reading: { lastAt: number | null; since: number }, at: number): Judgement {
   const { lastAt, since } = reading;
   if (lastAt === null)
-    return at - since < 7 * day
-      ? ok("None has been seen yet; the deployment is new.")
-      : warning("None has been seen.");
+    return at - since < 7 * day ? ok("None has been seen yet; the deployment is new.") : warning("None has been seen.");
   const text = `The last one was seen ${inWords(at - lastAt)} ago.`;
   return at - lastAt >= 7 * day ? warning(text) : ok(text);
 }

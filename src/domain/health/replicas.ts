@@ -65,9 +65,7 @@ export async function noteReplica(services: Services): Promise<void> {
   await services.database.db
     .insertInto("serverReplicas")
     .values({ id, hostname: hostname().slice(0, 255), version, startedAt, seenAt: now, readings })
-    .onConflict((conflict) =>
-      conflict.column("id").doUpdateSet({ seenAt: now, readings: sql`${excluded.readings}` }),
-    )
+    .onConflict((conflict) => conflict.column("id").doUpdateSet({ seenAt: now, readings: sql`${excluded.readings}` }))
     .execute();
 }
 

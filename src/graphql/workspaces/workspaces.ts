@@ -14,7 +14,11 @@ import {
   type WorkspacesQuery,
   WorkspaceFilter,
 } from "../../domain/workspaces/workspace-list.js";
-import { type WorkspaceHealth, workspaceHealths, WorkspaceHealthState } from "../../domain/workspaces/workspace-health.js";
+import {
+  type WorkspaceHealth,
+  workspaceHealths,
+  WorkspaceHealthState,
+} from "../../domain/workspaces/workspace-health.js";
 import {
   findWorkspace,
   findWorkspaceByName,
