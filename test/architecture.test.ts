@@ -577,6 +577,7 @@ describe("the GraphQL schema", () => {
       "WorkspaceAgentUsage",
       "AgentVariable",
       "WorkspaceAgentHealth",
+      "WorkspaceHealth",
       "WorkspaceAgentLatency",
       "WorkspaceApp",
       "WorkspaceAppHealthcheck",

@@ -40,6 +40,8 @@ const workspaceLists = list({
     "search that all meet": `filter: { search: "box" }`,
     dormant: "filter: { dormant: true }",
     agents: "filter: { hasAgent: TIMEOUT }",
+    unhealthy: "filter: { unhealthy: true }",
+    "own unhealthy": `filter: { owner: "me", unhealthy: true }`,
     suspended: "filter: { ownerStatus: SUSPENDED }",
   },
   orders: ["LAST_USED_AT"],

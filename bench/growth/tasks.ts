@@ -14,6 +14,8 @@ export const taskCases: readonly Case[] = [
       "two statuses": `q: "status:active,paused"`,
       "rare word": `filter: { search: "aardvark" }`,
       "word that all meet": `filter: { search: "task" }`,
+      unhealthy: "filter: { unhealthy: true }",
+      "own unhealthy": `filter: { owner: "me", unhealthy: true }`,
       owner: `filter: { owner: "user-${users.member}" }`,
       organization: `filter: { organization: "default", status: [ACTIVE] }`,
     },

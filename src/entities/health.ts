@@ -11,7 +11,7 @@ export const HealthCheckSchema = defineEntity({
     state: p.enum(["ok", "warning", "error"]),
     /** When it got into this state. */
     since: moment(),
-    /** What was found, as a sentence. */
+    /** The finding, in sentences. */
     finding: p.string().length(500),
     checkedAt: moment(),
     /** The state that administrators were told last. */
@@ -24,7 +24,7 @@ export const HealthCheckSchema = defineEntity({
 export class HealthCheck extends HealthCheckSchema.class {}
 HealthCheckSchema.setClass(HealthCheck);
 
-/** What a replica knows of itself and of its machine. */
+/** The knowledge of a replica of itself and of its machine. */
 export interface ReplicaReadings {
   /** Milliseconds that a statement takes at least. */
   databaseLatency: number;

@@ -29,6 +29,7 @@ enumType(
   >,
 );
 
+@Access({ readWith: "deployment_config:read" })
 @ObjectType("HealthCheck", {
   simpleResolvers: true,
   description: "A check of the deployment's health, with its latest result.",
@@ -39,9 +40,9 @@ class HealthCheckType implements Omit<CheckedHealth, "mutedById"> {
   @Field(() => HealthState, { description: "State." }) state!: HealthState;
   @Field(() => DateTime, { description: "When it got into this state." }) since!: string;
   @Field(() => DateTime, { description: "When it was last checked." }) checkedAt!: string;
-  @Field({ description: "What was found, in sentences." }) finding!: string;
-  @Field({ description: "What is checked, and why it matters." }) meaning!: string;
-  @Field({ description: "What to do when it fails." }) advice!: string;
+  @Field({ description: "The finding, in sentences." }) finding!: string;
+  @Field({ description: "The subject of the check, and why it matters." }) meaning!: string;
+  @Field({ description: "A remedy for failures." }) advice!: string;
   @Field(() => DateTime, {
     nullable: true,
     description: "Until when its failures count nowhere; null if it was not muted. May be past.",
@@ -75,7 +76,7 @@ export class HealthResolver {
   @Access({ needs: ["deployment_config:update"] })
   @Mutates(
     "Mutes a check for a while, or lets it be heard again. A muted check is run all the same, but its failures are neither counted nor told.",
-    { healthCheck: { type: () => HealthCheckType, description: "The check." } },
+    { healthCheck: { type: () => HealthCheckType, description: "The check.", covers: "everything" } },
   )
   async muteHealthCheck(
     @Arg("input", () => MuteHealthCheckInput, { description: "The check, and the time." }) input: MuteHealthCheck,

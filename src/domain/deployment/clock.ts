@@ -8,6 +8,9 @@ const tolerated = 5_000;
 /** Maximum number of milliseconds that a reading may take, after the first one. */
 const longestReading = 1_000;
 
+/** Milliseconds by which the clock of this machine is ahead of that of the database. */
+export const clockOffset = (): number => Date.now() - databaseTime();
+
 let isRead = false;
 let isReported = false;
 
@@ -26,7 +29,7 @@ export async function readClock({ database, log }: Pick<Services, "database" | "
   const known = databaseTime();
   if (!isRead || known < earliest || known > latest) setDatabaseTime(earliest + taken / 2);
   isRead = true;
-  const offset = Date.now() - databaseTime();
+  const offset = clockOffset();
   const isOff = Math.abs(offset) > tolerated;
   if (isOff && !isReported)
     log.warn(

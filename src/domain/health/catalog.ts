@@ -34,12 +34,12 @@ export const HealthCode = {
 } as const;
 export type HealthCode = (typeof HealthCode)[keyof typeof HealthCode];
 
-/** What a check says to people, whatever it finds. */
+/** The texts of a check for people, whatever it finds. */
 export interface CheckText {
   title: string;
-  /** What is checked, and why it matters. */
+  /** The subject of the check, and why it matters. */
   meaning: string;
-  /** What to do when it fails. */
+  /** A remedy for failures. */
   advice: string;
 }
 

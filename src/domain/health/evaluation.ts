@@ -1,4 +1,4 @@
-// Runs the checks of the deployment's health: on one replica at a time, at intervals, whoever looks at the results.
+// Runs the checks of the deployment's health: on one replica, at intervals, however many look at the results.
 import { type InferResult, sql } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { isConnectionFault } from "../../infrastructure/database/availability.js";

@@ -1,11 +1,12 @@
 // What readings mean. Pure functions: values in, state and sentence out.
+import { instantOf } from "../../runtime/clock.js";
 import { day, hour, minute, second } from "../kernel/queries.js";
 import type { HealthState } from "./catalog.js";
 
 /** The result of a check. */
 export interface Judgement {
   state: HealthState;
-  /** What was found, in sentences. */
+  /** The finding, in sentences. */
   finding: string;
 }
 
@@ -81,7 +82,7 @@ export function databaseVersion(version: string, at: number): Judgement {
   const text = `The database is Postgres ${version}.`;
   const end = endsOfSupport[Number.parseInt(version, 10)];
   if (end === undefined) return ok(text);
-  const left = Date.parse(end) - at;
+  const left = instantOf(end) - at;
   if (left < 0) return warning(`${text} Its project ended the support of this release on ${end}.`);
   return left < 90 * day ? warning(`${text} Its support ends on ${end}.`) : ok(text);
 }
@@ -207,7 +208,7 @@ export function transport(reading: TransportReading, noun: "mail" | "webhook", a
   const last = deliveredAt === null ? "None has arrived yet." : `The last one arrived at ${deliveredAt}.`;
   if (failingSince !== null) {
     const text = `Deliveries have failed since ${failingSince}: ${lastFailure} ${last}`;
-    return at - Date.parse(failingSince) >= 15 * minute ? failure(text) : warning(text);
+    return at - instantOf(failingSince) >= 15 * minute ? failure(text) : warning(text);
   }
   return deliveredAt === null
     ? warning(`It is set up, but nothing has arrived yet. Send a test notification.`)
@@ -351,7 +352,7 @@ export interface EndingKey {
 export function endingKeys(keys: readonly EndingKey[], at: number): Judgement {
   if (keys.length === 0) return ok("No key that is in use ends within two weeks.");
   const text = `In use, and ending soon: ${named(keys.map(({ kind, name, endsAt }) => `${kind} ${name} at ${endsAt}`))}.`;
-  return keys.some(({ endsAt }) => Date.parse(endsAt) - at < day) ? failure(text) : warning(text);
+  return keys.some(({ endsAt }) => instantOf(endsAt) - at < day) ? failure(text) : warning(text);
 }
 
 /** When a backup was last seen, and since when there is something to lose, in Unix milliseconds. */

@@ -4,7 +4,7 @@ import type { Services } from "../kernel/context.js";
 import type { Judgement, OfReplica } from "./judgements.js";
 import type { Replica } from "./replicas.js";
 
-/** What checks read from. */
+/** The sources that checks read. */
 export interface Subject {
   services: Services;
   db: Db;

@@ -7,6 +7,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { databaseTime } from "../../runtime/clock.js";
 import { version } from "../../runtime/program-files.js";
 import { zoneSources } from "../../runtime/time-zones/zone-data.js";
+import { clockOffset } from "../deployment/clock.js";
 import { disputedZones } from "../deployment/zone-check.js";
 import type { Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
@@ -50,7 +51,7 @@ async function readingsOf(services: Services): Promise<ReplicaReadings> {
     poolWaiting: database.pools.reduce((sum, { waitingCount }) => sum + waitingCount, 0),
     isEventsConnected: events.isConnected,
     isStandbyUsed: reads ? !reads.isGivenUp : null,
-    clockOffset: Date.now() - databaseTime(),
+    clockOffset: clockOffset(),
     diskFree: disk ? disk.bavail * disk.bsize : null,
     diskSize: disk ? disk.blocks * disk.bsize : null,
     zoneDataVersion: zoneSources()[0].version,

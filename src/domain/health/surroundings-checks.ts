@@ -5,6 +5,7 @@ import type { TLSSocket } from "node:tls";
 import { sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { localNames } from "../../infrastructure/http.js";
+import { instantOf } from "../../runtime/clock.js";
 import { readDeploymentId } from "../deployment/deployment.js";
 import { systemContext } from "../kernel/context.js";
 import { after, day, now, second } from "../kernel/queries.js";
@@ -38,8 +39,7 @@ export function callAccessUrl(url: string): Promise<Omit<AddressReading, "isForO
     target,
     { headers: { Accept: "application/json", "Apollo-Require-Preflight": "true" }, agent: false },
     (response) => {
-      const { valid_to: end } = (response.socket as TLSSocket).getPeerCertificate?.() ?? {};
-      const certificateEnds = end === undefined ? undefined : Date.parse(end);
+      const certificateEnds = endOfCertificate(response.socket as Partial<TLSSocket>);
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
@@ -57,6 +57,15 @@ export function callAccessUrl(url: string): Promise<Omit<AddressReading, "isForO
     request.destroy();
   }, timeout);
   return promise.finally(() => clearTimeout(timer));
+}
+
+/** When the certificate of a server ends, in Unix milliseconds; `undefined` without one that says so. */
+function endOfCertificate(socket: Partial<TLSSocket>): number | undefined {
+  try {
+    return instantOf(socket.getPeerCertificate!().valid_to);
+  } catch {
+    return undefined;
+  }
 }
 
 function deploymentIn(text: string): string | undefined {

@@ -21,14 +21,14 @@ export const WorkspaceHealthState = {
 } as const;
 export type WorkspaceHealthState = (typeof WorkspaceHealthState)[keyof typeof WorkspaceHealthState];
 
-/** Whether a workspace or a task works, and if not, why, since when, and what helps. */
+/** The health of a workspace or a task: if it does not work, why, since when, and what helps. */
 export interface WorkspaceHealth {
   state: WorkspaceHealthState;
-  /** What is wrong, or what is awaited; null for healthy ones. */
+  /** The fault, or the step that is awaited; null for healthy ones. */
   reason: string | null;
   /** RFC 3339; null for healthy ones. */
   since: string | null;
-  /** What helps; null unless something is wrong. */
+  /** A remedy; null unless something is wrong. */
   help: string | null;
 }
 
@@ -39,7 +39,7 @@ const longestWait = { withoutDaemon: minute, withDaemon: 5 * minute };
 
 const seconds = (milliseconds: number) => sql`make_interval(secs => ${sql.lit(milliseconds / 1000)})`;
 
-/** What may be wrong, with what is said of it. `name` is that of an agent or an app. */
+/** The faults, with what is said of each. `name` is that of an agent or an app. */
 const problems = {
   build_failed: {
     reason: () => "Its latest build failed.",
@@ -92,7 +92,7 @@ const problems = {
 } as const satisfies Record<string, { reason: (name: string) => string; help: string }>;
 type Problem = keyof typeof problems;
 
-/** What may be awaited. */
+/** The steps that may be awaited. */
 const awaited = {
   building: () => "Its build is in progress.",
   agent_connecting: (name: string) => `The agent ${name} has not connected yet.`,
@@ -100,7 +100,7 @@ const awaited = {
   app_starting: (name: string) => `The app ${name} is starting.`,
 } as const satisfies Record<string, (name: string) => string>;
 
-/** What the health of a workspace follows from, the worst first. */
+/** All faults and steps, the worst first. */
 const codes = [...Object.keys(problems), ...Object.keys(awaited)];
 
 const isProblem = (code: string): code is Problem => Object.hasOwn(problems, code);
@@ -108,8 +108,8 @@ const isProblem = (code: string): code is Problem => Object.hasOwn(problems, cod
 /** How the build that has not succeeded stands. */
 const ofBuild = sql`
   select case
-      when w.latest_status = 'failed' then 'build_failed'
-      when w.latest_status = 'canceled' then 'build_canceled'
+      when ${w.latestStatus} = 'failed' then 'build_failed'
+      when ${w.latestStatus} = 'canceled' then 'build_canceled'
       when ${isWaiting} and not ${hasDaemon} and ${j.createdAt} < now() - ${seconds(longestWait.withoutDaemon)} then 'no_daemon'
       when ${isWaiting} and ${j.createdAt} < now() - ${seconds(longestWait.withDaemon)} then 'waits_long'
       when exists (select from provisioner_daemons d where d.id = ${j.workerId} and ${d.lastSeenAt} < now() - interval '90 seconds')

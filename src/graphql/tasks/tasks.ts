@@ -86,7 +86,7 @@ export class TasksResolver {
   }
 
   @FieldResolver(() => WorkspaceHealthType, {
-    description: "Whether it works, by its status, build, agent, and app; else why not, and what helps.",
+    description: "Its health, by its status, build, agent, and app: why it does not work, and what helps.",
   })
   health(@Root() task: TaskRow, @Ctx() ctx: Context): Promise<WorkspaceHealth> {
     return readTaskHealth(ctx, task);

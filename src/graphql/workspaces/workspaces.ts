@@ -50,7 +50,7 @@ enumType({ WorkspaceStatus }, "The status of a build, and of the workspace whose
   DELETED: "The workspace was deleted.",
 });
 
-enumType({ WorkspaceHealthState }, "Whether a workspace or a task works.", {
+enumType({ WorkspaceHealthState }, "The state of the health of a workspace or a task.", {
   HEALTHY: "Nothing is wrong, and nothing is awaited. It may be stopped.",
   IN_PROGRESS: "It is built, or its agents or apps are starting.",
   UNHEALTHY: "Something is wrong.",
@@ -58,15 +58,18 @@ enumType({ WorkspaceHealthState }, "Whether a workspace or a task works.", {
 
 @ObjectType("WorkspaceHealth", {
   simpleResolvers: true,
-  description: "Whether a workspace or a task works, and if not, why, since when, and what helps.",
+  description: "The health of a workspace or a task: if it does not work, why, since when, and what helps.",
 })
 export class WorkspaceHealthType implements WorkspaceHealth {
   @Field(() => WorkspaceHealthState, { description: "The state." }) state!: WorkspaceHealthState;
-  @Field(() => String, { nullable: true, description: "What is wrong, or what is awaited; null for healthy ones." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The fault, or the step that is awaited; null for healthy ones.",
+  })
   reason!: string | null;
   @Field(() => DateTime, { nullable: true, description: "Since when; null for healthy ones." })
   since!: string | null;
-  @Field(() => String, { nullable: true, description: "What helps; null unless something is wrong." })
+  @Field(() => String, { nullable: true, description: "A remedy; null unless something is wrong." })
   help!: string | null;
 }
 
@@ -172,7 +175,7 @@ export class WorkspacesResolver {
   }
 
   @FieldResolver(() => WorkspaceHealthType, {
-    description: "Whether it works, by its latest build, its agents, and their apps; else why not, and what helps.",
+    description: "Its health, by its latest build, its agents, and their apps: why it does not work, and what helps.",
   })
   health(@Root() { id }: WorkspaceRow, @Ctx() ctx: Context): Promise<WorkspaceHealth> {
     return ctx.load(workspaceHealths, id);
