@@ -118,6 +118,8 @@ describe("the output of commands", () => {
     ["templates push DIR"],
     ["templates push DIR", { "TemplateVersion.isImported": false, ProvisionerJobStatus: "FAILED" }],
     ["inbox list"],
+    ["health --all"],
+    ["health mute clock", { HealthCode: "CLOCK" }],
     ["inbox watch"],
     ["inbox watch --unread"],
     ["inbox read 3f8e6a1c-0000-4000-8000-000000000000"],

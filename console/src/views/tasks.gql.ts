@@ -80,6 +80,7 @@ export type TaskFilter = {
   owner?: string | null | undefined;
   search?: string | null | undefined;
   status?: Array<TaskStatus> | null | undefined;
+  unhealthy?: boolean | null | undefined;
 };
 
 export type TaskInputState =

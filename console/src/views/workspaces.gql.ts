@@ -68,6 +68,7 @@ export type WorkspaceFilter = {
   search?: string | null | undefined;
   status?: WorkspaceStatus | null | undefined;
   templateId?: string | null | undefined;
+  unhealthy?: boolean | null | undefined;
 };
 
 export type WorkspaceOrder = {

@@ -119,3 +119,19 @@ export const words = (value: string): string => value.toLowerCase().replaceAll("
 
 /** A time as people read it: to the second, in UTC. */
 export const moment = (time: string | null): string => time?.replace("T", " ").replace(/\.\d+/, "") ?? "";
+
+/** The health of a workspace or a task. */
+interface Healthy {
+  health: { state: string; reason: string | null; since: string | null; help: string | null };
+}
+
+/** The health in a cell: why something is wrong, or what is awaited. */
+export const healthText = ({ health }: Healthy): string => health.reason ?? words(health.state);
+
+/** The health in lines, unless nothing is wrong. */
+export const healthLines = ({ health }: Healthy): Array<readonly [name: string, text: string]> => [
+  ["Health", words(health.state)],
+  ["Reason", health.reason ?? ""],
+  ["Since", moment(health.since)],
+  ["What helps", health.help ?? ""],
+];

@@ -7,6 +7,7 @@ import { Api } from "./api.js";
 import { helpOf, type UserCommand, UsageError } from "./command.js";
 import { explained, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
 import { connectCommands } from "./connect.js";
+import { healthCommands } from "./health.js";
 import { inboxCommands } from "./inbox.js";
 import { Output } from "./output.js";
 import { secretCommands } from "./secrets.js";
@@ -23,6 +24,7 @@ const commands: Record<string, UserCommand> = {
   ...templateCommands,
   ...inboxCommands,
   ...secretCommands,
+  ...healthCommands,
 };
 
 const groups = new Set(Object.keys(commands).map((name) => name.split(" ")[0]!));

@@ -63,6 +63,7 @@ export type TaskFilter = {
   owner?: string | null | undefined;
   search?: string | null | undefined;
   status?: Array<TaskStatus> | null | undefined;
+  unhealthy?: boolean | null | undefined;
 };
 
 export type TaskInputState =
@@ -92,6 +93,11 @@ export type TaskStatus =
   | 'PENDING'
   | 'UNKNOWN';
 
+export type WorkspaceHealthState =
+  | 'HEALTHY'
+  | 'IN_PROGRESS'
+  | 'UNHEALTHY';
+
 export type WorkspaceStatus =
   | 'CANCELED'
   | 'CANCELING'
@@ -104,7 +110,7 @@ export type WorkspaceStatus =
   | 'STOPPED'
   | 'STOPPING';
 
-export type TaskRowFragment = { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null };
+export type TaskRowFragment = { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null };
 
 export type TasksQueryVariables = Exact<{
   filter?: TaskFilter | null | undefined;
@@ -112,7 +118,7 @@ export type TasksQueryVariables = Exact<{
 }>;
 
 
-export type TasksQuery = { tasks: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null }> } };
+export type TasksQuery = { tasks: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null }> } };
 
 export type TaskQueryVariables = Exact<{
   task: string;
@@ -120,7 +126,7 @@ export type TaskQueryVariables = Exact<{
 }>;
 
 
-export type TaskQuery = { task: { workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, sender: { username: string } }>, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } | null };
+export type TaskQuery = { task: { workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, sender: { username: string } }>, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } | null };
 
 export type TaskConversationQueryVariables = Exact<{
   task: string;
@@ -135,7 +141,7 @@ export type TaskChangedSubscriptionVariables = Exact<{
 }>;
 
 
-export type TaskChangedSubscription = { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } };
+export type TaskChangedSubscription = { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } };
 
 export type TaskMessagesSubscriptionVariables = Exact<{
   id: string;
@@ -151,7 +157,7 @@ export type CreateTaskMutationVariables = Exact<{
 }>;
 
 
-export type CreateTaskMutation = { createTask: { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, workspace: { id: string, latestBuild: { id: string, status: WorkspaceStatus, job: { id: string } } | null } | null, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } } };
+export type CreateTaskMutation = { createTask: { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, workspace: { id: string, latestBuild: { id: string, status: WorkspaceStatus, job: { id: string } } | null } | null, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null } } };
 
 export type SendTaskInputMutationVariables = Exact<{
   input: SendTaskInputInput;
@@ -165,14 +171,14 @@ export type PauseTaskMutationVariables = Exact<{
 }>;
 
 
-export type PauseTaskMutation = { done: { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null }, workspaceBuild: { id: string, status: WorkspaceStatus, job: { id: string } } } };
+export type PauseTaskMutation = { done: { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null }, workspaceBuild: { id: string, status: WorkspaceStatus, job: { id: string } } } };
 
 export type ResumeTaskMutationVariables = Exact<{
   input: ResumeTaskInput;
 }>;
 
 
-export type ResumeTaskMutation = { done: { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null }, workspaceBuild: { id: string, status: WorkspaceStatus, job: { id: string } } } };
+export type ResumeTaskMutation = { done: { task: { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, updatedAt: string, templateName: string, ownerName: string, workspaceName: string, initialPrompt: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null }, workspaceBuild: { id: string, status: WorkspaceStatus, job: { id: string } } } };
 
 export type DeleteTaskMutationVariables = Exact<{
   input: DeleteTaskInput;
@@ -209,15 +215,15 @@ export type InterruptTaskMutationVariables = Exact<{
 
 export type InterruptTaskMutation = { interruptTask: { task: { id: string, name: string, ownerName: string } } };
 
-export const Tasks = operation<TasksQuery, TasksQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Tasks($filter: TaskFilter, $first: Int) { tasks(filter: $filter, first: $first) { totalCount nodes { ...TaskRow } } }");
-export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } query Task($task: String!, $user: String!) { task(task: $task, user: $user) { ...TaskRow workspaceStatus inputs { id content state createdAt sender { username } } } }");
+export const Tasks = operation<TasksQuery, TasksQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt health { state reason since help } currentState { state message timestamp uri } } query Tasks($filter: TaskFilter, $first: Int) { tasks(filter: $filter, first: $first) { totalCount nodes { ...TaskRow } } }");
+export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt health { state reason since help } currentState { state message timestamp uri } } query Task($task: String!, $user: String!) { task(task: $task, user: $user) { ...TaskRow workspaceStatus inputs { id content state createdAt sender { username } } } }");
 export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($task: String!, $user: String!) { task(task: $task, user: $user) { id status logs { snapshot snapshotAt entries { id time type content sender { username } } } } }");
-export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } subscription TaskChanged($id: UUID!) { task: taskChanged(id: $id) { ...TaskRow } }");
+export const TaskChanged = operation<TaskChangedSubscription, TaskChangedSubscriptionVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt health { state reason since help } currentState { state message timestamp uri } } subscription TaskChanged($id: UUID!) { task: taskChanged(id: $id) { ...TaskRow } }");
 export const TaskMessages = operation<TaskMessagesSubscription, TaskMessagesSubscriptionVariables>("subscription TaskMessages($id: UUID!) { entry: taskMessages(id: $id) { id time type content sender { username } } }");
-export const CreateTask = operation<CreateTaskMutation, CreateTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation CreateTask($input: CreateTaskInput!) { createTask(input: $input) { task { ...TaskRow workspace { id latestBuild { ...TaskBuild } } } } }");
+export const CreateTask = operation<CreateTaskMutation, CreateTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt health { state reason since help } currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation CreateTask($input: CreateTaskInput!) { createTask(input: $input) { task { ...TaskRow workspace { id latestBuild { ...TaskBuild } } } } }");
 export const SendTaskInput = operation<SendTaskInputMutation, SendTaskInputMutationVariables>("mutation SendTaskInput($input: SendTaskInputInput!) { sendTaskInput(input: $input) { taskInput { id content state createdAt } } }");
-export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation PauseTask($input: PauseTaskInput!) { done: pauseTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
-export const ResumeTask = operation<ResumeTaskMutation, ResumeTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation ResumeTask($input: ResumeTaskInput!) { done: resumeTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
+export const PauseTask = operation<PauseTaskMutation, PauseTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt health { state reason since help } currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation PauseTask($input: PauseTaskInput!) { done: pauseTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
+export const ResumeTask = operation<ResumeTaskMutation, ResumeTaskMutationVariables>("fragment TaskRow on Task { id name displayName status createdAt updatedAt templateName ownerName workspaceName initialPrompt health { state reason since help } currentState { state message timestamp uri } } fragment TaskBuild on WorkspaceBuild { id status job { id } } mutation ResumeTask($input: ResumeTaskInput!) { done: resumeTask(input: $input) { task { ...TaskRow } workspaceBuild { ...TaskBuild } } }");
 export const DeleteTask = operation<DeleteTaskMutation, DeleteTaskMutationVariables>("mutation DeleteTask($input: DeleteTaskInput!) { deleteTask(input: $input) { task { id name } } }");
 export const TaskRequests = operation<TaskRequestsQuery, TaskRequestsQueryVariables>("query TaskRequests($task: String!, $user: String!) { task(task: $task, user: $user) { id name ownerName conversation { state sessionMode asksNobody messages(last: 20) { nodes { id parts { __typename ... on PermissionPart { requestId title optionId isCanceled options { id name kind } } } } } } } }");
 export const DecideTaskPermission = operation<DecideTaskPermissionMutation, DecideTaskPermissionMutationVariables>("mutation DecideTaskPermission($input: DecideTaskPermissionInput!) { decideTaskPermission(input: $input) { task { id } } }");

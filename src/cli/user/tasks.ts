@@ -5,7 +5,7 @@ import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, UsageEr
 import { confirmed } from "./confirm.js";
 import { showConversation } from "./conversation.js";
 import { Failed, Interrupted } from "./failures.js";
-import { moment, words as wordsOf } from "./output.js";
+import { healthLines, healthText, moment, words as wordsOf } from "./output.js";
 import {
   CreateTask,
   DecideTaskPermission,
@@ -75,6 +75,7 @@ const list = command({
     all: flag("Also those of other users that you may see."),
     search: text("TEXT", "Part of the name."),
     status: text("STATUS", `One of: ${statuses.map((status) => status.toLowerCase()).join(", ")}.`),
+    unhealthy: flag("Only those with which something is wrong."),
     limit,
   },
   run: async ({ api: open, options, output }) => {
@@ -83,6 +84,7 @@ const list = command({
       ...(options.all ? {} : { owner: "me" }),
       search: options.search ?? null,
       status: status ? [status] : null,
+      unhealthy: options.unhealthy ? true : null,
     };
     const first = limitOf(options.limit);
     const { tasks } = await (await open()).run(Tasks, { filter, first });
@@ -92,6 +94,7 @@ const list = command({
       STATUS: ({ status: now }) => wordsOf(now),
       STATE: stateText,
       CREATED: ({ createdAt }) => moment(createdAt),
+      HEALTH: healthText,
     });
   },
 });
@@ -110,6 +113,7 @@ const show = command({
       ["ID", task!.id],
       ["Status", wordsOf(task!.status)],
       ["State", stateText(task!)],
+      ...healthLines(task!),
       ...requests.flatMap(({ title, options }) => [
         ["Asks for", title] as const,
         ...options.map(({ id, name, kind }) => [`Option ${id}`, `${name} (${wordsOf(kind)})`] as const),

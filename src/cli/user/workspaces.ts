@@ -5,7 +5,7 @@ import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, 
 import { confirmed } from "./confirm.js";
 import { Failed } from "./failures.js";
 import { checkNextStart } from "./next-start.js";
-import { moment, words as wordsOf } from "./output.js";
+import { healthLines, healthText, moment, words as wordsOf } from "./output.js";
 import { findTemplate, presetOf } from "./templates.js";
 import {
   CancelBuild,
@@ -53,6 +53,7 @@ const list = command({
     all: flag("Also those of other users that you may see."),
     search: text("TEXT", "Part of the name."),
     status: text("STATUS", `One of: ${statuses.map((status) => status.toLowerCase()).join(", ")}.`),
+    unhealthy: flag("Only those with which something is wrong."),
     limit,
   },
   run: async ({ api: open, options, output }) => {
@@ -60,6 +61,7 @@ const list = command({
       ...(options.all ? {} : { owner: "me" }),
       search: options.search ?? null,
       status: choiceOf("status", options.status, statuses) ?? null,
+      unhealthy: options.unhealthy ? true : null,
     };
     const first = limitOf(options.limit);
     const { workspaces } = await (await open()).run(Workspaces, { filter, first });
@@ -69,6 +71,7 @@ const list = command({
       STATUS: ({ status }) => wordsOf(status),
       OUTDATED: ({ isOutdated }) => (isOutdated ? "outdated" : ""),
       "LAST USED": ({ lastUsedAt }) => moment(lastUsedAt),
+      HEALTH: healthText,
     });
   },
 });
@@ -88,6 +91,7 @@ const show = command({
       ["ID", workspace.id],
       ["Status", wordsOf(workspace.status)],
       ["Error", latestBuild?.job.error ?? ""],
+      ...healthLines(workspace),
       ["Organization", workspace.organization.name],
       ["Template", template.name],
       ["Version", latestBuild ? `${latestBuild.templateVersionName}${update}` : ""],

@@ -1,0 +1,67 @@
+// The command for the health of the deployment, and the health in the lists of workspaces.
+// Looks inside: the checks are run when the test asks for it, and a build waits for minutes.
+import { expect } from "chai";
+import { checkHealth } from "../support/background.js";
+import { boxOf, createBox, templateOf } from "../support/builds.js";
+import { UserCli } from "../support/cli.js";
+import { letPass, setTimes } from "../support/tables.js";
+import { type Anything, startWorld, type World } from "../support/world.js";
+
+describe("the commands for health", () => {
+  let w: World;
+  let cli: UserCli;
+  let env: NodeJS.ProcessEnv;
+
+  before(async () => {
+    w = await startWorld({ STEWARD_HEALTH_INTERVAL: "1d" });
+    await setTimes(w, "deployment", {}, { health_checked_at: "-1 s" });
+    cli = await UserCli.open();
+    await cli.signIn(w.app.services.config.accessUrl, w.owner);
+    env = { STEWARD_URL: w.app.services.config.accessUrl, STEWARD_TOKEN: w.owner.token };
+  });
+  after(async () => {
+    await cli.close();
+    await w.close();
+  });
+
+  /** Runs a command with a token that may read and change settings, which applications may not by themselves. */
+  const run = (...words: string[]) => cli.runWith({ env }, ...words);
+
+  it("show what needs attention, and fail if something has failed", async () => {
+    const early = await run("health");
+    expect(early).to.deep.include({ status: 0, stdout: "" });
+    expect(early.stderr).to.contain("have not run yet");
+    await checkHealth(w.app);
+
+    const { status, stdout } = await run("health");
+    expect(status, "tests run without fsync").to.equal(1);
+    const rows = stdout.trimEnd().split("\n");
+    expect(rows[0]!.split("\t").slice(0, 2)).to.deep.equal(["database_settings", "error"]);
+    expect(stdout).to.contain("daemons\twarning").and.not.contain("backups");
+    const all = JSON.parse((await run("health", "--all", "--json")).stdout);
+    expect(all.find(({ code }: Anything) => code === "BACKUPS")).to.include({ state: "OK" });
+  });
+
+  it("mute a check, and let it be heard again", async () => {
+    const muted = await run("health", "mute", "database_settings", "--for", "12h");
+    expect(muted.stdout, muted.stderr).to.match(/^The check Database settings is muted until .+Z\.\n$/);
+    expect(await run("health")).to.include({ status: 0 });
+    expect((await run("health", "--all")).stdout).to.contain("error (muted)");
+    expect((await run("health", "mute", "database_settings", "--end")).status).to.equal(0);
+    expect(await run("health")).to.include({ status: 1 });
+    for (const wrong of [["nothing"], ["clock", "--for", "a while"]])
+      expect((await run("health", "mute", ...wrong)).status).to.equal(2);
+  });
+
+  it("say what is wrong with workspaces, and list those alone", async () => {
+    const template = await templateOf(w, boxOf());
+    await createBox(w, w.owner, template.id, { name: "fine" });
+    const { workspaceBuild } = await createBox(w, w.owner, template.id, { name: "stuck" });
+    await letPass(w, "provisioner_jobs", { workspace_build_id: workspaceBuild.id }, "10 min", ["created_at"]);
+    const listed = await cli.json("workspaces", "list", "--unhealthy");
+    expect(listed.map(({ name }: Anything) => name)).to.deep.equal(["stuck"]);
+    expect(await cli.output("workspaces", "list")).to.contain("\tIts build is in progress.\n");
+    expect(await cli.output("workspaces", "show", "stuck")).to.contain("What helps\tAn administrator has to start");
+    expect(await cli.json("tasks", "list", "--unhealthy")).to.deep.equal([]);
+  });
+});
