@@ -21,10 +21,6 @@ export type Entitlement =
   | 'GRACE_PERIOD'
   | 'NOT_ENTITLED';
 
-export type IdentityProviderType =
-  | 'GITHUB'
-  | 'OIDC';
-
 export type UpdateAppearanceInput = {
   announcementBanners?: Array<BannerInput> | null | undefined;
   applicationName?: string | null | undefined;
@@ -68,17 +64,9 @@ export type RefreshEntitlementsMutationVariables = Exact<{ [key: string]: never;
 
 export type RefreshEntitlementsMutation = { refreshEntitlements: { entitlements: { refreshedAt: string } } };
 
-export type HealthQueryVariables = Exact<{
-  encryption: boolean;
-}>;
-
-
-export type HealthQuery = { applicationsHost: string, serverInfo: { version: string, commit: string | null, accessUrl: string, deploymentId: string, passwordAuth: boolean, sendsPasscodes: boolean, identityProviders: Array<{ label: string, type: IdentityProviderType }> }, encryptionStatus?: { activeKeyId: string | null, keys: Array<{ id: string, present: boolean, rows: Array<{ table: string, count: number }> }> }, regions: Array<{ id: string, name: string, displayName: string, healthy: boolean, pathAppUrl: string }> };
-
 export const Appearance = operation<AppearanceQuery, AppearanceQueryVariables>("query Appearance { appearance { applicationName logoUrl docsUrl announcementBanners { enabled message backgroundColor } supportLinks { name target } } }");
 export const UpdateAppearance = operation<UpdateAppearanceMutation, UpdateAppearanceMutationVariables>("mutation UpdateAppearance($input: UpdateAppearanceInput!) { updateAppearance(input: $input) { appearance { applicationName } } }", {"announcementBanners":{"type":"BannerInput","hint":"Banners shown to every user, at most 20.","isList":true},"applicationName":{"type":"String","hint":"Name of the application, at most 64 characters."},"logoUrl":{"type":"String","hint":"URL of the logo: a path on this server, or an http or https URL."},"serviceBanner":{"type":"BannerInput","hint":"The only banner if `announcementBanners` is omitted. Ignored if all of its fields are empty."}});
 export const Licenses = operation<LicensesQuery, LicensesQueryVariables>("query Licenses { licenses { id uuid uploadedAt expiresAt gracePeriodEndsAt claims } entitlements { hasLicense trial errors warnings refreshedAt features { name enabled entitlement actual limit } } }");
 export const AddLicense = operation<AddLicenseMutation, AddLicenseMutationVariables>("mutation AddLicense($input: AddLicenseInput!) { addLicense(input: $input) { license { id } } }", {"license":{"type":"String","hint":"The license: a JWT of at most 16 KiB.","isRequired":true}});
 export const DeleteLicense = operation<DeleteLicenseMutation, DeleteLicenseMutationVariables>("mutation DeleteLicense($input: DeleteLicenseInput!) { deleteLicense(input: $input) { license { id } } }", {"id":{"type":"Int","hint":"Number of the license.","isRequired":true}});
 export const RefreshEntitlements = operation<RefreshEntitlementsMutation, RefreshEntitlementsMutationVariables>("mutation RefreshEntitlements { refreshEntitlements { entitlements { refreshedAt } } }");
-export const Health = operation<HealthQuery, HealthQueryVariables>("query Health($encryption: Boolean!) { serverInfo { version commit accessUrl deploymentId passwordAuth sendsPasscodes identityProviders { label type } } encryptionStatus @include(if: $encryption) { activeKeyId keys { id present rows { table count } } } regions { id name displayName healthy pathAppUrl } applicationsHost }");

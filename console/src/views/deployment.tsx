@@ -1,4 +1,3 @@
-import { useEffect, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData } from "../api/hooks";
@@ -7,14 +6,13 @@ import { Swatch } from "../ui/banner";
 import { Failure } from "../ui/failure";
 import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
-import { Empty, Facts, Heading, Loading, Panel, Share, Status, Time } from "../ui/parts";
-import { titleOf, wordsOf } from "../ui/text";
+import { Facts, Heading, Loading, Panel, Share, Status, Time } from "../ui/parts";
+import { wordsOf } from "../ui/text";
 import {
   AddLicense,
   Appearance,
   type AppearanceQuery,
   DeleteLicense,
-  Health,
   Licenses,
   RefreshEntitlements,
   UpdateAppearance,
@@ -211,101 +209,6 @@ export function LicensesView() {
                 title: "Use",
                 show: ({ actual, limit }) =>
                   (actual != null || limit != null) && <Share part={actual ?? 0} of={limit} />,
-              },
-            ]}
-          />
-        </Panel>
-      )}
-    </>
-  );
-}
-
-interface Readiness {
-  status: string;
-  failed?: string[];
-  /** What does not work although the server is ready. */
-  degraded?: string[];
-}
-
-/** The state of the server, as a status. */
-function StateOf({ status, failed, degraded }: Readiness) {
-  if (status !== "ok") return <Status name="FAILED" label={failed?.map(wordsOf).join(", ") ?? "Not ready"} />;
-  if (!degraded?.length) return <Status name="OK" label="Ready" />;
-  return <Status name="DEGRADED" label={`Ready, but degraded: ${degraded.map(wordsOf).join(", ")}`} />;
-}
-
-/** Milliseconds between looks at the readiness of the server. */
-const pollInterval = 5_000;
-
-/** The health of the server, read repeatedly. */
-function useReadiness(): Readiness | undefined {
-  const [readiness, setReadiness] = useState<Readiness>();
-  useEffect(() => {
-    const look = () =>
-      void fetch("/readyz")
-        .then((response) => response.json() as Promise<Readiness>)
-        .then(setReadiness, () => setReadiness({ status: "unreachable" }));
-    look();
-    const timer = setInterval(look, pollInterval);
-    return () => clearInterval(timer);
-  }, []);
-  return readiness;
-}
-
-export function HealthView() {
-  const may = useAllowed({ encryption: { may: "system:read" } });
-  const { data, error, refresh } = useData(Health, may.isKnown ? { encryption: may("encryption") } : undefined);
-  const readiness = useReadiness();
-  if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
-  const { serverInfo: info, encryptionStatus: encryption, regions } = data;
-  return (
-    <>
-      <Heading title="Health" note={info.accessUrl} />
-      <Facts
-        facts={[
-          ["State", readiness && <StateOf key="ready" {...readiness} />],
-          ["Version", info.commit ? `${info.version} (${info.commit})` : info.version],
-          ["Deployment ID", info.deploymentId],
-          ["Password sign-in", info.passwordAuth ? "On" : "Off"],
-          ["Identity providers", info.identityProviders.map(({ label }) => label).join(", ")],
-          ["Passcodes by email", info.sendsPasscodes ? "Sent" : "Not sent: email is not set up"],
-          ["Host of applications", data.applicationsHost],
-        ]}
-      />
-      <Panel title="Regions">
-        <List
-          name="Regions"
-          rows={regions}
-          empty="There are no regions."
-          columns={[
-            { title: "Region", show: (region) => titleOf(region) },
-            { title: "Health", show: ({ healthy }) => <Status name={healthy ? "HEALTHY" : "UNHEALTHY"} /> },
-            { title: "Address", show: ({ pathAppUrl }) => pathAppUrl },
-          ]}
-        />
-      </Panel>
-      {encryption && (
-        <Panel title="Encryption keys">
-          {encryption.keys.length === 0 && <Empty>No key: secrets are not encrypted.</Empty>}
-          <List
-            name="Encryption keys"
-            rows={encryption.keys}
-            empty=""
-            columns={[
-              { title: "Key", show: ({ id }) => <code>{id}</code> },
-              {
-                title: "Use",
-                show: ({ id, present }) =>
-                  id === encryption.activeKeyId ? (
-                    <Status name="ACTIVE" label="Encrypts" />
-                  ) : (
-                    <Status name={present ? "IDLE" : "FAILED"} label={present ? "Decrypts" : "Missing"} />
-                  ),
-              },
-              {
-                title: "Values",
-                isNumber: true,
-                show: ({ rows }) => rows.reduce((sum, { count }) => sum + count, 0),
               },
             ]}
           />

@@ -16,6 +16,38 @@ export type AuditAction =
   | 'STOP'
   | 'UPDATE';
 
+export type HealthCode =
+  | 'ACCESS_URL'
+  | 'BACKUPS'
+  | 'CLOCK'
+  | 'DAEMONS'
+  | 'DAEMON_TAGS'
+  | 'DATABASE_LATENCY'
+  | 'DATABASE_POOL'
+  | 'DATABASE_SETTINGS'
+  | 'DATABASE_SIZE'
+  | 'DATABASE_VERSION'
+  | 'DISK'
+  | 'ENCRYPTION_KEYS'
+  | 'ENDING_KEYS'
+  | 'EVENTS'
+  | 'JOB_QUEUE'
+  | 'LICENSES'
+  | 'MAIL'
+  | 'MIGRATIONS'
+  | 'NOTIFICATION_QUEUE'
+  | 'REPLICA_VERSIONS'
+  | 'STANDBY'
+  | 'TASK_INPUT_QUEUE'
+  | 'TIME_ZONES'
+  | 'WEBHOOK'
+  | 'WORKSPACE_PROXIES';
+
+export type HealthState =
+  | 'ERROR'
+  | 'OK'
+  | 'WARNING';
+
 export type LoginType =
   | 'GITHUB'
   | 'NONE'
@@ -37,7 +69,7 @@ export type OverviewQueryVariables = Exact<{
 }>;
 
 
-export type OverviewQuery = { me: { id: string, username: string, name: string, loginType: LoginType }, serverInfo: { version: string }, people?: { totalCount: number }, suspended?: { totalCount: number }, workspaces: { totalCount: number }, running: { totalCount: number }, stopped: { totalCount: number }, failed: { totalCount: number, nodes: Array<{ id: string, name: string, owner: { username: string }, latestBuild: { id: string, createdAt: string, job: { id: string, error: string | null } } | null }> }, ofSuspended: { totalCount: number }, heldWorkspaces?: { userCount: number, workspaceCount: number }, tasks: { totalCount: number }, activeTasks: { totalCount: number }, failedTasks: { totalCount: number }, entitlements?: { hasLicense: boolean, warnings: Array<string>, errors: Array<string>, features: Array<{ name: string, actual: number | null, limit: number | null }> }, givenUp?: { totalCount: number }, pending?: { totalCount: number }, leased?: { totalCount: number }, retried?: { totalCount: number }, recent?: { nodes: Array<{ id: string, time: string, action: AuditAction, resourceType: string, resourceLabel: string | null, actorUsername: string | null, actorKind: string }> }, dailyCounts: { days: Array<string>, createdUsers: Array<number> | null, signIns: Array<number> | null, rejectedSignIns: Array<number> | null } | null };
+export type OverviewQuery = { me: { id: string, username: string, name: string, loginType: LoginType }, serverInfo: { version: string }, people?: { totalCount: number }, suspended?: { totalCount: number }, workspaces: { totalCount: number }, running: { totalCount: number }, stopped: { totalCount: number }, failed: { totalCount: number, nodes: Array<{ id: string, name: string, owner: { username: string }, latestBuild: { id: string, createdAt: string, job: { id: string, error: string | null } } | null }> }, ofSuspended: { totalCount: number }, heldWorkspaces?: { userCount: number, workspaceCount: number }, tasks: { totalCount: number }, activeTasks: { totalCount: number }, failedTasks: { totalCount: number }, entitlements?: { hasLicense: boolean, warnings: Array<string>, errors: Array<string>, features: Array<{ name: string, actual: number | null, limit: number | null }> }, givenUp?: { totalCount: number }, pending?: { totalCount: number }, leased?: { totalCount: number }, retried?: { totalCount: number }, healthChecks?: Array<{ code: HealthCode, title: string, state: HealthState, finding: string, mutedUntil: string | null }>, unhealthyWorkspaces: { totalCount: number, nodes: Array<{ id: string, name: string, health: { reason: string | null, since: string | null, help: string | null } }> }, unhealthyTasks: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, workspaceId: string | null, health: { reason: string | null, since: string | null, help: string | null } }> }, recent?: { nodes: Array<{ id: string, time: string, action: AuditAction, resourceType: string, resourceLabel: string | null, actorUsername: string | null, actorKind: string }> }, dailyCounts: { days: Array<string>, createdUsers: Array<number> | null, signIns: Array<number> | null, rejectedSignIns: Array<number> | null } | null };
 
 export type OverviewOrganizationQueryVariables = Exact<{
   organization: string;
@@ -53,6 +85,6 @@ export type ReleaseHeldWorkspacesMutationVariables = Exact<{ [key: string]: neve
 
 export type ReleaseHeldWorkspacesMutation = { releaseHeldWorkspaces: { releasedUserCount: number } };
 
-export const Overview = operation<OverviewQuery, OverviewQueryVariables>("query Overview($config: Boolean!, $users: Boolean!, $licenses: Boolean!, $deliveries: Boolean!, $audit: Boolean!, $timeZone: String!) { me { id username name loginType } serverInfo { version } people: users(first: 1) @include(if: $users) { totalCount } suspended: users(first: 1, filter: {status: SUSPENDED}) @include(if: $users) { totalCount } workspaces(first: 1) { totalCount } running: workspaces(first: 1, filter: {status: RUNNING}) { totalCount } stopped: workspaces(first: 1, filter: {status: STOPPED}) { totalCount } failed: workspaces(first: 5, filter: {status: FAILED}) { totalCount nodes { id name owner { username } latestBuild { id createdAt job { id error } } } } ofSuspended: workspaces( first: 1 filter: {status: RUNNING, ownerStatus: SUSPENDED} ) { totalCount } heldWorkspaces @include(if: $config) { userCount workspaceCount } tasks(first: 1) { totalCount } activeTasks: tasks(first: 1, filter: {status: [ACTIVE, INITIALIZING, PENDING]}) { totalCount } failedTasks: tasks(first: 1, filter: {status: [ERROR]}) { totalCount } entitlements @include(if: $licenses) { hasLicense warnings errors features { name actual limit } } givenUp: notificationMessages(first: 1, filter: {state: PERMANENT_FAILURE}) @include(if: $deliveries) { totalCount } pending: notificationMessages(first: 1, filter: {state: PENDING}) @include(if: $deliveries) { totalCount } leased: notificationMessages(first: 1, filter: {state: LEASED}) @include(if: $deliveries) { totalCount } retried: notificationMessages(first: 1, filter: {state: TEMPORARY_FAILURE}) @include(if: $deliveries) { totalCount } recent: auditEvents(first: 8) @include(if: $audit) { nodes { id time action resourceType resourceLabel actorUsername actorKind } } dailyCounts(days: 28, timeZone: $timeZone) { days createdUsers signIns rejectedSignIns } }");
+export const Overview = operation<OverviewQuery, OverviewQueryVariables>("query Overview($config: Boolean!, $users: Boolean!, $licenses: Boolean!, $deliveries: Boolean!, $audit: Boolean!, $timeZone: String!) { me { id username name loginType } serverInfo { version } people: users(first: 1) @include(if: $users) { totalCount } suspended: users(first: 1, filter: {status: SUSPENDED}) @include(if: $users) { totalCount } workspaces(first: 1) { totalCount } running: workspaces(first: 1, filter: {status: RUNNING}) { totalCount } stopped: workspaces(first: 1, filter: {status: STOPPED}) { totalCount } failed: workspaces(first: 5, filter: {status: FAILED}) { totalCount nodes { id name owner { username } latestBuild { id createdAt job { id error } } } } ofSuspended: workspaces( first: 1 filter: {status: RUNNING, ownerStatus: SUSPENDED} ) { totalCount } heldWorkspaces @include(if: $config) { userCount workspaceCount } tasks(first: 1) { totalCount } activeTasks: tasks(first: 1, filter: {status: [ACTIVE, INITIALIZING, PENDING]}) { totalCount } failedTasks: tasks(first: 1, filter: {status: [ERROR]}) { totalCount } entitlements @include(if: $licenses) { hasLicense warnings errors features { name actual limit } } givenUp: notificationMessages(first: 1, filter: {state: PERMANENT_FAILURE}) @include(if: $deliveries) { totalCount } pending: notificationMessages(first: 1, filter: {state: PENDING}) @include(if: $deliveries) { totalCount } leased: notificationMessages(first: 1, filter: {state: LEASED}) @include(if: $deliveries) { totalCount } retried: notificationMessages(first: 1, filter: {state: TEMPORARY_FAILURE}) @include(if: $deliveries) { totalCount } healthChecks @include(if: $config) { code title state finding mutedUntil } unhealthyWorkspaces: workspaces( first: 5 filter: {owner: \"me\", unhealthy: true} ) { totalCount nodes { id name health { reason since help } } } unhealthyTasks: tasks(first: 5, filter: {owner: \"me\", unhealthy: true}) { totalCount nodes { id name displayName workspaceId health { reason since help } } } recent: auditEvents(first: 8) @include(if: $audit) { nodes { id time action resourceType resourceLabel actorUsername actorKind } } dailyCounts(days: 28, timeZone: $timeZone) { days createdUsers signIns rejectedSignIns } }");
 export const OverviewOrganization = operation<OverviewOrganizationQuery, OverviewOrganizationQueryVariables>("query OverviewOrganization($organization: String!, $timeZone: String!, $daemons: Boolean!) { aiSpend(organization: $organization) { spentMicros limitMicros periodEnd } workspaceQuota(organization: $organization) { creditsConsumed budget } provisionerDaemons(organization: $organization) @include(if: $daemons) { id status } dailyCounts(days: 28, timeZone: $timeZone, organization: $organization) { days builds failedBuilds createdTasks } }");
 export const ReleaseHeldWorkspaces = operation<ReleaseHeldWorkspacesMutation, ReleaseHeldWorkspacesMutationVariables>("mutation ReleaseHeldWorkspaces { releaseHeldWorkspaces { releasedUserCount } }");

@@ -7,6 +7,7 @@ import { Failure } from "../ui/failure";
 import { Filters } from "../ui/list";
 import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts";
 import { amountOf, countOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
+import { isMuted } from "./health-checks";
 import { OrganizationChoice, useOrganization } from "./organization-choice";
 import { Overview as OverviewQuery, OverviewOrganization, ReleaseHeldWorkspaces } from "./overview.gql";
 
@@ -43,6 +44,15 @@ export function Overview() {
   const counts = data.dailyCounts;
   const givenUp = data.givenUp?.totalCount ?? 0;
   const waiting = [data.pending, data.leased, data.retried].reduce((sum, each) => sum + (each?.totalCount ?? 0), 0);
+  const checks = data.healthChecks;
+  const failing = checks?.filter((check) => check.state !== "OK" && !isMuted(check)) ?? [];
+  const stuck = [
+    ...data.unhealthyTasks.nodes.map((task) => ({ ...task, href: `/tasks/${task.id}`, title: titleOf(task) })),
+    ...data.unhealthyWorkspaces.nodes
+      // Those of tasks are shown as tasks.
+      .filter(({ id }) => !data.unhealthyTasks.nodes.some((task) => task.workspaceId === id))
+      .map((workspace) => ({ ...workspace, href: `/workspaces/${workspace.id}`, title: workspace.name })),
+  ];
   const alarms = [...(data.entitlements?.errors ?? []), ...(data.entitlements?.warnings ?? [])];
   return (
     <>
@@ -117,6 +127,22 @@ export function Overview() {
           count={data.tasks.totalCount}
           note={`${data.activeTasks.totalCount} active, ${data.failedTasks.totalCount} failed`}
         />
+        {checks && checks.length > 0 && (
+          <Tile
+            href="/health"
+            label="Health"
+            count={failing.length}
+            isBad={failing.some(({ state }) => state === "ERROR")}
+            note={
+              failing.length > 0
+                ? failing
+                    .slice(0, 3)
+                    .map(({ title }) => title)
+                    .join(", ") + (failing.length > 3 ? ", …" : "")
+                : `${countOf(checks.length, "check")} find nothing wrong`
+            }
+          />
+        )}
         {data.givenUp && (
           <Tile
             href={givenUp > 0 ? "/deliveries?state=PERMANENT_FAILURE" : "/deliveries"}
@@ -131,6 +157,30 @@ export function Overview() {
           />
         )}
       </ul>
+      {stuck.length > 0 && (
+        <Panel
+          title="Yours that need attention"
+          actions={
+            <>
+              <a href="/tasks?owner=me&unhealthy=yes">Tasks</a>
+              <a href="/workspaces?owner=me&unhealthy=yes">Workspaces</a>
+            </>
+          }
+        >
+          <ul class="links">
+            {stuck.map(({ id, href, title, health }) => (
+              <li key={id}>
+                <span>
+                  <a href={href}>{title}</a>
+                  <span class="block">{health.reason}</span>
+                  {health.help && <span class="faint block">{health.help}</span>}
+                </span>
+                <Time at={health.since} />
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
       <OfOrganization>
         {counts?.signIns && (
           <Chart

@@ -134,6 +134,11 @@ export type UpdateTaskInputInput = {
   user?: string | null | undefined;
 };
 
+export type WorkspaceHealthState =
+  | 'HEALTHY'
+  | 'IN_PROGRESS'
+  | 'UNHEALTHY';
+
 export type WorkspaceStatus =
   | 'CANCELED'
   | 'CANCELING'
@@ -156,16 +161,16 @@ export type TasksQueryVariables = Exact<{
 }>;
 
 
-export type TasksQuery = { tasks: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, owner: { id: string, username: string, name: string }, currentState: { state: TaskStateKind, message: string } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+export type TasksQuery = { tasks: { totalCount: number, nodes: Array<{ id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, owner: { id: string, username: string, name: string }, currentState: { state: TaskStateKind, message: string } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
 
-export type TaskRowFragment = { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, owner: { id: string, username: string, name: string }, currentState: { state: TaskStateKind, message: string } | null };
+export type TaskRowFragment = { id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, owner: { id: string, username: string, name: string }, currentState: { state: TaskStateKind, message: string } | null };
 
 export type TaskQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type TaskQuery = { task: { initialPrompt: string, updatedAt: string, workspaceId: string | null, workspaceName: string, workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, deliveredAt: string | null, lastError: string, sender: { id: string, username: string, name: string } }>, owner: { id: string, username: string, name: string } } | null };
+export type TaskQuery = { task: { initialPrompt: string, updatedAt: string, workspaceId: string | null, workspaceName: string, workspaceStatus: WorkspaceStatus, id: string, name: string, displayName: string, status: TaskStatus, createdAt: string, templateName: string, templateDisplayName: string, currentState: { state: TaskStateKind, message: string, timestamp: string, uri: string } | null, inputs: Array<{ id: string, content: string, state: TaskInputState, createdAt: string, deliveredAt: string | null, lastError: string, sender: { id: string, username: string, name: string } }>, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, owner: { id: string, username: string, name: string } } | null };
 
 export type TaskConversationQueryVariables = Exact<{
   id: string;
@@ -279,8 +284,8 @@ export type DeleteTaskMutationVariables = Exact<{
 
 export type DeleteTaskMutation = { deleteTask: { task: { id: string } } };
 
-export const Tasks = operation<TasksQuery, TasksQueryVariables>("query Tasks($filter: TaskFilter, $orderBy: TaskOrder, $first: Int, $after: String, $last: Int, $before: String) { tasks( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { ...TaskRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } }");
-export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status createdAt templateName templateDisplayName owner { id username name } currentState { state message } } query Task($id: String!) { task(task: $id) { ...TaskRow initialPrompt updatedAt workspaceId workspaceName workspaceStatus currentState { state message timestamp uri } inputs { id content state createdAt deliveredAt lastError sender { id username name } } } }");
+export const Tasks = operation<TasksQuery, TasksQueryVariables>("query Tasks($filter: TaskFilter, $orderBy: TaskOrder, $first: Int, $after: String, $last: Int, $before: String) { tasks( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { ...TaskRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } fragment TaskRow on Task { id name displayName status health { state reason since help } createdAt templateName templateDisplayName owner { id username name } currentState { state message } }");
+export const Task = operation<TaskQuery, TaskQueryVariables>("fragment TaskRow on Task { id name displayName status health { state reason since help } createdAt templateName templateDisplayName owner { id username name } currentState { state message } } query Task($id: String!) { task(task: $id) { ...TaskRow initialPrompt updatedAt workspaceId workspaceName workspaceStatus currentState { state message timestamp uri } inputs { id content state createdAt deliveredAt lastError sender { id username name } } } }");
 export const TaskConversation = operation<TaskConversationQuery, TaskConversationQueryVariables>("query TaskConversation($id: String!) { task(task: $id) { id logs { snapshot snapshotAt entries { id content time type sender { username name } } } } }");
 export const TaskParts = operation<TaskPartsQuery, TaskPartsQueryVariables>("query TaskParts($id: String!) { task(task: $id) { id conversation { protocol state sessionMode asksNobody omittedCount messages(last: 200) { nodes { id role sender { username name } isCut parts { __typename ... on TextPart { text } ... on ToolCallPart { title callStatus: status } ... on ToolResultPart { result: text isError } ... on PermissionPart { requestId title options { id name kind } optionId isCanceled } ... on InterruptPart { reason: text } } } } } } }");
 export const TaskConversationChanged = operation<TaskConversationChangedSubscription, TaskConversationChangedSubscriptionVariables>("subscription TaskConversationChanged($id: UUID!) { taskConversationChanged(id: $id) { conversation { revision } } }");

@@ -9,6 +9,7 @@ import { useSignal } from "../api/signal";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Form } from "../ui/form";
+import { HealthNote, HealthStatus } from "../ui/health";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Loading, Panel, PersonLink, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
@@ -56,7 +57,12 @@ export function TasksView() {
   const { route } = useLocation();
   const order = place.order(["CREATED_AT"] as const, "-CREATED_AT");
   const status = place.filter<TaskStatus>("status");
-  const filter = { search: place.filter("q"), owner: place.filter("owner"), status: status && [status] };
+  const filter = {
+    search: place.filter("q"),
+    owner: place.filter("owner"),
+    status: status && [status],
+    unhealthy: place.get("unhealthy") ? true : null,
+  };
   const tasks = useData(Tasks, { ...place.cursors, filter, orderBy: order });
   useLive(TaskChanged, "mine", { variables: () => ({ user: "me" }), onEvent: tasks.refresh, onRestart: tasks.refresh });
   const templates = useUsableTemplates()?.filter(({ activeVersion }) => activeVersion!.hasAiTask) ?? [];
@@ -93,6 +99,7 @@ export function TasksView() {
         <Search place={place} label="Search by title" />
         <Choice place={place} label="Status" name="status" options={statuses.map((name) => [name, wordsOf(name)])} />
         <Choice place={place} label="Owner" name="owner" any="Everyone" options={[["me", "Me"]]} />
+        <Choice place={place} label="Health" name="unhealthy" options={[["yes", "Unhealthy"]]} />
       </Filters>
       <List
         name="Tasks"
@@ -108,7 +115,16 @@ export function TasksView() {
         columns={[
           { title: "Task", show: (task) => <a href={`/tasks/${task.id}`}>{titleOf(task)}</a> },
           { title: "Owner", show: ({ owner }) => <PersonLink user={owner} /> },
-          { title: "Status", show: ({ status: each }) => <Status name={each} /> },
+          {
+            title: "Status",
+            // The report says why a task is in error, too.
+            show: ({ status: each, health, currentState }) => (
+              <HealthStatus
+                status={each}
+                health={health.reason === currentState?.message ? { state: health.state } : health}
+              />
+            ),
+          },
           {
             title: "Reports",
             show: ({ currentState }) =>
@@ -181,7 +197,8 @@ export function TaskView({ id }: { id: string }) {
     structured !== undefined && (structured.protocol === "ACP" || structured.messages.nodes.length >= entries.length);
   const isBusy = structured?.state === "WORKING" || structured?.state === "REQUIRES_ACTION";
   const waiting = task.inputs.filter(({ state }) => state !== "DELIVERED");
-  const isPaused = task.status === "PAUSED";
+  const { health, status } = task;
+  const isPaused = status === "PAUSED";
   const isBuilding = ["STARTING", "STOPPING", "DELETING", "CANCELING"].includes(task.workspaceStatus);
   return (
     <>
@@ -226,7 +243,7 @@ export function TaskView({ id }: { id: string }) {
       </Heading>
       <Facts
         facts={[
-          ["Status", <Status key="status" name={task.status} />],
+          ["Status", <HealthStatus key="status" status={status} health={{ state: health.state }} />],
           ["Owner", <PersonLink key="owner" user={task.owner} />],
           [
             "Workspace",
@@ -240,7 +257,8 @@ export function TaskView({ id }: { id: string }) {
           ["Changed", <Time key="updated" at={task.updatedAt} />],
         ]}
       />
-      {task.currentState && (
+      <HealthNote health={health} />
+      {task.currentState && !health.reason?.includes(task.currentState.message) && status !== "INITIALIZING" && (
         <p class="said">
           <Status name={task.currentState.state} /> {task.currentState.message}{" "}
           {/^https?:/.test(task.currentState.uri) && <a href={task.currentState.uri}>{task.currentState.uri}</a>}

@@ -6,6 +6,7 @@ import { useData, useLive } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Revealed } from "../ui/dialog";
 import { Failure } from "../ui/failure";
+import { HealthNote, HealthStatus } from "../ui/health";
 import { List } from "../ui/list";
 import { FormDialog } from "../ui/form";
 import { type Line, Log } from "../ui/log";
@@ -195,7 +196,10 @@ export function WorkspaceView({ id }: { id: string }) {
       </Heading>
       <Facts
         facts={[
-          ["Status", <Status key="status" name={workspace.status} />],
+          [
+            "Status",
+            <HealthStatus key="status" status={workspace.status} health={{ state: workspace.health.state }} />,
+          ],
           ["Owner", workspace.isPrebuild ? "Built ahead" : <PersonLink key="owner" user={workspace.owner} />],
           ["Organization", titleOf(workspace.organization)],
           [
@@ -216,6 +220,7 @@ export function WorkspaceView({ id }: { id: string }) {
           ...(build?.parameters.map(({ name, value }) => [wordsOf(name), value] as const) ?? []),
         ]}
       />
+      <HealthNote health={workspace.health} />
       {build?.job.error && <p class="alarm">{build.job.error}</p>}
       <div class="columns">
         <Panel title="Agents">

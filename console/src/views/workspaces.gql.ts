@@ -71,6 +71,11 @@ export type WorkspaceFilter = {
   unhealthy?: boolean | null | undefined;
 };
 
+export type WorkspaceHealthState =
+  | 'HEALTHY'
+  | 'IN_PROGRESS'
+  | 'UNHEALTHY';
+
 export type WorkspaceOrder = {
   direction: OrderDirection;
   field: WorkspaceOrderField;
@@ -113,7 +118,7 @@ export type WorkspacesQueryVariables = Exact<{
 }>;
 
 
-export type WorkspacesQuery = { workspaces: { totalCount: number, nodes: Array<{ id: string, name: string, status: WorkspaceStatus, isPrebuild: boolean, dormantAt: string | null, deadline: string | null, lastUsedAt: string, owner: { id: string, username: string, name: string }, template: { id: string, name: string, displayName: string }, latestBuild: { id: string, dailyCost: number } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+export type WorkspacesQuery = { workspaces: { totalCount: number, nodes: Array<{ id: string, name: string, status: WorkspaceStatus, isPrebuild: boolean, dormantAt: string | null, deadline: string | null, lastUsedAt: string, health: { state: WorkspaceHealthState, reason: string | null, since: string | null, help: string | null }, owner: { id: string, username: string, name: string }, template: { id: string, name: string, displayName: string }, latestBuild: { id: string, dailyCost: number } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
 
 export type UsableTemplatesQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -181,7 +186,7 @@ export type DeclineWorkspaceTransferMutationVariables = Exact<{
 
 export type DeclineWorkspaceTransferMutation = { declineWorkspaceTransfer: { workspaceId: string } };
 
-export const Workspaces = operation<WorkspacesQuery, WorkspacesQueryVariables>("query Workspaces($filter: WorkspaceFilter, $orderBy: WorkspaceOrder, $first: Int, $after: String, $last: Int, $before: String) { workspaces( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name status isPrebuild dormantAt deadline lastUsedAt owner { id username name } template { id name displayName } latestBuild { id dailyCost } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
+export const Workspaces = operation<WorkspacesQuery, WorkspacesQueryVariables>("query Workspaces($filter: WorkspaceFilter, $orderBy: WorkspaceOrder, $first: Int, $after: String, $last: Int, $before: String) { workspaces( filter: $filter orderBy: $orderBy first: $first after: $after last: $last before: $before ) { totalCount nodes { id name status health { state reason since help } isPrebuild dormantAt deadline lastUsedAt owner { id username name } template { id name displayName } latestBuild { id dailyCost } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const UsableTemplates = operation<UsableTemplatesQuery, UsableTemplatesQueryVariables>("query UsableTemplates { templates(first: 100) { nodes { id name displayName deprecationMessage activeVersion { id hasAiTask presets { id name displayName } } } } }");
 export const WorkspaceCost = operation<WorkspaceCostQuery, WorkspaceCostQueryVariables>("query WorkspaceCost($templateVersionId: UUID!) { workspaceCost(templateVersionId: $templateVersionId) { needs budget creditsConsumed exceeds isEnforced } }");
 export const TemplateParameters = operation<TemplateParametersQuery, TemplateParametersQueryVariables>("query TemplateParameters($id: UUID!) { template(id: $id) { id name displayName activeVersion { id parameters { name displayName description type defaultValue isMutable isEphemeral options { name value } } presets { id name displayName parameters { name value } } } } }");

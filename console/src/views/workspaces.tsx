@@ -3,7 +3,8 @@ import { useEffect } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Choice, Filters, List, Search } from "../ui/list";
-import { Heading, PersonLink, Status, Time } from "../ui/parts";
+import { HealthStatus } from "../ui/health";
+import { Heading, PersonLink, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
 import { titleOf, wordsOf } from "../ui/text";
@@ -45,11 +46,12 @@ export function WorkspacesView() {
     templateId: place.filter("template"),
     dormant: place.get("dormant") ? true : null,
     ownerStatus: place.filter<UserStatus>("ownerStatus"),
+    unhealthy: place.get("unhealthy") ? true : null,
   };
   const workspaces = useData(Workspaces, { ...place.cursors, filter, orderBy: order });
   const { refresh } = workspaces;
   const rows = workspaces.data?.workspaces.nodes ?? [];
-  const isChanging = rows.some(({ status }) => !settled.has(status));
+  const isChanging = rows.some(({ status, health }) => !settled.has(status) || health.state === "IN_PROGRESS");
   useEffect(() => {
     if (!isChanging) return undefined;
     const timer = setInterval(refresh, pollInterval);
@@ -85,6 +87,7 @@ export function WorkspacesView() {
         <Choice place={place} label="Owner" name="owner" any="Everyone" options={[["me", "Me"]]} />
         <Choice place={place} label="Account of the owner" name="ownerStatus" options={[["SUSPENDED", "Suspended"]]} />
         <Choice place={place} label="Use" name="dormant" options={[["yes", "Dormant"]]} />
+        <Choice place={place} label="Health" name="unhealthy" options={[["yes", "Unhealthy"]]} />
       </Filters>
       <Bulk
         selection={selection}
@@ -134,7 +137,9 @@ export function WorkspacesView() {
           { title: "Template", show: ({ template }) => titleOf(template) },
           {
             title: "Status",
-            show: ({ status, dormantAt }) => <Status name={status} label={dormantAt ? "Dormant" : undefined} />,
+            show: ({ status, dormantAt, health }) => (
+              <HealthStatus status={status} health={health} label={dormantAt ? "Dormant" : undefined} />
+            ),
           },
           { title: "Credits a day", isNumber: true, show: ({ latestBuild }) => latestBuild?.dailyCost },
           { title: "Last used", sort: "LAST_USED_AT", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
