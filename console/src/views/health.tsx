@@ -58,7 +58,7 @@ const Finding = ({ check }: { check: Check }) => (
   <>
     {check.finding}
     {check.state !== "OK" && <span class="block">{check.advice}</span>}
-    <a class="block" href={check.docsUrl} aria-label={`More about ${check.title}`}>
+    <a class="block" href={check.docsUrl} aria-label={`What it means: ${check.title}`}>
       What it means
     </a>
   </>
@@ -126,8 +126,8 @@ function MuteButton({ check }: { check: Check }) {
       note="The check still runs, but its failures are neither counted nor told. The audit log keeps who muted it."
       run={MuteHealthCheck}
       given={{ code }}
-      fields={[{ name: "until", label: "Time", options: mutes, hint: undefined }]}
-      prepare={({ until }) => ({ until: inDays(Number(until)) })}
+      fields={[{ name: "days", label: "Time", options: mutes }]}
+      prepare={({ days }) => ({ until: inDays(Number(days)) })}
       submit="Mute"
       said={`${title} is muted.`}
       undo={() => perform(MuteHealthCheck, { input: { code, until: null } })}
