@@ -31,7 +31,7 @@ export function HealthNote({ health }: { health: Health }) {
   return (
     <div class={health.state === "UNHEALTHY" ? "alarm" : "note"} role="status">
       <p>
-        <b>{health.reason}</b> Since <Time at={health.since} />. {health.help}
+        <b>{health.reason}</b> It began <Time at={health.since} />. {health.help}
       </p>
     </div>
   );

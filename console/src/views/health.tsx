@@ -57,8 +57,15 @@ const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOS
 const Finding = ({ check }: { check: Check }) => (
   <>
     {check.finding}
-    {check.state !== "OK" && <span class="block">{check.advice}</span>}
-    <a class="block" href={check.docsUrl} aria-label={`What it means: ${check.title}`}>
+    <span class="faint block">{check.advice}</span>
+  </>
+);
+
+const Title = ({ check: { title, docsUrl, meaning, state } }: { check: Check }) => (
+  <>
+    <b>{title}</b>
+    {state !== "OK" && <span class="faint block">{meaning}</span>}
+    <a class="block" href={docsUrl} aria-label={`What it means: ${title}`}>
       What it means
     </a>
   </>
@@ -70,35 +77,49 @@ interface ChecksProps {
   mayMute: boolean;
 }
 
-function Checks({ name, rows, mayMute }: ChecksProps) {
-  return (
+/** Checks that need attention, or would if they were not muted. */
+const FailingChecks = ({ name, rows, mayMute }: ChecksProps) => (
+  <List
+    name={name}
+    rows={rows}
+    keyOf={({ code }) => code}
+    empty=""
+    columns={[
+      { title: "Check", show: (check) => <Title check={check} /> },
+      { title: "State", show: ({ state }) => <Status name={state} /> },
+      { title: "Since", show: ({ since }) => <Time at={since} /> },
+      { title: "Finding", show: (check) => <Finding check={check} /> },
+      { title: "Actions", isAction: true, show: (check) => mayMute && <MuteButton check={check} /> },
+    ]}
+  />
+);
+
+/** Checks that find nothing wrong, in short. */
+const FineChecks = ({ rows }: { rows: readonly Check[] }) => (
+  <details>
+    <summary>
+      {countOf(rows.length, "check")} {rows.length === 1 ? "finds" : "find"} nothing wrong
+    </summary>
     <List
-      name={name}
+      name="Fine"
       rows={rows}
       keyOf={({ code }) => code}
       empty=""
       columns={[
         {
           title: "Check",
-          show: ({ title, meaning }) => (
-            <>
-              <b>{title}</b>
-              <span class="faint block">{meaning}</span>
-            </>
+          show: ({ title, state, docsUrl }) => (
+            <a href={docsUrl}>
+              <Status name={state} label={title} />
+            </a>
           ),
         },
-        { title: "State", show: ({ state }) => <Status name={state} /> },
+        { title: "Finding", show: ({ finding }) => finding },
         { title: "Since", show: ({ since }) => <Time at={since} /> },
-        { title: "Finding", show: (check) => <Finding check={check} /> },
-        {
-          title: "Actions",
-          isAction: true,
-          show: (check) => mayMute && <MuteButton check={check} />,
-        },
       ]}
     />
-  );
-}
+  </details>
+);
 
 function MuteButton({ check }: { check: Check }) {
   const { code, title, mutedUntil, mutedBy } = check;
@@ -156,7 +177,6 @@ function AllChecks() {
   const panels = [
     [`${countOf(failing.length, "check")} ${failing.length === 1 ? "needs" : "need"} attention`, failing],
     ["Muted", muted],
-    ["Fine", fine],
   ] as const;
   return (
     <>
@@ -165,10 +185,11 @@ function AllChecks() {
         ([title, rows]) =>
           rows.length > 0 && (
             <Panel key={title} title={title}>
-              <Checks name={title} rows={rows} mayMute={may("mute")} />
+              <FailingChecks name={title} rows={rows} mayMute={may("mute")} />
             </Panel>
           ),
       )}
+      {fine.length > 0 && <FineChecks rows={fine} />}
       <p class="faint">
         Checked <Time at={all[0]!.checkedAt} />
       </p>

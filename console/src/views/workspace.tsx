@@ -259,7 +259,7 @@ export function WorkspaceView({ id }: { id: string }) {
               show: ({ id: each, buildNumber }) => <a href={`/workspaces/${id}/${each}`}>Build {buildNumber}</a>,
             },
             { title: "Transition", show: ({ transition }) => wordsOf(transition) },
-            { title: "Status", show: ({ status }) => <Status name={status} /> },
+            { title: "Status", show: ({ status }) => <BuildStatus status={status} /> },
             { title: "Requested by", show: ({ initiator }) => initiator.name || initiator.username },
             { title: "Reason", show: ({ reason }) => wordsOf(reason) },
             { title: "Created", show: ({ createdAt }) => <Time at={createdAt} /> },
@@ -269,6 +269,9 @@ export function WorkspaceView({ id }: { id: string }) {
     </>
   );
 }
+
+/** The status of a build. That of a start which is over says nothing of what became of the workspace since. */
+const BuildStatus = ({ status }: { status: string }) => <Status name={status === "RUNNING" ? "COMPLETED" : status} />;
 
 type AgentData = BuildFragment["resources"][number]["agents"][number];
 
@@ -422,7 +425,7 @@ export function BuildView({ build: id }: { build: string }) {
       />
       <Facts
         facts={[
-          ["Status", <Status key="status" name={build.status} />],
+          ["Status", <BuildStatus key="status" status={build.status} />],
           ["Requested by", <PersonLink key="initiator" user={build.initiator} />],
           ["Reason", wordsOf(build.reason)],
           ["Created", <Time key="created" at={build.createdAt} />],

@@ -118,7 +118,7 @@ export const checkTexts: Readonly<Record<HealthCode, CheckText>> = {
   daemons: {
     title: "Provisioner daemons",
     meaning: "Whether the daemons run the version of the servers, and how many are connected.",
-    advice: "Update the daemons that have another version, and delete those that are not used any more.",
+    advice: "Start a daemon if none is connected, and update those that have another version.",
   },
   daemon_tags: {
     title: "Jobs without a daemon",

@@ -66,7 +66,7 @@ export const databaseLatency = (all: ReadonlyArray<OfReplica<number>>): Judgemen
       const text = `A statement of ${hostname} takes ${Math.round(value)} ms.`;
       return value >= 250 ? failure(text) : value >= 50 ? warning(text) : ok(text);
     }),
-    ok("No server has measured it yet."),
+    ok("No server has noted it yet."),
   );
 
 /** When the project of Postgres ends its support of each release that this program runs on. */
@@ -126,7 +126,10 @@ export interface PoolReading {
   waiting: number;
 }
 
+const noReplica = ok("No server has noted it yet.");
+
 export function databasePool(pools: readonly PoolReading[], allowed: number): Judgement {
+  if (pools.length === 0) return noReplica;
   const most = pools.reduce((sum, { size }) => sum + size, 0);
   const busy = pools.filter(({ size, waiting }) => waiting > size);
   if (busy.length > 0)
@@ -163,6 +166,7 @@ export const encryptionKeys = (missing: readonly string[]): Judgement =>
     : ok("All keys in use are configured.");
 
 export function eventsConnected(all: ReadonlyArray<OfReplica<boolean>>): Judgement {
+  if (all.length === 0) return noReplica;
   const lost = all.filter(({ value }) => !value).map(({ hostname }) => hostname);
   return lost.length > 0
     ? failure(`Not connected: ${named(lost)}.`)
@@ -245,7 +249,9 @@ export interface UnmatchedJobs {
 export const daemonTags = (groups: readonly UnmatchedJobs[]): Judgement =>
   together(
     groups.map(({ organization, provisioner, tags, count, waiting }) => {
-      const tagged = Object.entries(tags).map(([key, value]) => `${key}=${value}`);
+      const tagged = Object.entries(tags)
+        .filter(([key, value]) => value !== "" && (key !== "scope" || value !== "organization"))
+        .map(([key, value]) => `${key}=${value}`);
       const text = `${counted(count, "job")} of type ${provisioner} ${tagged.length > 0 ? `with ${tagged.join(" ")} ` : ""}in ${organization} ${count === 1 ? "has" : "have"} waited ${inWords(waiting)} without a connected daemon.`;
       return waiting >= 2 * minute ? failure(text) : warning(text);
     }),
@@ -311,6 +317,7 @@ export const clocks = (all: ReadonlyArray<OfReplica<number>>): Judgement =>
 export const timeZones = (all: ReadonlyArray<OfReplica<{ version: string | null; disputed: string[] }>>): Judgement => {
   const disputed = [...new Set(all.flatMap(({ value }) => value.disputed))];
   if (disputed.length > 0) return warning(`The sources disagree about ${named(disputed)}, which schedules use.`);
+  if (all.length === 0) return noReplica;
   const versions = [...new Set(all.map(({ value }) => value.version ?? "unknown"))];
   return versions.length > 1
     ? warning(`The servers have different versions: ${named(versions)}.`)
@@ -330,6 +337,7 @@ export const disks = (all: ReadonlyArray<OfReplica<{ free: number | null; size: 
   );
 
 export function replicaVersions(all: ReadonlyArray<OfReplica<string>>): Judgement {
+  if (all.length === 0) return noReplica;
   const versions = [...new Set(all.map(({ value }) => value))].toSorted();
   if (versions.length < 2) return ok(`${counted(all.length, "server")} with version ${versions[0] ?? "unknown"}.`);
   const told = versions.map(
