@@ -29,10 +29,8 @@ export function HealthStatus({ status, health, label }: { status: string; health
 export function HealthNote({ health }: { health: Health }) {
   if (!health.reason) return null;
   return (
-    <div class={health.state === "UNHEALTHY" ? "alarm" : "note"} role="status">
-      <p>
-        <b>{health.reason}</b> It began <Time at={health.since} />. {health.help}
-      </p>
-    </div>
+    <output class={`block ${health.state === "UNHEALTHY" ? "alarm" : "note"}`}>
+      <b>{health.reason}</b> It began <Time at={health.since} />. {health.help}
+    </output>
   );
 }
