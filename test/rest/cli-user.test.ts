@@ -614,7 +614,7 @@ describe("the commands of users", () => {
       expect(colored).to.include("\u001b[1mNAME\u001b[22m").and.include("\u001b[32mrunning\u001b[39m");
       const plain = await shownBy(["workspaces", "list", "--search", "one"], { NO_COLOR: "1" });
       const [headings, row] = plain.split("\n");
-      expect(headings).to.match(/^NAME +TEMPLATE +STATUS +OUTDATED +LAST USED$/);
+      expect(headings).to.match(/^NAME +TEMPLATE +STATUS +OUTDATED +LAST USED +HEALTH$/);
       expect(row!.indexOf("box")).to.equal(headings!.indexOf("TEMPLATE"));
       expect(plain).to.not.include("\u001b");
     });
