@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { GraphQLSchema } from "graphql";
 import Koa from "koa";
 import type { Logger } from "pino";
-import { BuiltInDaemons } from "./graphql/provisioners/built-in-daemons.js";
+import { BuiltInDaemons } from "./built-in-daemons.js";
 import { listeningOn } from "./config/config.js";
 import { type Config, ConfigError } from "./runtime/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";

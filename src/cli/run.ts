@@ -9,12 +9,19 @@ import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/encryption-status.js";
 import { DomainError, StartRefused } from "../domain/kernel/errors.js";
 import { backupCommands } from "./backups.js";
-import { CheckFailed, type Command, helpOf, parsed, requireOptions, steward, UsageError } from "./command.js";
+import {
+  CheckFailed,
+  type Command,
+  helpOf,
+  parsed,
+  requireOptions,
+  steward,
+  UsageError,
+} from "../runtime/command-line.js";
 import { environment } from "./server-options.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";
-import { userHelp } from "./user/run.js";
 import { withoutEdges } from "../runtime/pasted.js";
 import { list, misused } from "../runtime/manual.js";
 import { print, printError } from "../runtime/terminal.js";
@@ -70,10 +77,11 @@ const commands: Record<string, Command> = {
   ...licenseCommands,
 };
 
-const help = () => `Usage: ${steward} <command> [--help | --version]
+/** The help of the command line, with that of the commands for users. */
+const helpWith = (usersHelp: string) => `Usage: ${steward} <command> [--help | --version]
 
 Commands for users, who sign in to a server
-${userHelp()}
+${usersHelp}
 
 Commands for operators, on the machine of the server
 ${list(Object.values(commands).map(({ usage, summary }) => [usage, summary]))}
@@ -125,11 +133,11 @@ async function sendHints(services: Services): Promise<void> {
 
 /**
  * Runs the command named by `words`, and prints its result or error. The exit status is 1 on failure, and 2 if the
- * command line is invalid.
+ * command line is invalid. `usersHelp` describes the commands for users.
  */
-export async function run(words: string[]): Promise<void> {
+export async function run(words: string[], usersHelp: string): Promise<void> {
   try {
-    print(await outputOf(words));
+    print(await outputOf(words, usersHelp));
   } catch (error) {
     if (error instanceof CheckFailed) print(error.message);
     else printError(explain(error));
@@ -137,10 +145,10 @@ export async function run(words: string[]): Promise<void> {
   }
 }
 
-async function outputOf(words: string[]): Promise<string> {
+async function outputOf(words: string[], usersHelp: string): Promise<string> {
   const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
   const asksForHelp = words.length === 0 || words.includes("--help");
-  if (asksForHelp) return name ? helpOf(commands[name]!) : help();
+  if (asksForHelp) return name ? helpOf(commands[name]!) : helpWith(usersHelp);
   if (words[0] === "--version") return versions();
   if (!name) throw new UsageError(`Unknown command "${words.join(" ")}".`, `${steward} --help`);
   try {
