@@ -122,6 +122,9 @@ class LazyConnection implements DatabaseConnection {
   /** Identifies the transaction, so that its outcome can be asked; a rejection means that nothing was stored. */
   #transaction: Promise<TransactionIdentity> | undefined;
 
+  /** Whether the end of the transaction was sent: what is sent after it would be a transaction of its own. */
+  #isOver = false;
+
   constructor(private readonly options: DialectOptions) {}
 
   begin({ isolationLevel, accessMode }: TransactionSettings): void {
@@ -131,6 +134,7 @@ class LazyConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    if (this.#isOver) throw new Error("The transaction has ended.");
     const { rows, command, rowCount } = await this.#send(text, parameters);
     const isWrite = command === "INSERT" || command === "UPDATE" || command === "DELETE" || command === "MERGE";
     return { rows: rows as Row[], ...(isWrite && { numAffectedRows: BigInt(rowCount ?? 0) }) };
@@ -186,6 +190,7 @@ class LazyConnection implements DatabaseConnection {
 
   /** Commits; has nothing to do if no statement was sent. Throws `UnknownOutcome` if the outcome cannot be found out. */
   async commit(): Promise<void> {
+    this.#isOver = true;
     if (!this.#client) return;
     const client = await this.#client;
     try {
@@ -229,6 +234,7 @@ class LazyConnection implements DatabaseConnection {
   }
 
   async rollback(): Promise<void> {
+    this.#isOver = true;
     const client = await this.#client?.catch(() => undefined);
     if (!client) return;
     try {
