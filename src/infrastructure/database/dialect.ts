@@ -35,6 +35,8 @@ export interface DialectOptions {
   /** For transactions, which may wait for locks: so reads and probes always find a connection. */
   transactions: Pool;
   observer: StatementObserver;
+  /** Whether statements outside of transactions write: if the response to one is lost, its outcome is not known. */
+  writesAlone?: boolean;
 }
 
 /**
@@ -146,11 +148,12 @@ class LazyConnection implements DatabaseConnection {
   }
 
   async #send(text: string, parameters: readonly unknown[]): Promise<PgResult<object>> {
-    const { observer } = this.options;
+    const { observer, writesAlone } = this.options;
     const run = async () => {
       observer.sent();
+      let client: Connected | undefined;
       try {
-        const client = await (this.#client ??= this.#connect());
+        client = await (this.#client ??= this.#connect());
         const isNamed = client.keepsStatements && parameters.length > 0 && parameters.length <= mostParameters;
         const name = isNamed ? nameOf(text) : undefined;
         const statement = { name, text, values: parameters as unknown[] };
@@ -161,7 +164,8 @@ class LazyConnection implements DatabaseConnection {
         return result;
       } catch (error) {
         observer.failed(error);
-        throw error;
+        const isUnknown = writesAlone && client && this.#begin === undefined && isConnectionFault(error);
+        throw isUnknown ? new UnknownOutcome(error) : error;
       }
     };
     if (!channel.hasSubscribers) return run();
