@@ -1,3 +1,4 @@
+import { instantOf } from "../../src/runtime/clock.js";
 import { command, flag, text, UsageError } from "./command.js";
 import { Failed } from "./failures.js";
 import { HealthChecks, type HealthChecksQuery, MuteHealthCheck } from "./health.gql.js";
@@ -5,7 +6,7 @@ import { moment, words as wordsOf } from "./output.js";
 
 type Check = HealthChecksQuery["healthChecks"][number];
 
-const isMuted = ({ mutedUntil }: Check): boolean => mutedUntil !== null && Date.parse(mutedUntil) > Date.now();
+const isMuted = ({ mutedUntil }: Check): boolean => mutedUntil !== null && instantOf(mutedUntil) > Date.now();
 
 const needsAttention = (check: Check): boolean => check.state !== "OK" && !isMuted(check);
 
