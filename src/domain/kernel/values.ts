@@ -150,12 +150,17 @@ export const string = z.string();
 /** Text whose rule is elsewhere. `keywords` are what JSON Schema can say of it. */
 export const textWith = (keywords: z.core.GlobalMeta) => z.string().check(z.meta(keywords));
 
+const alternatives = (values: readonly string[]) =>
+  `(${values.map((each) => each.replace(/[.+]/g, String.raw`\$&`)).join("|")})`;
+
 /** Text that is one of these, unless it is empty. */
-export const oneOfTexts = (values: readonly string[]) =>
-  textWith({ pattern: `^(${values.map((each) => each.replace(/[.+]/g, String.raw`\$&`)).join("|")})?$` });
+export const oneOfTexts = (values: readonly string[]) => textWith({ pattern: `^${alternatives(values)}?$` });
 
 /** Text that is not shown, such as a password or a token. */
 export const secret = meant(z.string(), { kind: "secret" });
+
+/** A secret that callers present, such as a token or a code, of so many bytes at most. */
+export const presented = byLimit((most) => meant(bytes(0, most), { kind: "secret" }));
 
 /** Text that can be stored. */
 export const storable = z.string().check(z.refine(isStorable, { error: storableRule, abort: true }));
@@ -167,6 +172,10 @@ export const textBy = (problemOf: TextRule, keywords: z.core.GlobalMeta = {}) =>
 /** Text of a form. `keywords` are what JSON Schema can say besides. */
 export const matching = (pattern: RegExp, rule: string, keywords: z.core.GlobalMeta = {}) =>
   z.string().check(z.regex(pattern, rule), z.meta(keywords));
+
+/** Text that is one of these. */
+export const knownText = (values: readonly string[]) =>
+  matching(new RegExp(`^${alternatives(values)}$`), `Must be one of: ${values.join(", ")}.`);
 
 /** Text that conforms to the rule of a value, or is empty. */
 export function orEmpty(value: z.ZodMiniType<string>) {
@@ -192,6 +201,10 @@ export const further = (value: z.ZodMiniType<string>, problemOf: TextRule) =>
       ),
     meaningOf(value),
   );
+
+/** Text that conforms to the rules of a value. Empty text is reported as absent. */
+export const nonEmpty = (value: z.ZodMiniType<string>) =>
+  further(value, (text) => (text === "" ? "Is required." : undefined));
 
 const reservedNames = new Set(["new", "create", "me", "default"]);
 
@@ -293,15 +306,18 @@ export const icon = z.string().check(
 const emailPattern =
   /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
 
+/** Maximum length of an email address in bytes. */
+export const longestEmail = 254;
+
 /** An email address. "" stands for an absent one. */
 export const emailAddress = meant(
   z.string().check(
     z.refine((given) => given !== "", { error: "Is required.", abort: true }),
     z.refine(
-      (given) => Buffer.byteLength(given) <= 254 && emailPattern.test(given),
-      "Must be one email address of at most 254 bytes.",
+      (given) => Buffer.byteLength(given) <= longestEmail && emailPattern.test(given),
+      `Must be one email address of at most ${longestEmail} bytes.`,
     ),
-    z.meta({ minLength: 3, maxLength: 254 }),
+    z.meta({ minLength: 3, maxLength: longestEmail, pattern: "^[^@\\s]+@[^@\\s]+$" }),
   ),
   { scalar: "EmailAddress" },
 );

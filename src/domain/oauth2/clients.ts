@@ -7,6 +7,9 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const g = columnsOf("oauth2Grants", "g");
 
+/** Maximum length of a `client_id` in bytes: an ID, or the URL of a metadata document. */
+export const longestClientId = 2048;
+
 /** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
 export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;
 export type ClientKind = (typeof ClientKind)[keyof typeof ClientKind];

@@ -24,7 +24,8 @@ export interface WantedUser {
   account: Required<Pick<AccountChange, "email" | "name" | "avatarUrl">> & { email: string };
 }
 
-const longest = { userName: 256, externalId: 512, name: 128 } as const;
+export const longestUserName = 256;
+const longest = { userName: longestUserName, externalId: 512, name: 128 } as const;
 
 /** Checks a whole user, and reads what it stands for. Throws `invalidValue`. */
 export function wantedUser(resource: Values): WantedUser {

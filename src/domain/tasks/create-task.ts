@@ -6,6 +6,7 @@ import { conflictOn, DomainError, notFound, onViolation, Problems } from "../ker
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
 import {
+  check,
   faultOf,
   inputOf,
   type Input,
@@ -63,7 +64,10 @@ export async function createTask(ctx: Context, input: CreateTask): Promise<strin
   const displayName = input.displayName?.trim() ?? "";
   problems.add("displayName", faultOf(shownName, displayName));
   problems.add("input", inputProblem(ctx, prompt));
-  if (!version) return problems.throwIfAny() as never;
+  if (!version) {
+    check(CreateTask, { name: input.name }, problems);
+    return problems.throwIfAny() as never;
+  }
 
   const name = input.name || (await freeName(ctx, owner.id, prompt));
   const built = await workspaceFor(ctx, { ...input, user: owner.id, name }, problems);
