@@ -51,7 +51,10 @@ function sampleOf(resolved: Resolve, given: Schema, number = 0, example?: unknow
     return Object.fromEntries(required.map((name) => [name, sampleOf(resolved, properties[name]!, number)]));
   if (format === "uuid") return newId();
   if (format === "date-time") return "2026-01-01T00:00:00Z";
-  const texts = [...beginnings.map((beginning) => `${beginning}${number}`), `a${number}`, "a".repeat(43), ""];
+  // The first one of those that a pattern lists.
+  const [, listed = ""] = /^\^\(([^|()]*)/.exec(schema.pattern ?? "") ?? [];
+  const made = [...beginnings.map((beginning) => `${beginning}${number}`), `a${number}`, "a".repeat(43), ""];
+  const texts = [...made, listed.replaceAll("\\", "")];
   return texts.find((text) => permits({ ...schema, ...given }, text));
 }
 
