@@ -1,5 +1,7 @@
+import type { Limited } from "./limits";
+
 /** A field of the input of a mutation, as the schema describes it. */
-export interface InputField {
+export interface InputField extends Limited {
   type: string;
   hint?: string;
   isRequired?: true;
@@ -10,24 +12,9 @@ export interface InputField {
   fields?: InputFields;
   /** How people enter it. */
   kind?: "secret" | "duration" | "multi-line" | "choice" | "reference";
-  limits?: Limits;
-  /** The limits as a part of a sentence: `at most 64 characters`. */
-  words?: string;
 }
 
 export type InputFields = Readonly<Record<string, InputField>>;
-
-/** The limits of a value, and of the entries of a list, as JSON Schema has them. */
-export interface Limits {
-  minLength?: number;
-  maxLength?: number;
-  pattern?: string;
-  minimum?: number;
-  maximum?: number;
-  minItems?: number;
-  maxItems?: number;
-  maxProperties?: number;
-}
 
 /** An operation of the API: its text, and the types of its variables and its result. */
 export interface Operation<Data, Variables> {

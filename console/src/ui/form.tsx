@@ -1,9 +1,9 @@
 // Forms, made from the input of a mutation: what it says about its fields gives them their kinds, hints, and checks.
 import { useId, useRef, useState } from "preact/hooks";
 import { type Faults, faultsOf, InvalidInput } from "../api/errors";
-import type { InputField, InputFields, Limits } from "../api/operation";
+import { faultOf, type Limited, type Limits } from "../api/limits";
+import type { InputField, InputFields } from "../api/operation";
 import { Dialog } from "./dialog";
-import { faultOf } from "./limits";
 import { durationOf, inOrder, secondsOf, wordsOf } from "./text";
 
 export type Options = ReadonlyArray<readonly [value: string, label: string]>;
@@ -23,7 +23,7 @@ export interface FieldSpec {
   suggest?: (text: string) => Promise<Options>;
 }
 
-interface Resolved extends FieldSpec, Pick<InputField, "limits" | "words"> {
+interface Resolved extends FieldSpec, Limited {
   label: string;
   kind: NonNullable<FieldSpec["kind"]>;
   type: string;

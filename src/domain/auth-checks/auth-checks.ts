@@ -68,7 +68,8 @@ export interface PermissionCheck {
 
 /** Limits per request, over all fields of a document. */
 const maxChecks = 500;
-export const AuthChecks = list(maxChecks, AuthCheck);
+export const AuthChecks = inputOf({ checks: required(list(maxChecks, AuthCheck), "The checks.") });
+export type AuthChecks = Input<typeof AuthChecks>;
 const maxObjects = 10;
 
 /** Checks after which to yield to the event loop. */

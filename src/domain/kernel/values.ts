@@ -246,6 +246,9 @@ export const prose = byLimit((most) =>
   ),
 );
 
+/** A part of a name or an address by which lists are searched. */
+export const searchText = prose(254);
+
 /** How many bytes or characters a text may have, as a part of a sentence. */
 const sizes = (least: number, most: number, unit: string) =>
   least === 0 ? `at most ${most} ${unit}` : `${least} to ${most} ${unit}`;

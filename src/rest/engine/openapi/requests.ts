@@ -104,9 +104,7 @@ function mapSchema(type: GraphQLInputType, keyName: string, schemas: NamedSchema
   const rest = fieldsOf(type).filter((field) => field !== key);
   const entry =
     rest.length === 1 ? givenSchema(fieldOnTheWire(rest[0]!), schemas) : inputObject(getNamedType(type), rest, schemas);
-  const { format } = scalar(getNamedType(key.type).name);
-  const propertyNames = { ...(format !== undefined && { format }), ...limitsOf(fieldOnTheWire(key)) };
-  return { type: "object", propertyNames, additionalProperties: entry };
+  return { type: "object", propertyNames: limitsOf(fieldOnTheWire(key)), additionalProperties: entry };
 }
 
 const inputObject = (

@@ -1,7 +1,22 @@
 // The limits of values in forms, which the server checks again.
-import type { InputField } from "../api/operation";
 
-type Limited = Pick<InputField, "limits" | "words">;
+/** The limits of a value, and of the entries of a list, as JSON Schema has them. */
+export interface Limits {
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  maxProperties?: number;
+}
+
+export interface Limited {
+  limits?: Limits;
+  /** The limits as a part of a sentence: `at most 64 characters`. */
+  words?: string;
+}
 
 /** Returns the rule that a value breaks, as a sentence; `undefined` if there is none. */
 export function faultOf(value: unknown, { limits = {}, words }: Limited): string | undefined {
