@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import type { Problems } from "./errors.js";
 import { isObject } from "./objects.js";
 import { isObeyed, isStorable, isUuid, storableRule, textProblem } from "./text.js";
+import { longestEmail, longestUrl } from "../../entities/lengths.js";
 
 /** The schema of a value. */
 export type Value<Type = unknown> = z.ZodMiniType<Type>;
@@ -247,7 +248,7 @@ export const prose = byLimit((most) =>
 );
 
 /** A part of a name or an address by which lists are searched. */
-export const searchText = prose(254);
+export const searchText = prose(longestEmail);
 
 /** How many bytes or characters a text may have, as a part of a sentence. */
 const sizes = (least: number, most: number, unit: string) =>
@@ -279,38 +280,35 @@ export const bytes = (least: number, most: number) => {
 /** Whether `given` is an HTTP URL that all parsers read alike: without user information, backslashes and white space. */
 const isUrl = (given: string): boolean =>
   /^https?:\/\/(?!\/|[^/?#]*@)[^\s\\\p{Cc}]+$/iu.test(given) &&
-  Buffer.byteLength(given) <= 2048 &&
+  Buffer.byteLength(given) <= longestUrl &&
   given.isWellFormed() &&
   URL.canParse(given);
 
 /** Whether `given` is a path on this server that browsers cannot take for another host. */
 const isPath = (given: string): boolean =>
-  /^\/(?![/\\])[^\s\p{Cc}]*$/u.test(given) && Buffer.byteLength(given) <= 2048 && given.isWellFormed();
+  /^\/(?![/\\])[^\s\p{Cc}]*$/u.test(given) && Buffer.byteLength(given) <= longestUrl && given.isWellFormed();
 
 const scheme = "[Hh][Tt][Tt][Pp][Ss]?://";
 
 export const httpUrl = z
   .string()
   .check(
-    z.refine(isUrl, "Must be an http or https URL of at most 2048 bytes without user information."),
-    z.meta({ minLength: 8, maxLength: 2048, pattern: `^${scheme}` }),
+    z.refine(isUrl, `Must be an http or https URL of at most ${longestUrl} bytes without user information.`),
+    z.meta({ minLength: 8, maxLength: longestUrl, pattern: `^${scheme}` }),
   );
 
 /** Icons and avatars. */
 export const icon = z.string().check(
   z.refine(
     (given) => given === "" || isPath(given) || isUrl(given),
-    "Must be empty, a path that begins with one slash, or an http or https URL of at most 2048 bytes.",
+    `Must be empty, a path that begins with one slash, or an http or https URL of at most ${longestUrl} bytes.`,
   ),
-  z.meta({ maxLength: 2048, pattern: `^($|/(?![/\\\\])|${scheme})` }),
+  z.meta({ maxLength: longestUrl, pattern: `^($|/(?![/\\\\])|${scheme})` }),
 );
 
 // RFC 5321 addresses without quoted strings and address literals, Unicode included.
 const emailPattern =
   /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
-
-/** Maximum length of an email address in bytes. */
-export const longestEmail = 254;
 
 /** An email address. "" stands for an absent one. */
 export const emailAddress = meant(

@@ -21,6 +21,7 @@ import {
   prose,
   required,
 } from "../kernel/values.js";
+import { longestStage } from "../../entities/provisioners.js";
 
 /** The weight of a line. */
 export const ProvisionerLogLevel = {
@@ -44,8 +45,6 @@ const lines = (ctx: Context, job: Expression<string>) =>
 
 /** A line of the log of a job. */
 export type JobLogRow = InferResult<ReturnType<typeof lines>>[number];
-
-const longestStage = 128;
 
 /** Selects lines of the log of a job. */
 export const JobLogArguments = inputOf({

@@ -14,11 +14,12 @@ import {
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
-import { bytes, check, inputOf, type Input, longestEmail, nonEmpty, pasted, required } from "../kernel/values.js";
+import { bytes, check, type Input, inputOf, nonEmpty, pasted, required } from "../kernel/values.js";
 import { counted } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
 import { chosenPassword, passwordProblem, givenPassword } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
+import { longestEmail } from "../../entities/lengths.js";
 
 export const Login = inputOf({
   email: required(pasted(nonEmpty(bytes(1, longestEmail))), "The email of the account, in any letter case."),

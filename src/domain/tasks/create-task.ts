@@ -29,16 +29,17 @@ import { inputProblem, taskText } from "./input-text.js";
 import { displayNameFor, nameFor } from "./names.js";
 import { ownerHint } from "./task-status.js";
 import { addTaskBuild } from "./workspace-events.js";
+import { longestLabel, longestName } from "../../entities/lengths.js";
 
 /** A name that people see, with or without white space around it. */
-const shownName = textBy((given) => faultOf(label(64), given.trim()), { maxLength: 64 });
+const shownName = textBy((given) => faultOf(label(longestLabel), given.trim()), { maxLength: longestLabel });
 
 export const CreateTask = inputOf({
   user: optional(reference, "The owner: ID, username, or `me`. Default: `me`."),
   templateVersionId: required(uuid, "ID of a template version with an AI task."),
   templateVersionPresetId: optional(uuid, "ID of a preset of the version. The zero UUID means none."),
   input: optional(taskText, "The prompt. Default: empty."),
-  name: optional(orEmpty(urlName(32)), "Name of the task and its workspace. Default: from the prompt."),
+  name: optional(orEmpty(urlName(longestName)), "Name of the task and its workspace. Default: from the prompt."),
   displayName: optional(shownName, "Name that people see. Default: first line of the prompt."),
 });
 export type CreateTask = Input<typeof CreateTask>;
