@@ -57,11 +57,11 @@ const applicationNamed = (db: Db, { owner, workspace, agent, slug }: Application
 type FoundApplication = InferResult<ReturnType<typeof applicationNamed>>[number];
 
 /** Resolves an application for a proxy, and whether the visitor may open it. Throws NOT_FOUND. */
-export async function readApplicationTarget(ctx: Context, reference: ApplicationReference): Promise<ApplicationTarget> {
+export async function readApplicationTarget(ctx: Context, wanted: ApplicationReference): Promise<ApplicationTarget> {
   authorizeMachine(ctx.actor, "application:resolve");
-  const app = await applicationNamed(ctx.db, reference).executeTakeFirst();
+  const app = await applicationNamed(ctx.db, wanted).executeTakeFirst();
   if (!app) throw notFound();
-  const visitor = reference.apiKey ? await visitorOf(ctx, reference.apiKey) : undefined;
+  const visitor = wanted.apiKey ? await visitorOf(ctx, wanted.apiKey) : undefined;
   const { workspaceId, agentId, appId } = app;
   const allowed = mayOpen(app, visitor);
   return { workspaceId, agentId, appId, url: allowed ? app.url : null, userId: visitor?.userId ?? null, allowed };

@@ -18,12 +18,6 @@ const scimRequestColumns = columnsOf("scimRequests");
 
 const r = columnsOf("scimRequests", "r");
 
-declare module "../kernel/context.js" {
-  interface Services {
-    scimRequests: ScimRequests;
-  }
-}
-
 /** A request of an identity provider that failed. */
 export interface FailedRequest {
   /** The id of the key that sent it. */

@@ -26,6 +26,9 @@ export interface WantedUser {
   account: Required<Pick<AccountChange, "email" | "name" | "avatarUrl">> & { email: string };
 }
 
+/** Maximum length of the name of a user at an identity provider, in characters. */
+export const longestUserName = scimLengths.userName;
+
 /** Checks a whole user, and reads what it stands for. Throws `invalidValue`. */
 export function wantedUser(resource: Values): WantedUser {
   const {

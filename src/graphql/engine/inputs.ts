@@ -32,14 +32,14 @@ export function inputType<Shape extends z.core.$ZodLooseShape>(
 }
 
 /** Makes the arguments of fields from those that the domain declares: `@Args(() => GroupsArgs) query: GroupsQuery`. */
-export function argumentsOf<Shape extends z.core.$ZodLooseShape>(declared: z.ZodMiniObject<Shape>): ClassType<object> {
+export function argumentsOf(declared: z.ZodMiniObject): ClassType {
   const Arguments = classOf(declared, "The class of arguments");
   ArgsType()(Arguments);
   return Arguments;
 }
 
 /** Makes a class with the fields of an input. */
-function classOf({ shape }: z.ZodMiniObject, name: string): ClassType<object> {
+function classOf({ shape }: z.ZodMiniObject, name: string): ClassType {
   // oxlint-disable-next-line typescript/no-extraneous-class -- It gets its fields below.
   class Input {}
   for (const [field, schema] of Object.entries<z.core.$ZodType>(shape)) {

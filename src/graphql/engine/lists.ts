@@ -32,7 +32,7 @@ export function orderType<Fields extends Readonly<Record<string, string>>>(
 ): void {
   const { entries } = declared.shape.field.def;
   const description = `The fields by which lists of \`${node}\` nodes can be ordered.`;
-  enumType({ [`${node}OrderField`]: entries as Fields }, description, descriptions);
+  enumType({ [`${node}OrderField`]: entries }, description, descriptions);
   inputType(`${node}Order`, declared, {
     description: `The order of a list of \`${node}\` nodes. Nodes of equal fields are ordered by ID. Cursors are valid in both directions, but not for another field.`,
   });

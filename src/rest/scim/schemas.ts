@@ -1,4 +1,4 @@
-import { scimLengths } from "../../entities/scim.js";
+import { longestUserName } from "../../domain/scim/user-mapping.js";
 import { type Json, objectOf } from "../engine/openapi/schemas.js";
 
 const text = (description: string, more: Json = {}): Json => ({ type: "string", ...more, description });
@@ -19,7 +19,7 @@ const properties: Readonly<Record<string, Json>> = {
   schemas: { type: "array", items: { type: "string" }, description: "URNs of the schemas of the resource." },
   id: text("ID of the user.", { format: "uuid", readOnly: true }),
   userName: text("The name by which the identity provider knows the user. Unique in any letter case.", {
-    maxLength: scimLengths.userName,
+    maxLength: longestUserName,
   }),
   name: {
     ...optional({ givenName: text("The given name."), familyName: text("The family name.") }),
