@@ -24,7 +24,7 @@ declare module "./kernel/context.js" {
     signIns: LabeledCounter<"method" | "result">;
     /** Authenticates values that browsers store. */
     seals: Seals;
-    /** What the licenses permit. */
+    /** The features that the licenses of the deployment permit. */
     entitlements: Entitlements;
     /** The providers of external accounts. */
     externalAuth: ExternalAuthRegistry;
