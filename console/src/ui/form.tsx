@@ -98,7 +98,6 @@ function valueOf(field: Resolved, data: FormData, isChange: boolean): unknown {
       .map((line) => line.trim())
       .filter(Boolean);
   if (text === "") {
-    // Of a required text, the server reports what is wrong together with all other faults.
     const isText = !["number", "date", "duration", "json"].includes(kind);
     return (isChange && ["String", "URL"].includes(field.type)) || (field.isRequired && isText) ? "" : undefined;
   }
@@ -136,7 +135,8 @@ async function valuesOf(
   for (const field of fields) {
     try {
       const value = await valueOf(field, data, isChange);
-      const fault = faultOf(value, field);
+      const isMissing = field.isRequired && (value === undefined || value === "");
+      const fault = isMissing ? "Is required." : faultOf(value, field);
       if (fault !== undefined) throw invalid(field.name, fault);
       if (value !== undefined) values[field.name] = value;
     } catch (error) {
