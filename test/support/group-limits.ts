@@ -26,7 +26,7 @@ const { Endpoint } = await import("../../src/rest/engine/endpoint.js");
 const { storedOperations } = await import("../../src/graphql/engine/stored-operations.js");
 const { contentsOf } = await import("../../src/rest/engine/openapi/openapi.js");
 const { inputValuesOf } = await import("../../tools/input-values.js");
-const { faultOf: faultInForm } = await import("../../console/src/api/limits.js");
+const { faultOf: faultInForm } = await import("../../clients/console/src/api/limits.js");
 const { GroupSchema } = await import("../../src/entities/groups.js");
 
 const schema = getSchema();
