@@ -72,9 +72,9 @@ receiver.key = receiver.token.id;
 
 const mutation = (verb: string, input: string) => `mutation { ${verb}(input: { ${input} }) { __typename } }`;
 
-/** The objects of an operation of the catalogue that changes an account. */
+/** The objects of an operation of the catalog that changes an account. */
 const placeOf = ({ id, key }: Victim, organization: string) => ({ user: id, bot: id, newcomer: id, key, organization });
-const catalogued = (title: string) => (victim: Victim, organization: string) =>
+const ofCatalog = (title: string) => (victim: Victim, organization: string) =>
   documentOf(title, placeOf(victim, organization));
 const isMember = ({ here }: Holder) => here !== undefined;
 const isOwner = (actor: Holder) => holds(actor, "owner", "site");
@@ -98,26 +98,26 @@ const settingRoles = (roles: string[]): Verb => ({
 const verbs: Record<string, Verb> = {
   "changing the email address": {
     by: administersAccounts,
-    tried: catalogued("updateUser with an email address"),
+    tried: ofCatalog("updateUser with an email address"),
   },
-  "resetting the password": { by: administersAccounts, tried: catalogued("resetUserPassword") },
-  "unlinking an identity": { by: administersAccounts, tried: catalogued("unlinkUserIdentity") },
-  suspending: { by: administersAccounts, tried: catalogued("suspendUser") },
-  activating: { by: administersAccounts, tried: catalogued("activateUser") },
-  deleting: { by: administersAccounts, tried: catalogued("deleteUser") },
-  "setting site roles": { by: isOwner, tried: catalogued("setUserRoles") },
+  "resetting the password": { by: administersAccounts, tried: ofCatalog("resetUserPassword") },
+  "unlinking an identity": { by: administersAccounts, tried: ofCatalog("unlinkUserIdentity") },
+  suspending: { by: administersAccounts, tried: ofCatalog("suspendUser") },
+  activating: { by: administersAccounts, tried: ofCatalog("activateUser") },
+  deleting: { by: administersAccounts, tried: ofCatalog("deleteUser") },
+  "setting site roles": { by: isOwner, tried: ofCatalog("setUserRoles") },
   "removing site roles": { by: isOwner, tried: ({ id }) => mutation("setUserRoles", `user: "${id}", roles: []`) },
-  "setting quiet hours": { by: administersAccounts, tried: catalogued("setQuietHours") },
+  "setting quiet hours": { by: administersAccounts, tried: ofCatalog("setQuietHours") },
   "setting quiet hours through REST": {
     by: administersAccounts,
     tried: (victim, organization) => requestOf("setQuietHours", placeOf(victim, organization)),
   },
   "creating a key": {
     by: administersAccounts,
-    tried: catalogued("createApiKey for a service account"),
+    tried: ofCatalog("createApiKey for a service account"),
     isServiceAccount: true,
   },
-  "revoking a key": { by: administersAccounts, tried: catalogued("revokeApiKey") },
+  "revoking a key": { by: administersAccounts, tried: ofCatalog("revokeApiKey") },
   "taking over a workspace": {
     by: transfersWorkspaces,
     tried: ({ workspace }) => mutation("transferWorkspaces", `workspaces: ["${workspace}"]`),
@@ -129,8 +129,8 @@ const verbs: Record<string, Verb> = {
       `mutation { transferWorkspaces(input: { workspaces: ["${workspace}"], receiver: "${receiver.id}" }) { isOffered } }`,
     hasWorkspace: true,
   },
-  adding: { by: administersMembers, tried: catalogued("addOrganizationMember"), on: (target) => !isMember(target) },
-  removing: { by: administersMembers, tried: catalogued("removeOrganizationMember") },
+  adding: { by: administersMembers, tried: ofCatalog("addOrganizationMember"), on: (target) => !isMember(target) },
+  removing: { by: administersMembers, tried: ofCatalog("removeOrganizationMember") },
   "removing all roles": settingRoles([]),
   ...Object.fromEntries(organizationRoles.map((role) => [`granting ${role} alone`, settingRoles([role])])),
   "granting all roles": settingRoles(organizationRoles),
