@@ -40,6 +40,7 @@ function textFaultOf(text: string, { limits = {}, words }: Limited): string | un
 function listFaultOf(entries: readonly unknown[], limited: Limited): string | undefined {
   const { minItems = 0, maxItems = Infinity } = limited.limits ?? {};
   if (entries.length > maxItems) return `Must have at most ${maxItems} entries.`;
+  if (entries.length === 0 && minItems > 0) return "Is required.";
   if (entries.length < minItems) return `Must have at least ${minItems} entries.`;
   return entries.map((entry) => faultOf(entry, limited)).find((fault) => fault !== undefined);
 }
