@@ -35,6 +35,7 @@ import { requireDeclaredScopes } from "../src/graphql/engine/needs.js";
 import { userActor } from "./support/actors.js";
 import { columnsOfWords, rawColumns } from "./support/raw-columns.js";
 import { avoidedWords } from "./support/wording.js";
+import { inputValuesOf } from "../tools/input-values.js";
 
 const root = new URL("..", import.meta.url).pathname;
 const files = (folder: string, ending: string) =>
@@ -344,8 +345,10 @@ describe("the GraphQL schema", () => {
   const rootFields = roots.flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
   const mutations = Object.values(schema.getMutationType()!.getFields());
 
-  it("matches schema.graphql, which npm run schema writes", () => {
-    expect(read("schema.graphql")).to.equal(`${printSchema(lexicographicSortSchema(schema))}\n`);
+  it("matches schema.graphql and input-values.json, which npm run schema writes", () => {
+    const sorted = lexicographicSortSchema(schema);
+    expect(read("schema.graphql")).to.equal(`${printSchema(sorted)}\n`);
+    expect(JSON.parse(read("input-values.json"))).to.deep.equal(inputValuesOf(sorted));
   });
 
   it("describes every type, field, argument, and value", () => {

@@ -4,6 +4,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import { buildSchema, parse, print, separateOperations, stripIgnoredCharacters, validate } from "graphql";
+import { faultOf } from "../clients/console/src/api/limits.js";
 import * as shown from "../clients/console/src/ui/text.js";
 import { choiceOf, isId, limitOf, ownedName } from "../clients/cli/command.js";
 import { failureOf } from "../clients/cli/failures.js";
@@ -37,6 +38,45 @@ describe("the operations of clients", () => {
       ]);
       expect(found).to.deep.equal(Object.fromEntries(wanted));
     });
+});
+
+describe("the limits of forms", () => {
+  it("are those of texts, numbers, and lists, in the words of the value where it has some", () => {
+    const name = { limits: { minLength: 1, maxLength: 3, pattern: "^[a-z]*$" }, words: "at most 3 letters" };
+    expect(["abc", "𝔘𝔘𝔘", "abcd", "ab1", ""].map((text) => faultOf(text, name))).to.deep.equal([
+      undefined,
+      "Must be at most 3 letters.",
+      "Must be at most 3 letters.",
+      "Must be at most 3 letters.",
+      "Is required.",
+    ]);
+    const url = { limits: { maxLength: 3, pattern: "^h" } };
+    // The server has the words for other forms.
+    expect(["x", "𝔘𝔘𝔘", "xxxx"].map((text) => faultOf(text, url))).to.deep.equal([
+      undefined,
+      undefined,
+      "Must be at most 3 characters.",
+    ]);
+    expect([1, 5, 0, 6].map((value) => faultOf(value, { limits: { minimum: 1, maximum: 5 } }))).to.deep.equal([
+      undefined,
+      undefined,
+      "Must be from 1 to 5.",
+      "Must be from 1 to 5.",
+    ]);
+    expect(faultOf(0, { limits: { minimum: 1 } })).to.equal("Must be at least 1.");
+    const list = { limits: { minItems: 1, maxItems: 2, maxLength: 3 } };
+    expect([["a", "b"], [], ["a", "b", "c"], ["a", "bbbb"]].map((each) => faultOf(each, list))).to.deep.equal([
+      undefined,
+      "Is required.",
+      "Must have at most 2 entries.",
+      "Must be at most 3 characters.",
+    ]);
+    expect([undefined, true, { a: 1 }].map((value) => faultOf(value, name))).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
 });
 
 describe("the command line", () => {

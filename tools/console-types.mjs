@@ -13,6 +13,7 @@ const typescriptOperations = require("@graphql-codegen/typescript-operations");
 const graphql = require("graphql");
 
 const schema = graphql.parse(readFileSync(join(project, "schema.graphql"), "utf8"));
+const inputValues = JSON.parse(readFileSync(join(project, "input-values.json"), "utf8"));
 const text = "string";
 const config = {
   strictScalars: true,
@@ -81,22 +82,25 @@ function operations(types, documents, { depth, home, hasForms }) {
   return { prepend: [`import { operation } from "${path}";`], content: constants.join("\n") };
 }
 
-/** The fields of the input of a mutation: type, whether it is required, choices, and description. */
+/** The fields of the input of a mutation. */
 function inputOf(types, { variableDefinitions }) {
   const given = variableDefinitions.find(({ variable }) => variable.name.value === "input");
-  if (!given) return undefined;
-  const type = graphql.getNamedType(graphql.typeFromAST(types, given.type));
-  return Object.fromEntries(
+  return given && fieldsOf(graphql.getNamedType(graphql.typeFromAST(types, given.type)));
+}
+
+/** The fields of an input type: type, whether it is required, choices, description, fields of its own, kind, and limits. */
+const fieldsOf = (type) =>
+  Object.fromEntries(
     Object.values(type.getFields()).map(({ name, type: field, description }) => {
       const named = graphql.getNamedType(field);
-      const shape = { type: named.name, hint: description };
+      const shape = { type: named.name, hint: description, ...inputValues[type.name]?.[name] };
       if (graphql.isNonNullType(field)) shape.isRequired = true;
       if (graphql.isListType(graphql.getNullableType(field))) shape.isList = true;
       if (graphql.isEnumType(named)) shape.options = named.getValues().map((value) => value.name);
+      if (graphql.isInputObjectType(named)) shape.fields = fieldsOf(named);
       return [name, shape];
     }),
   );
-}
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
   for (const [path, module] of Object.entries(await generateTypes())) writeFileSync(join(project, path), module);

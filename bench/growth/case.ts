@@ -168,7 +168,11 @@ function selectionOf(type: GraphQLObjectType, depth: number): string {
 }
 
 /** A REST operation by its template, with the path and the query of each variant. */
-export function rest(template: string, roles: readonly Role[], variants: Readonly<Record<string, string>>): Case[] {
+export function rest(
+  template: string,
+  roles: readonly Role[],
+  variants: Readonly<Record<string, string>> = { "": template },
+): Case[] {
   return roles.flatMap((role) =>
     Object.entries(variants).map(([what, path]) => ({
       operation: `GET ${template}`,

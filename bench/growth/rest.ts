@@ -27,9 +27,9 @@ const markAllRead = put("/api/v2/notifications/inbox/mark-all-as-read", "reader"
 
 export const restCases = [
   markAllRead,
-  ...rest("/api/v2/appearance", ["member"], { "": "/api/v2/appearance" }),
-  ...rest("/api/v2/applications/host", ["member"], { "": "/api/v2/applications/host" }),
-  ...rest("/api/v2/auth/scopes", ["member"], { "": "/api/v2/auth/scopes" }),
+  ...rest("/api/v2/appearance", ["member"]),
+  ...rest("/api/v2/applications/host", ["member"]),
+  ...rest("/api/v2/auth/scopes", ["member"]),
   ...rest("/api/v2/connectionlog", ["owner", "administrator", "sideAdministrator"], {
     "first page": "/api/v2/connectionlog?limit=50",
     type: "/api/v2/connectionlog?limit=50&q=type:jetbrains",
@@ -70,8 +70,8 @@ export const restCases = [
     "": `/api/v2/organizations/default/members/${member}/workspace-quota`,
   }),
   ...rest("/api/v2/workspace-quota/{user}", ["member"], { "": "/api/v2/workspace-quota/me" }),
-  ...rest("/api/v2/entitlements", ["member"], { "": "/api/v2/entitlements" }),
-  ...rest("/api/v2/licenses", ["owner"], { "": "/api/v2/licenses" }),
+  ...rest("/api/v2/entitlements", ["member"]),
+  ...rest("/api/v2/licenses", ["owner"]),
   ...rest("/api/v2/notifications/inbox", ["member", "reader"], {
     "first page": "/api/v2/notifications/inbox",
     unread: "/api/v2/notifications/inbox?read_status=unread",
@@ -82,11 +82,11 @@ export const restCases = [
   ...rest("/api/v2/notifications/inbox", ["member"], {
     "page before a notification": `/api/v2/notifications/inbox?starting_before=${known.notification(201)}`,
   }),
-  ...rest("/api/v2/prebuilds/settings", ["owner"], { "": "/api/v2/prebuilds/settings" }),
-  ...rest("/schemas/steward.template-1.json", ["member"], { "": "/schemas/steward.template-1.json" }),
+  ...rest("/api/v2/prebuilds/settings", ["owner"]),
+  ...rest("/schemas/steward.template-1.json", ["member"]),
   ...rest("/api/v2/users/{user}/quiet-hours", ["member"], { "": "/api/v2/users/me/quiet-hours" }),
   ...rest("/api/v2/users/{user}/secrets", ["member"], { "": "/api/v2/users/me/secrets" }),
   ...rest("/api/v2/users/{user}/secrets/{name}", ["member"], { "": "/api/v2/users/me/secrets/secret-1" }),
-  ...rest("/api/v2/workspaceproxies", readers, { "": "/api/v2/workspaceproxies" }),
+  ...rest("/api/v2/workspaceproxies", readers),
   ...rest("/api/v2/workspaceproxies/{workspaceproxy}", ["member"], { "": "/api/v2/workspaceproxies/proxy-1" }),
 ];

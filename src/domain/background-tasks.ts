@@ -1,12 +1,6 @@
 import type { Logger } from "pino";
 import { unavailable } from "./kernel/errors.js";
 
-declare module "./kernel/context.js" {
-  interface Services {
-    backgroundTasks: BackgroundTasks;
-  }
-}
-
 /** Maximum number of running background tasks. */
 const limit = 1_000;
 

@@ -2,8 +2,9 @@ import { type Expression, type SelectQueryBuilder, sql, type SqlBool } from "kys
 import type { Context } from "./kernel/context.js";
 import { badInput, Problems } from "./kernel/errors.js";
 import { defineListOfEach, integer } from "./kernel/lists.js";
-import { type Page, placeRule, readRange } from "./kernel/paging.js";
+import { type Page, pageSize, placeRule, placeText, readRange } from "./kernel/paging.js";
 import { type Batch, type Conditional, type Watch, watching } from "./kernel/watching.js";
+import { type Input, inputOf, optional } from "./kernel/values.js";
 
 /** A line of a log. Lines of a log are numbered from 1 on, in their order, and are never changed. */
 export interface LogLine {
@@ -12,10 +13,11 @@ export interface LogLine {
 }
 
 /** Selects lines of a log: the first ones, or those after a cursor or the id of a line. */
-export interface LogArguments {
-  first?: number | null;
-  after?: string | null;
-}
+export const LogArguments = inputOf({
+  first: optional(pageSize, "The page size, at most 1000. The default is 100."),
+  after: optional(placeText, "Returns lines after this cursor or line id."),
+});
+export type LogArguments = Input<typeof LogArguments>;
 
 /** The logs of objects of one kind. */
 export interface Logs<Line extends LogLine> {

@@ -1,5 +1,6 @@
 import { badInput, Problems, quote } from "./kernel/errors.js";
 import { isUuid, textProblem, truthOf, utcMoment } from "./kernel/text.js";
+import { textWith } from "./kernel/values.js";
 
 /** The type of the values of a key: a parser, which returns `undefined` for invalid text, and the rule to report. */
 export interface Kind<Value> {
@@ -39,6 +40,10 @@ export interface Search<Keys extends Kinds> {
 }
 
 const longest = 1024;
+
+/** A search text in inputs. `parseSearch` has its rules. */
+export const searchQuery = textWith({ maxLength: longest });
+
 const mostTerms = 20;
 
 /** Additional rules of an area. */

@@ -2,6 +2,10 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 import { Workspace, WorkspaceBuild, WorkspaceResource } from "./workspaces.js";
+import { longestApiVersion, longestLabel, longestName, longestPath, longestUrl, longestVersion } from "./lengths.js";
+
+/** Maximum length of the message of a status in bytes, which the column and the input have. */
+export const longestStatusMessage = 160;
 
 const bytes = () => p.type("bytea").$type<Buffer>();
 
@@ -45,7 +49,7 @@ export const WorkspaceAgentSchema = defineEntity({
     /** The start that created it. */
     build: () => p.manyToOne(WorkspaceBuild).ref().deleteRule("cascade").index("workspace_agents_build_index"),
     resource: () => p.manyToOne(WorkspaceResource).ref().deleteRule("cascade").index("workspace_agents_resource_index"),
-    name: p.string().length(32),
+    name: p.string().length(longestName),
     /** SHA-256 of the token after its `stwa_` prefix. */
     tokenHash: bytes(),
     /** When the token lost effect because the workspace was started again, stopped, or deleted. */
@@ -56,9 +60,9 @@ export const WorkspaceAgentSchema = defineEntity({
     tokenKey: () => p.manyToOne(EncryptionKey).ref().nullable().index(false).deleteRule("no action"),
     operatingSystem: p.enum(["linux", "darwin", "windows"]).default("linux"),
     architecture: p.enum(["amd64", "arm64", "armv7"]).default("amd64"),
-    directory: p.string().length(4096).default(""),
+    directory: p.string().length(longestPath).default(""),
     /** As the agent reported it. */
-    expandedDirectory: p.string().length(4096).default(""),
+    expandedDirectory: p.string().length(longestPath).default(""),
     /** Program and arguments; empty if the daemon starts nothing. */
     command: p.json<string[]>().defaultRaw("'[]'"),
     restart: p.enum(["never", "on_failure"]).default("never"),
@@ -68,10 +72,10 @@ export const WorkspaceAgentSchema = defineEntity({
     /** Seconds; 0 sets no limit. */
     connectionTimeout: p.integer().default(120),
     startupScriptBehavior: p.enum(["non-blocking", "blocking"]).default("non-blocking"),
-    troubleshootingUrl: p.string().length(2048).default(""),
+    troubleshootingUrl: p.string().length(longestUrl).default(""),
     displayApps: p.array().default([]),
-    version: p.string().length(64).default(""),
-    apiVersion: p.string().length(16).default(""),
+    version: p.string().length(longestVersion).default(""),
+    apiVersion: p.string().length(longestApiVersion).default(""),
     subsystems: p.array().default([]),
     lifecycle: p
       .enum([
@@ -114,16 +118,16 @@ export const WorkspaceAppSchema = defineEntity({
     agent: () => p.manyToOne(WorkspaceAgent).ref().deleteRule("cascade").index(false),
     /** Place in the report. */
     position: p.integer().default(0),
-    slug: p.string().length(32),
-    displayName: p.string().length(64).default(""),
-    icon: p.string().length(2048).default(""),
+    slug: p.string().length(longestName),
+    displayName: p.string().length(longestLabel).default(""),
+    icon: p.string().length(longestUrl).default(""),
     /** URL at which the agent reaches the application; empty if none. */
-    url: p.string().length(2048).default(""),
+    url: p.string().length(longestUrl).default(""),
     /** The command that terminals run; empty if the app has a URL. */
-    command: p.string().length(4096).default(""),
+    command: p.string().length(longestPath).default(""),
     /** Whether clients open the URL by themselves. */
     isExternal: p.boolean().default(false),
-    groupName: p.string().length(64).default(""),
+    groupName: p.string().length(longestLabel).default(""),
     isHidden: p.boolean().default(false),
     openIn: p.enum(["slim-window", "tab"]).default("slim-window"),
     sharingLevel: p.enum(["owner", "authenticated", "organization", "public"]).default("owner"),
@@ -131,7 +135,7 @@ export const WorkspaceAppSchema = defineEntity({
     tooltip: p.string().length(2048).default(""),
     health: p.enum(["disabled", "initializing", "healthy", "unhealthy"]).default("disabled"),
     /** Empty without a health check. */
-    healthcheckUrl: p.string().length(2048).default(""),
+    healthcheckUrl: p.string().length(longestUrl).default(""),
     /** Seconds between checks. */
     healthcheckInterval: p.integer().default(5),
     /** Failures in a row after which it is unhealthy. */
@@ -156,8 +160,8 @@ export const WorkspaceAppStatusSchema = defineEntity({
     agent: () => p.manyToOne(WorkspaceAgent).ref().deleteRule("cascade").index("workspace_app_statuses_agent_index"),
     app: () => p.manyToOne(WorkspaceApp).ref().deleteRule("cascade").index(false),
     state: p.enum(["working", "idle", "complete", "failed"]),
-    message: p.string().length(160).default(""),
-    uri: p.string().length(2048).default(""),
+    message: p.string().length(longestStatusMessage).default(""),
+    uri: p.string().length(longestUrl).default(""),
   },
 });
 export class WorkspaceAppStatus extends WorkspaceAppStatusSchema.class {}
@@ -173,10 +177,10 @@ export const WorkspaceScriptSchema = defineEntity({
     createdAt: moment(),
     agent: () => p.manyToOne(WorkspaceAgent).ref().deleteRule("cascade").index(false),
     position: p.integer(),
-    displayName: p.string().length(64),
+    displayName: p.string().length(longestLabel),
     script: p.text(),
     cron: p.string().length(128).default(""),
-    logPath: p.string().length(4096).default(""),
+    logPath: p.string().length(longestPath).default(""),
     logSourceId: p.uuid(),
     runOnStart: p.boolean().default(false),
     runOnStop: p.boolean().default(false),

@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
+import { longestEmail, longestName } from "./lengths.js";
 
 /** Audit log, partitioned by month (`infrastructure/database/months.ts`). Append-only: only the retention job deletes rows. */
 export const AuditEventSchema = defineEntity({
@@ -42,8 +43,8 @@ export const AuditEventSchema = defineEntity({
      * The names of a user who acted at that time, set by a trigger. Empty if they were not known any more when the
      * columns were added.
      */
-    actorUsername: p.string().length(32).nullable(),
-    actorEmail: p.string().length(254).nullable(),
+    actorUsername: p.string().length(longestName).nullable(),
+    actorEmail: p.string().length(longestEmail).nullable(),
     apiKeyId: p.string().length(16).nullable(),
     action: p.string().length(16),
     resourceType: p.string().length(32),

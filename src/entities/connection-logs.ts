@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
+import { longestEmail, longestName } from "./lengths.js";
 
 /** Columns of the list order. Each filter of the log has an index in this order, but for emails: those of two columns share one. */
 const byTime = (name: string, columns = "", condition = "") => ({
@@ -36,12 +37,12 @@ export const ConnectionLogSchema = defineEntity({
     id: p.uuid().primary(),
     organizationId: p.uuid(),
     workspaceId: p.uuid(),
-    workspaceName: p.string().length(32),
+    workspaceName: p.string().length(longestName),
     workspaceOwnerId: p.uuid(),
     /** The names of the owner and of the visitor at that time, set by a trigger. Empty if they were not known. */
-    workspaceOwnerUsername: p.string().length(32).nullable(),
-    workspaceOwnerEmail: p.string().length(254).nullable(),
-    agentName: p.string().length(32),
+    workspaceOwnerUsername: p.string().length(longestName).nullable(),
+    workspaceOwnerEmail: p.string().length(longestEmail).nullable(),
+    agentName: p.string().length(longestName),
     type: p.enum(["ssh", "vscode", "jetbrains", "reconnecting_pty", "workspace_app", "port_forwarding"]),
     connectTime: moment(),
     ip: p.string().length(45).nullable(),
@@ -60,11 +61,11 @@ export const ConnectionLogSchema = defineEntity({
     isEndDerived: p.boolean().default(false),
 
     /** Slug of an application, or number of a port. */
-    slugOrPort: p.string().length(32).nullable(),
+    slugOrPort: p.string().length(longestName).nullable(),
     statusCode: p.smallint().nullable(),
     userId: p.uuid().nullable(),
-    username: p.string().length(32).nullable(),
-    userEmail: p.string().length(254).nullable(),
+    username: p.string().length(longestName).nullable(),
+    userEmail: p.string().length(longestEmail).nullable(),
     userAgent: p.string().length(512).nullable(),
   },
 });

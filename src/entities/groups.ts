@@ -2,10 +2,10 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 import { Organization, OrganizationMember } from "./organizations.js";
 import { User } from "./users.js";
+import { longestLabel, longestName, longestUrl } from "./lengths.js";
 
-/** Maximum lengths in characters, which the columns and the inputs have. */
+/** Maximum length of a name in characters, which the column and the inputs have. */
 export const longestGroupName = 36;
-export const longestGroupLabel = 64;
 
 /** Groups of organizations. `Everyone` has the ID of its organization and no member rows. */
 export const GroupSchema = defineEntity({
@@ -36,10 +36,10 @@ export const GroupSchema = defineEntity({
   properties: {
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),
     /** The name of the organization, by which groups are listed. Kept by triggers. */
-    organizationName: p.string().length(32).default(""),
+    organizationName: p.string().length(longestName).default(""),
     name: p.string().length(longestGroupName),
-    displayName: p.string().length(longestGroupLabel).default(""),
-    avatarUrl: p.string().length(2048).default(""),
+    displayName: p.string().length(longestLabel).default(""),
+    avatarUrl: p.string().length(longestUrl).default(""),
     quotaAllowance: p.integer().default(0),
     source: p.enum(["user", "oidc"]).default("user"),
     /** Kept by triggers on the memberships. That of Everyone lacks the rows of `MemberChange`. */
@@ -62,7 +62,7 @@ export const GroupMemberSchema = defineEntity({
     membership: () =>
       p.manyToOne(OrganizationMember).ref().primary().joinColumns("organization_id", "user_id").deleteRule("cascade"),
     /** The folded username of the user, by which members are listed. Kept by triggers. */
-    username: p.string().length(32).default(""),
+    username: p.string().length(longestName).default(""),
     createdAt: moment().defaultRaw("now()"),
   },
   indexes: [

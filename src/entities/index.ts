@@ -1,137 +1,161 @@
-import { WorkspaceAgent, WorkspaceAgentLog, WorkspaceApp, WorkspaceAppStatus, WorkspaceScript } from "./agents.js";
-import { AppConnectKey, SpentAppConnect } from "./applications.js";
-import { AuditEvent } from "./audit.js";
-import { ConnectionLog } from "./connection-logs.js";
-import { Deployment } from "./deployment.js";
-import { EncryptionKey } from "./encryption.js";
-import { ExternalAuthDevice, ExternalAuthLink, ExternalAuthState } from "./external-auth.js";
-import { AiUsage, Group, GroupAiBudget, GroupMember, MemberChange } from "./groups.js";
-import { HealthCheck, ServerReplica } from "./health.js";
-import { License } from "./licenses.js";
+// All tables: the ORM, the types of Kysely, and backups have those that are listed here.
 import {
-  IdempotencyKey,
-  InboxCursor,
-  InboxEpoch,
-  InboxNotification,
-  NotificationAttempt,
-  NotificationMessage,
-  NotificationPreference,
-  NotificationTemplateMethod,
-  NotificationTransport,
+  WorkspaceAgentLogSchema,
+  WorkspaceAgentSchema,
+  WorkspaceAppSchema,
+  WorkspaceAppStatusSchema,
+  WorkspaceScriptSchema,
+} from "./agents.js";
+import { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
+import { AuditEventSchema } from "./audit.js";
+import { ConnectionLogSchema } from "./connection-logs.js";
+import { DeploymentSchema } from "./deployment.js";
+import { EncryptionKeySchema } from "./encryption.js";
+import { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
+import { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema, MemberChangeSchema } from "./groups.js";
+import { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
+import { LicenseSchema } from "./licenses.js";
+import {
+  IdempotencyKeySchema,
+  InboxCursorSchema,
+  InboxEpochSchema,
+  InboxNotificationSchema,
+  NotificationAttemptSchema,
+  NotificationMessageSchema,
+  NotificationPreferenceSchema,
+  NotificationTemplateMethodSchema,
+  NotificationTransportSchema,
 } from "./notifications.js";
 import {
-  OAuth2Client,
-  OAuth2ClientSecret,
-  OAuth2Code,
-  OAuth2DeviceCode,
-  OAuth2Grant,
-  OAuth2RefreshToken,
-  OAuth2Resource,
+  OAuth2ClientSchema,
+  OAuth2ClientSecretSchema,
+  OAuth2CodeSchema,
+  OAuth2DeviceCodeSchema,
+  OAuth2GrantSchema,
+  OAuth2RefreshTokenSchema,
+  OAuth2ResourceSchema,
 } from "./oauth2.js";
-import { Organization, OrganizationMember } from "./organizations.js";
-import { ProvisionerDaemon, ProvisionerJob, ProvisionerJobLog, ProvisionerKey } from "./provisioners.js";
-import { QuietHours } from "./quiet-hours.js";
-import { LoginAddress, RateCounter } from "./rate-limits.js";
-import { LoginConversion, OneTimePasscode, SpentSignIn, UserLink } from "./sign-in.js";
-import { ScimGroupLink, ScimKey, ScimRequest, ScimUserLink } from "./scim.js";
-import { SiteSetting } from "./site-settings.js";
+import { OrganizationMemberSchema, OrganizationSchema } from "./organizations.js";
 import {
-  Task,
-  TaskAction,
-  TaskBuild,
-  TaskConversation,
-  TaskConversationMessage,
-  TaskLogSnapshot,
-  TaskMessage,
+  ProvisionerDaemonSchema,
+  ProvisionerJobLogSchema,
+  ProvisionerJobSchema,
+  ProvisionerKeySchema,
+} from "./provisioners.js";
+import { QuietHoursSchema } from "./quiet-hours.js";
+import { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
+import { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
+import { LoginConversionSchema, OneTimePasscodeSchema, SpentSignInSchema, UserLinkSchema } from "./sign-in.js";
+import { SiteSettingSchema } from "./site-settings.js";
+import {
+  TaskActionSchema,
+  TaskBuildSchema,
+  TaskConversationMessageSchema,
+  TaskConversationSchema,
+  TaskLogSnapshotSchema,
+  TaskMessageSchema,
+  TaskSchema,
 } from "./tasks.js";
-import { Template, TemplateAclEntry, TemplateDocument, TemplatePreset, TemplateVersion } from "./templates.js";
-import { ApiKey, EndedKey } from "./tokens.js";
-import { UserSecret } from "./user-secrets.js";
-import { AccountNotice, User, UserCount } from "./users.js";
-import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
-import { Workspace, WorkspaceAclEntry, WorkspaceBuild, WorkspaceResource, WorkspaceTransfer } from "./workspaces.js";
+import {
+  TemplateAclEntrySchema,
+  TemplateDocumentSchema,
+  TemplatePresetSchema,
+  TemplateSchema,
+  TemplateVersionSchema,
+} from "./templates.js";
+import { ApiKeySchema, EndedKeySchema } from "./tokens.js";
+import { UserSecretSchema } from "./user-secrets.js";
+import { AccountNoticeSchema, UserCountSchema, UserSchema } from "./users.js";
+import { WorkspaceProxyReplicaSchema, WorkspaceProxySchema } from "./workspace-proxies.js";
+import {
+  WorkspaceAclEntrySchema,
+  WorkspaceBuildSchema,
+  WorkspaceResourceSchema,
+  WorkspaceTransferSchema,
+  WorkspaceSchema,
+} from "./workspaces.js";
 
 /** All entities. */
 export const entities = [
-  AccountNotice,
-  AiUsage,
-  ApiKey,
-  EndedKey,
-  AppConnectKey,
-  AuditEvent,
-  ConnectionLog,
-  Deployment,
-  EncryptionKey,
-  ExternalAuthDevice,
-  ExternalAuthLink,
-  ExternalAuthState,
-  Group,
-  GroupAiBudget,
-  GroupMember,
-  HealthCheck,
-  IdempotencyKey,
-  InboxCursor,
-  InboxEpoch,
-  InboxNotification,
-  License,
-  LoginAddress,
-  MemberChange,
-  LoginConversion,
-  NotificationAttempt,
-  NotificationMessage,
-  NotificationPreference,
-  NotificationTemplateMethod,
-  NotificationTransport,
-  OAuth2Client,
-  OAuth2ClientSecret,
-  OAuth2Code,
-  OAuth2DeviceCode,
-  OAuth2Grant,
-  OAuth2RefreshToken,
-  OAuth2Resource,
-  OneTimePasscode,
-  Organization,
-  OrganizationMember,
-  ProvisionerDaemon,
-  ProvisionerJob,
-  ProvisionerJobLog,
-  ProvisionerKey,
-  QuietHours,
-  RateCounter,
-  ScimGroupLink,
-  ScimKey,
-  ScimRequest,
-  ScimUserLink,
-  ServerReplica,
-  SiteSetting,
-  SpentAppConnect,
-  SpentSignIn,
-  Task,
-  TaskAction,
-  TaskBuild,
-  TaskConversation,
-  TaskConversationMessage,
-  TaskLogSnapshot,
-  TaskMessage,
-  Template,
-  TemplateAclEntry,
-  TemplateDocument,
-  TemplatePreset,
-  TemplateVersion,
-  User,
-  UserCount,
-  UserLink,
-  UserSecret,
-  Workspace,
-  WorkspaceAclEntry,
-  WorkspaceAgent,
-  WorkspaceAgentLog,
-  WorkspaceApp,
-  WorkspaceAppStatus,
-  WorkspaceBuild,
-  WorkspaceProxy,
-  WorkspaceProxyReplica,
-  WorkspaceResource,
-  WorkspaceTransfer,
-  WorkspaceScript,
-];
+  AccountNoticeSchema,
+  AiUsageSchema,
+  ApiKeySchema,
+  EndedKeySchema,
+  AppConnectKeySchema,
+  AuditEventSchema,
+  ConnectionLogSchema,
+  DeploymentSchema,
+  EncryptionKeySchema,
+  ExternalAuthDeviceSchema,
+  ExternalAuthLinkSchema,
+  ExternalAuthStateSchema,
+  GroupSchema,
+  GroupAiBudgetSchema,
+  GroupMemberSchema,
+  HealthCheckSchema,
+  IdempotencyKeySchema,
+  InboxCursorSchema,
+  InboxEpochSchema,
+  InboxNotificationSchema,
+  LicenseSchema,
+  LoginAddressSchema,
+  MemberChangeSchema,
+  LoginConversionSchema,
+  NotificationAttemptSchema,
+  NotificationMessageSchema,
+  NotificationPreferenceSchema,
+  NotificationTemplateMethodSchema,
+  NotificationTransportSchema,
+  OAuth2ClientSchema,
+  OAuth2ClientSecretSchema,
+  OAuth2CodeSchema,
+  OAuth2DeviceCodeSchema,
+  OAuth2GrantSchema,
+  OAuth2RefreshTokenSchema,
+  OAuth2ResourceSchema,
+  OneTimePasscodeSchema,
+  OrganizationSchema,
+  OrganizationMemberSchema,
+  ProvisionerDaemonSchema,
+  ProvisionerJobSchema,
+  ProvisionerJobLogSchema,
+  ProvisionerKeySchema,
+  QuietHoursSchema,
+  RateCounterSchema,
+  ScimGroupLinkSchema,
+  ScimKeySchema,
+  ScimRequestSchema,
+  ScimUserLinkSchema,
+  ServerReplicaSchema,
+  SiteSettingSchema,
+  SpentAppConnectSchema,
+  SpentSignInSchema,
+  TaskSchema,
+  TaskActionSchema,
+  TaskBuildSchema,
+  TaskConversationSchema,
+  TaskConversationMessageSchema,
+  TaskLogSnapshotSchema,
+  TaskMessageSchema,
+  TemplateSchema,
+  TemplateAclEntrySchema,
+  TemplateDocumentSchema,
+  TemplatePresetSchema,
+  TemplateVersionSchema,
+  UserSchema,
+  UserCountSchema,
+  UserLinkSchema,
+  UserSecretSchema,
+  WorkspaceSchema,
+  WorkspaceAclEntrySchema,
+  WorkspaceAgentSchema,
+  WorkspaceAgentLogSchema,
+  WorkspaceAppSchema,
+  WorkspaceAppStatusSchema,
+  WorkspaceBuildSchema,
+  WorkspaceProxySchema,
+  WorkspaceProxyReplicaSchema,
+  WorkspaceResourceSchema,
+  WorkspaceTransferSchema,
+  WorkspaceScriptSchema,
+] as const;

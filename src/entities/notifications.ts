@@ -2,6 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 import { User } from "./users.js";
+import { longestEmail, longestName } from "./lengths.js";
 
 /** One row per user: the `seq` of the latest notification, which follows the order of commits, and the unread count. */
 export const InboxCursorSchema = defineEntity({
@@ -155,8 +156,8 @@ export const NotificationMessageSchema = defineEntity({
     templateId: p.uuid(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
     /** The names of the user when the message was made. A trigger sets them if they are missing. */
-    username: p.string().length(32).nullable(),
-    userEmail: p.string().length(254).nullable(),
+    username: p.string().length(longestName).nullable(),
+    userEmail: p.string().length(longestEmail).nullable(),
     method: p.enum(["smtp", "webhook", "inbox"]),
     state: p.enum(["pending", "leased", "temporary_failure", "sent", "permanent_failure", "inhibited", "discarded"]),
     /** Why it is in this state, for administrators. */

@@ -1,6 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 import { User } from "./users.js";
+import { longestLabel, longestUrl } from "./lengths.js";
 
 /** OAuth2 applications: made by an administrator, self-registered (RFC 7591), or described by a metadata document. */
 export const OAuth2ClientSchema = defineEntity({
@@ -27,8 +28,8 @@ export const OAuth2ClientSchema = defineEntity({
     kind: p.enum(["admin", "dynamic", "document"]),
     /** Whether it has secrets. */
     type: p.enum(["confidential", "public"]),
-    name: p.string().length(64),
-    icon: p.string().length(2048).default(""),
+    name: p.string().length(longestLabel),
+    icon: p.string().length(longestUrl).default(""),
     /** At least one unless only grants without redirect are enabled. The first is the contract's `callback_url`. */
     redirectUris: p.array(),
     pkceRequired: p.boolean(),
@@ -41,9 +42,9 @@ export const OAuth2ClientSchema = defineEntity({
     serviceUser: () =>
       p.manyToOne(User).ref().nullable().deleteRule("set null").index("oauth2_clients_service_user_index"),
     /** The resource of requests that name none (RFC 8707), in canonical form. */
-    defaultResource: p.string().length(2048).nullable(),
+    defaultResource: p.string().length(longestUrl).nullable(),
     /** The `client_id` of clients that a metadata document describes. */
-    documentUrl: p.string().length(2048).nullable(),
+    documentUrl: p.string().length(longestUrl).nullable(),
     /** When the copy of the document becomes stale, and when it must not be used any more. */
     documentFreshUntil: moment().nullable(),
     documentUsableUntil: moment().nullable(),
@@ -67,7 +68,7 @@ export const OAuth2ResourceSchema = defineEntity({
   name: "OAuth2Resource",
   tableName: "oauth2_resources",
   properties: {
-    uri: p.string().length(2048).primary(),
+    uri: p.string().length(longestUrl).primary(),
     client: () => p.manyToOne(OAuth2Client).ref().deleteRule("cascade").index("oauth2_resources_client_index"),
   },
 });
@@ -141,7 +142,7 @@ export const OAuth2CodeSchema = defineEntity({
     secretHash: p.type("bytea").$type<Buffer>(),
     grant: () => p.manyToOne(OAuth2Grant).ref().deleteRule("cascade").index("oauth2_codes_grant_index"),
     /** Where the code was sent. */
-    redirectUri: p.string().length(2048),
+    redirectUri: p.string().length(longestUrl),
     /** SHA-256 of the verifier in base64url (RFC 7636 §4.2). */
     codeChallenge: p.string().length(43).nullable(),
     state: p.enum(["issued", "used", "burnt"]),

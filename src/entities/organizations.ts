@@ -2,6 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { databaseTime } from "../runtime/clock.js";
 import { BaseSchema, moment } from "./base.js";
 import { User } from "./users.js";
+import { longestDescription, longestLabel, longestName, longestUrl } from "./lengths.js";
 
 export const OrganizationSchema = defineEntity({
   name: "Organization",
@@ -19,10 +20,10 @@ export const OrganizationSchema = defineEntity({
     },
   ],
   properties: {
-    name: p.string().length(32),
-    displayName: p.string().length(64).default(""),
-    description: p.string().length(1000).default(""),
-    icon: p.string().length(2048).default(""),
+    name: p.string().length(longestName),
+    displayName: p.string().length(longestLabel).default(""),
+    description: p.string().length(longestDescription).default(""),
+    icon: p.string().length(longestUrl).default(""),
     isDefault: p.boolean().default(false),
     deletedAt: moment().nullable(),
   },
@@ -60,7 +61,7 @@ export const OrganizationMemberSchema = defineEntity({
     organization: () => p.manyToOne(Organization).ref().primary().deleteRule("cascade"),
     user: () => p.manyToOne(User).ref().primary().deleteRule("cascade").index("organization_members_user_index"),
     /** The folded username of the user, by which members are listed. Kept by triggers. */
-    username: p.string().length(32).default(""),
+    username: p.string().length(longestName).default(""),
     /** When the user was created. Kept by a trigger. */
     userCreatedAt: moment().defaultRaw("now()"),
     roles: p.array().default([]),

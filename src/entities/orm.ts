@@ -37,7 +37,7 @@ export function createOrm(dialect: Dialect, database: string): MikroORM {
 const optionsOf = (dialect: Dialect, database: string) => ({
   dbName: database,
   driverOptions: dialect,
-  entities,
+  entities: [...entities],
   namingStrategy: UnderscoreNamingStrategy,
   forceUtcTimezone: true,
   ensureDatabase: false,

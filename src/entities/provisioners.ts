@@ -3,6 +3,11 @@ import { moment } from "./base.js";
 import { Organization } from "./organizations.js";
 import { TemplateDocument, TemplateVersion } from "./templates.js";
 import { User } from "./users.js";
+import { longestApiVersion, longestEmail, longestLabel, longestName, longestVersion } from "./lengths.js";
+
+/** Maximum lengths of the error of a job and of the step that a line of its log is of, which the columns and the inputs have. */
+export const longestJobError = 4096;
+export const longestStage = 128;
 
 const bytes = () => p.type("bytea").$type<Buffer>();
 
@@ -25,7 +30,7 @@ export const ProvisionerKeySchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade").index(false),
-    name: p.string().length(64),
+    name: p.string().length(longestLabel),
     /** SHA-256 of the key after its `stwk_` prefix. */
     secretHash: bytes(),
     tags: p.json<Record<string, string>>(),
@@ -59,7 +64,7 @@ export const ProvisionerDaemonSchema = defineEntity({
     id: p.uuid().primary(),
     createdAt: moment(),
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade").index(false),
-    name: p.string().length(64),
+    name: p.string().length(longestLabel),
     /** The tag `owner`: the id of a user, or empty. */
     ownerTag: p.string().length(36).default(""),
     /** Null for the built-in daemon and for daemons of users. */
@@ -69,8 +74,8 @@ export const ProvisionerDaemonSchema = defineEntity({
     user: () => p.manyToOne(User).ref().nullable().deleteRule("cascade").index("provisioner_daemons_user_index"),
     provisioners: p.array().default([]),
     tags: p.json<Record<string, string>>(),
-    version: p.string().length(64).default(""),
-    apiVersion: p.string().length(16).default("1.0"),
+    version: p.string().length(longestVersion).default(""),
+    apiVersion: p.string().length(longestApiVersion).default("1.0"),
     lastSeenAt: moment().index("provisioner_daemons_seen_index"),
     /** Names the current connection; null while it is not connected. */
     connectionId: p.uuid().nullable(),
@@ -137,8 +142,8 @@ export const ProvisionerJobSchema = defineEntity({
     priority: p.smallint().default(0),
     initiator: () => p.manyToOne(User).ref().index(false),
     /** The names of the initiator at that time, set by a trigger. */
-    initiatorUsername: p.string().length(32).nullable(),
-    initiatorEmail: p.string().length(254).nullable(),
+    initiatorUsername: p.string().length(longestName).nullable(),
+    initiatorEmail: p.string().length(longestEmail).nullable(),
     document: () => p.manyToOne(TemplateDocument).ref().index(false),
     /** Of imports and dry runs. */
     version: () => p.manyToOne(TemplateVersion).ref().nullable().index("provisioner_jobs_version_index"),
@@ -151,7 +156,7 @@ export const ProvisionerJobSchema = defineEntity({
     /** The daemon that holds or ended it. */
     worker: () => p.manyToOne(ProvisionerDaemon).ref().nullable().deleteRule("set null").index(false),
     /** Remains when the daemon is deleted. */
-    workerName: p.string().length(64).default(""),
+    workerName: p.string().length(longestLabel).default(""),
     /** SHA-256 of the token with which the daemon reports; remains after the end, so that repeated calls are recognized. */
     leaseHash: bytes().nullable(),
     /** Until when a job that was handed out must be accepted, or a running one reported on. */
@@ -162,7 +167,7 @@ export const ProvisionerJobSchema = defineEntity({
     /** When the cancellation was requested. */
     canceledAt: moment().nullable(),
     completedAt: moment().nullable(),
-    error: p.string().length(4096).default(""),
+    error: p.string().length(longestJobError).default(""),
     errorCode: p.enum(["", "REQUIRED_TEMPLATE_VARIABLES", "INSUFFICIENT_QUOTA"]).default(""),
     /** Highest sequence number of its log, and its size in bytes. */
     logSequence: p.integer().default(0),
@@ -185,7 +190,7 @@ export const ProvisionerJobLogSchema = defineEntity({
     createdAt: moment(),
     level: p.enum(["trace", "debug", "info", "warn", "error"]),
     source: p.enum(["provisioner_daemon", "provisioner"]),
-    stage: p.string().length(128).default(""),
+    stage: p.string().length(longestStage).default(""),
     output: p.text(),
   },
 });

@@ -3,6 +3,10 @@ import { moment } from "./base.js";
 import { Group } from "./groups.js";
 import { Organization } from "./organizations.js";
 import { User } from "./users.js";
+import { longestLabel } from "./lengths.js";
+
+/** Maximum lengths in characters, which the columns and the attributes of resources have. */
+export const scimLengths = { userName: 256, displayName: 256, externalId: 512 } as const;
 
 /** Keys with which identity providers manage users and groups. A token is `stwi_<id>_<secret>`. */
 export const ScimKeySchema = defineEntity({
@@ -11,7 +15,7 @@ export const ScimKeySchema = defineEntity({
   uniques: [{ name: "scim_keys_token_unique", properties: ["tokenHash"] }],
   properties: {
     id: p.string().length(10).primary(),
-    name: p.string().length(64),
+    name: p.string().length(longestLabel),
     /** Label of the identity provider: keys of one source see the same links. */
     source: p.string().length(64),
     /** The organizations whose groups the key manages. New users join all of them, new groups are in the first. */
@@ -102,9 +106,9 @@ export const ScimUserLinkSchema = defineEntity({
     source: p.string().length(64).primary(),
     user: () => p.manyToOne(User).ref().primary().deleteRule("cascade").index("scim_user_links_user_index"),
     /** ID of the user at the identity provider. */
-    externalId: p.string().length(512).nullable(),
+    externalId: p.string().length(scimLengths.externalId).nullable(),
     /** The userName as the provider wrote it. At most one link of a user has one that is in use. */
-    userName: p.string().length(256).nullable(),
+    userName: p.string().length(scimLengths.userName).nullable(),
     /** The SCIM attributes that no other column holds, in their canonical spelling. */
     attributes: p.json<Record<string, unknown>>(),
     /** When the source suspended the user. A trigger clears it with each change of the status. */
@@ -143,9 +147,9 @@ export const ScimGroupLinkSchema = defineEntity({
     organization: () =>
       p.manyToOne(Organization).ref().deleteRule("cascade").index("scim_group_links_organization_index"),
     /** ID of the group at the identity provider. */
-    externalId: p.string().length(512).nullable(),
+    externalId: p.string().length(scimLengths.externalId).nullable(),
     /** The displayName as the provider wrote it, until the group gets another one. */
-    displayName: p.string().length(256).nullable(),
+    displayName: p.string().length(scimLengths.displayName).nullable(),
   },
 });
 export class ScimGroupLink extends ScimGroupLinkSchema.class {}

@@ -2,6 +2,9 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { User } from "./users.js";
 
+/** Maximum length in characters of the subject of a provider, which the column and the input have. */
+export const longestSubject = 255;
+
 /** Identities of users at identity providers, at most one per user. */
 export const UserLinkSchema = defineEntity({
   name: "UserLink",
@@ -12,7 +15,7 @@ export const UserLinkSchema = defineEntity({
     /** URL of the provider that issues the subject. */
     issuer: p.string().length(2048).primary(),
     /** Permanent ID of the user at the issuer: the value of `claim`. */
-    subject: p.string().length(255).primary(),
+    subject: p.string().length(longestSubject).primary(),
     /** Claim of ID tokens that the subject is from. */
     claim: p.string().length(128).default("sub"),
     user: () => p.manyToOne(User).ref().deleteRule("cascade"),

@@ -5,6 +5,10 @@ import { Organization } from "./organizations.js";
 import { TemplatePreset, TemplateVersion } from "./templates.js";
 import { User } from "./users.js";
 import { Workspace } from "./workspaces.js";
+import { longestLabel, longestName } from "./lengths.js";
+
+/** Maximum lengths in characters of what agents report of conversations, which the columns and the inputs have. */
+export const conversationLengths = { key: 128, id: 128, sessionId: 512 } as const;
 
 /** AI tasks. Each has a workspace of its own, with the same name, owner and organization. */
 export const TaskSchema = defineEntity({
@@ -57,8 +61,8 @@ export const TaskSchema = defineEntity({
   properties: {
     owner: () => p.manyToOne(User).ref().index(false),
     organization: () => p.manyToOne(Organization).ref().index(false),
-    name: p.string().length(32),
-    displayName: p.string().length(64).default(""),
+    name: p.string().length(longestName),
+    displayName: p.string().length(longestLabel).default(""),
     initialPrompt: p.text(),
     /** The version and preset that it was created with. */
     version: () => p.manyToOne(TemplateVersion).ref().index("tasks_version_index"),
@@ -178,7 +182,7 @@ export const TaskConversationSchema = defineEntity({
     state: p.enum(["working", "idle", "requires_action", "error"]).nullable(),
     stateMessage: p.string().length(512).default(""),
     /** The session of an ACP program, by which it loads its conversation. */
-    sessionId: p.string().length(512).nullable(),
+    sessionId: p.string().length(conversationLengths.sessionId).nullable(),
     /** The numbers of the last message and the last change. */
     lastSeq: p.integer().default(0),
     revision: p.integer().default(0),
@@ -209,7 +213,7 @@ export const TaskConversationMessageSchema = defineEntity({
     id: p.uuid().primary(),
     task: () => p.manyToOne(Task).ref().deleteRule("cascade").index(false),
     /** Identifies the message for the agent that reports it. */
-    key: p.string().length(128),
+    key: p.string().length(conversationLengths.key),
     seq: p.integer(),
     buildNumber: p.integer(),
     role: p.enum(["user", "agent"]),
@@ -252,8 +256,8 @@ export const TaskActionSchema = defineEntity({
     buildNumber: p.integer(),
     kind: p.enum(["decision", "interrupt", "input"]),
     /** The request and the chosen option of a decision; the ID of an input; else empty. */
-    requestId: p.string().length(128).default(""),
-    optionId: p.string().length(128).default(""),
+    requestId: p.string().length(conversationLengths.id).default(""),
+    optionId: p.string().length(conversationLengths.id).default(""),
     createdAt: moment(),
     finishedAt: moment().nullable(),
   },

@@ -4,6 +4,7 @@ import { EncryptionKey } from "./encryption.js";
 import { Group } from "./groups.js";
 import { Organization } from "./organizations.js";
 import { User } from "./users.js";
+import { longestDescription, longestLabel, longestName, longestUrl } from "./lengths.js";
 
 /** The options of the session of an ACP program: values that the program offers. */
 export interface TaskOptions {
@@ -62,10 +63,10 @@ export const TemplateSchema = defineEntity({
   ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().index(false),
-    name: p.string().length(32),
-    displayName: p.string().length(64).default(""),
-    description: p.string().length(1000).default(""),
-    icon: p.string().length(2048).default(""),
+    name: p.string().length(longestName),
+    displayName: p.string().length(longestLabel).default(""),
+    description: p.string().length(longestDescription).default(""),
+    icon: p.string().length(longestUrl).default(""),
     creator: () => p.manyToOne(User).ref().index(false),
     /** The version of new workspaces; null until an import succeeded. References `template_versions`. */
     activeVersionId: p.uuid().nullable(),
@@ -92,7 +93,7 @@ export const TemplateSchema = defineEntity({
     /** Whether plain users start the active version only. */
     requireActiveVersion: p.boolean().default(false),
     /** Why no workspaces are created from it any more; empty unless it is deprecated. */
-    deprecationMessage: p.string().length(1000).default(""),
+    deprecationMessage: p.string().length(longestDescription).default(""),
     deletedAt: moment().nullable(),
   },
 });
@@ -114,7 +115,7 @@ export const TemplateVersionSchema = defineEntity({
   ],
   properties: {
     template: () => p.manyToOne(Template).ref().index(false),
-    name: p.string().length(64),
+    name: p.string().length(longestLabel),
     document: () => p.manyToOne(TemplateDocument).ref().index("template_versions_document_index"),
     creator: () => p.manyToOne(User).ref().index(false),
     /** The import. References `provisioner_jobs`. A version is usable once it has succeeded. */
@@ -129,8 +130,8 @@ export const TemplateVersionSchema = defineEntity({
     variablesNonce: bytes().nullable(),
     variablesKey: () => p.manyToOne(EncryptionKey).ref().nullable().index(false).deleteRule("no action"),
     /** The agent and the app of the AI task of the document; null without one. */
-    taskAgent: p.string().length(32).nullable(),
-    taskApp: p.string().length(32).nullable(),
+    taskAgent: p.string().length(longestName).nullable(),
+    taskApp: p.string().length(longestName).nullable(),
     /** How its program speaks, if not by AgentAPI. */
     taskProtocol: p.enum(["agentapi", "acp"]).default("agentapi"),
     /** The options of the session of an ACP program; null without. */
@@ -150,10 +151,10 @@ export const TemplatePresetSchema = defineEntity({
     id: p.uuid().primary(),
     createdAt: moment(),
     version: () => p.manyToOne(TemplateVersion).ref().deleteRule("cascade").index(false),
-    name: p.string().length(64),
-    displayName: p.string().length(64).default(""),
-    description: p.string().length(1000).default(""),
-    icon: p.string().length(2048).default(""),
+    name: p.string().length(longestLabel),
+    displayName: p.string().length(longestLabel).default(""),
+    description: p.string().length(longestDescription).default(""),
+    icon: p.string().length(longestUrl).default(""),
     isDefault: p.boolean().default(false),
     parameters: p.json<Record<string, string>>(),
     /** Number of prebuilt workspaces that are kept ready while no schedule says another one. */

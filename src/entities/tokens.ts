@@ -2,6 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { OAuth2Grant } from "./oauth2.js";
 import { User } from "./users.js";
+import { longestLabel } from "./lengths.js";
 
 /** Sessions and API keys of users. A token is `stw_<kind>_<id>-<secret>`; only the SHA-256 of the secret is stored. */
 export const ApiKeySchema = defineEntity({
@@ -39,7 +40,7 @@ export const ApiKeySchema = defineEntity({
     epoch: p.integer(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index("api_keys_user_index"),
     kind: p.enum(["session", "token", "oauth", "application"]),
-    name: p.string().length(64).default(""),
+    name: p.string().length(longestLabel).default(""),
     scopes: p.array(),
     /** The grant of an OAuth2 access token, which ends with it. */
     grant: () => p.manyToOne(OAuth2Grant).ref().nullable().deleteRule("cascade").index(false),
@@ -75,7 +76,7 @@ export const EndedKeySchema = defineEntity({
   properties: {
     id: p.string().length(10).primary(),
     kind: p.string().length(16),
-    name: p.string().length(64),
+    name: p.string().length(longestLabel),
     madeBy: p.string().length(10).nullable(),
     endedAt: moment().index("ended_keys_time_index"),
   },

@@ -2,6 +2,10 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 import { User } from "./users.js";
+import { longestPath } from "./lengths.js";
+
+/** Maximum lengths of names, descriptions, and variables in characters, which the columns and the inputs have. */
+export const secretLengths = { name: 255, description: 1024, variable: 256 } as const;
 
 /** Named values that users store for their workspaces. */
 export const UserSecretSchema = defineEntity({
@@ -28,12 +32,12 @@ export const UserSecretSchema = defineEntity({
   indexes: [{ name: "user_secrets_key_index", properties: ["key", "id"] }],
   properties: {
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
-    name: p.string().length(255),
-    description: p.string().length(1024).default(""),
+    name: p.string().length(secretLengths.name),
+    description: p.string().length(secretLengths.description).default(""),
     /** Environment variable; empty if none. */
-    envName: p.string().length(256).default(""),
+    envName: p.string().length(secretLengths.variable).default(""),
     /** File path; empty if none. */
-    filePath: p.string().length(4096).default(""),
+    filePath: p.string().length(longestPath).default(""),
     valueCiphertext: p.type("bytea").$type<Buffer>(),
     valueNonce: p.type("bytea").$type<Buffer>(),
     key: () => p.manyToOne(EncryptionKey).ref().index(false),

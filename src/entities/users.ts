@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
+import { longestEmail, longestName, longestRealName, longestUrl } from "./lengths.js";
 
 const isListed = "deleted_at is null and not is_system";
 
@@ -69,10 +70,10 @@ export const UserSchema = defineEntity({
     },
   ],
   properties: {
-    email: p.string().length(254),
-    username: p.string().length(32),
-    name: p.string().length(128).default(""),
-    avatarUrl: p.string().length(2048).default(""),
+    email: p.string().length(longestEmail),
+    username: p.string().length(longestName),
+    name: p.string().length(longestRealName).default(""),
+    avatarUrl: p.string().length(longestUrl).default(""),
     status: p.enum(["active", "suspended"]).default("active"),
     loginType: p.enum(["password", "oidc", "github", "none"]),
     /** argon2id hash in PHC format; null if no password is set. */
@@ -95,7 +96,7 @@ export const UserSchema = defineEntity({
      */
     deprovisionedAt: moment().nullable(),
     /** The email of a deprovisioned user that another user took. */
-    formerEmail: p.string().length(254).nullable(),
+    formerEmail: p.string().length(longestEmail).nullable(),
     /** Kept by a trigger. Of those suspended before it was, at the latest this time. */
     /** Raised by a trigger with each suspension. Keys are valid in the epoch in which they were issued. */
     credentialEpoch: p.integer().default(0),

@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
+import { longestHostname, longestLabel, longestName, longestUrl, longestVersion } from "./lengths.js";
 
 /** Servers that carry the traffic of workspace applications, with their last health check. */
 export const WorkspaceProxySchema = defineEntity({
@@ -15,17 +16,17 @@ export const WorkspaceProxySchema = defineEntity({
     { name: "workspace_proxies_token_unique", properties: ["tokenHash"] },
   ],
   properties: {
-    name: p.string().length(32),
-    displayName: p.string().length(64).default(""),
-    icon: p.string().length(2048).default(""),
+    name: p.string().length(longestName),
+    displayName: p.string().length(longestLabel).default(""),
+    icon: p.string().length(longestUrl).default(""),
     /** SHA-256 of the token after its `stwp_` prefix. */
     tokenHash: p.type("bytea").$type<Buffer>(),
     /** As reported at registration; empty until then. */
-    accessUrl: p.string().length(2048).default(""),
-    wildcardHostname: p.string().length(255).default(""),
+    accessUrl: p.string().length(longestUrl).default(""),
+    wildcardHostname: p.string().length(longestHostname).default(""),
     derpEnabled: p.boolean().default(true),
     derpOnly: p.boolean().default(false),
-    version: p.string().length(64).default(""),
+    version: p.string().length(longestVersion).default(""),
     /** Number of registrations. Results of checks of an earlier registration are discarded. */
     registration: p.integer().default(0),
     /** Time of the next check; null until the proxy registers. */
@@ -48,8 +49,8 @@ export const WorkspaceProxyReplicaSchema = defineEntity({
     proxy: () => p.manyToOne(WorkspaceProxy).ref().primary().deleteRule("cascade"),
     /** Chosen by the replica. */
     id: p.uuid().primary(),
-    hostname: p.string().length(255),
-    version: p.string().length(64),
+    hostname: p.string().length(longestHostname),
+    version: p.string().length(longestVersion),
     createdAt: moment(),
     lastSeenAt: moment().index("workspace_proxy_replicas_seen_index"),
   },

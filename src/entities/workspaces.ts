@@ -5,6 +5,7 @@ import { Organization } from "./organizations.js";
 import { ProvisionerDaemon, ProvisionerJob } from "./provisioners.js";
 import { Template, TemplatePreset, TemplateVersion } from "./templates.js";
 import { User } from "./users.js";
+import { longestLabel, longestName, longestUrl } from "./lengths.js";
 
 const buildStatuses = [
   "pending",
@@ -86,7 +87,7 @@ export const WorkspaceSchema = defineEntity({
   properties: {
     organization: () => p.manyToOne(Organization).ref().index("workspaces_organization_index"),
     owner: () => p.manyToOne(User).ref().index(false),
-    name: p.string().length(32),
+    name: p.string().length(longestName),
     template: () => p.manyToOne(Template).ref().index(false),
     /** The preset of a prebuilt workspace until it is claimed; null for all others. */
     prebuiltPreset: () =>
@@ -180,9 +181,9 @@ export const WorkspaceResourceSchema = defineEntity({
     transition: p.enum(["start", "stop", "delete"]),
     /** Place in the report. */
     position: p.integer(),
-    name: p.string().length(64),
+    name: p.string().length(longestLabel),
     type: p.string().length(64).default(""),
-    icon: p.string().length(2048).default(""),
+    icon: p.string().length(longestUrl).default(""),
     hide: p.boolean().default(false),
     dailyCost: p.integer().default(0),
     metadata: p.json<Array<{ key: string; value: string; sensitive: boolean }>>(),

@@ -1,21 +1,22 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { AuditAction, type Diff } from "../domain/kernel/audit.js";
 import {
   AuditEventFilter,
-  AuditEventOrderField,
+  AuditEventOrder,
   type AuditEventRow,
+  AuditEventsQuery,
   listAuditEvents,
 } from "../domain/audit/audit-log.js";
-import { type CountedDays, countDaily, countedDays } from "../domain/audit/daily-counts.js";
+import { countDaily, type CountedDays, countedDays, DaysAndPlace } from "../domain/audit/daily-counts.js";
 import { mostCounted } from "../domain/kernel/lists.js";
 import type { Page } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
 import { enumType } from "./engine/declarations.js";
-import { connectionOf, listArgs, orderOf } from "./engine/lists.js";
+import { connectionOf, orderType } from "./engine/lists.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
-import { inputType } from "./engine/inputs.js";
+import { argumentsOf, inputType } from "./engine/inputs.js";
 import { PublicUserType } from "./users/users.js";
 
 enumType({ AuditAction }, "The kind of an action on a resource.", {
@@ -73,17 +74,13 @@ class AuditEventType implements AuditEventRow {
 
 const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType, { most: mostCounted });
 
-const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: "By time." });
+orderType("AuditEvent", AuditEventOrder, { TIME: "By time." });
 
-const AuditEventFilterInput = inputType("AuditEventFilter", AuditEventFilter, {
+inputType("AuditEventFilter", AuditEventFilter, {
   description: "Criteria for filtering audit events. An event must match all given fields.",
 });
 
-@ArgsType()
-class AuditEventsArgs extends listArgs({
-  filter: () => AuditEventFilterInput,
-  orderBy: { type: () => AuditEventOrder, default: "by time, descending" },
-}) {}
+const AuditEventsArgs = argumentsOf(AuditEventsQuery);
 
 @Resolver(() => AuditEventType)
 export class AuditResolver {
@@ -100,24 +97,14 @@ export class AuditResolver {
     description: "Lists the audit events that the caller may read, by default newest first.",
   })
   auditEvents(
-    @Args() { filter, orderBy, ...page }: AuditEventsArgs,
+    @Args(() => AuditEventsArgs) { filter, orderBy, ...page }: AuditEventsQuery,
     @Ctx() ctx: Context,
   ): Promise<Page<AuditEventRow>> {
     return listAuditEvents(ctx, filter ?? {}, page, orderBy);
   }
 }
 
-@ArgsType()
-class DailyCountsArgs {
-  @Field(() => Int, { defaultValue: 14, description: "The number of days up to today, from 1 to 90." }) days!: number;
-  @Field({ defaultValue: "UTC", description: "The IANA time zone in which days begin." }) timeZone!: string;
-  @Field({
-    nullable: true,
-    description:
-      "Organization whose builds and tasks are counted: ID, name, or `default`. Default: all that the caller may read.",
-  })
-  organization?: string;
-}
+const DailyCountsArgs = argumentsOf(DaysAndPlace);
 
 @ObjectType("DailyCounts", {
   description:
@@ -139,7 +126,7 @@ export class DailyCountsResolver {
     nullable: true,
     description: "Returns what happened on each of the last days, for charts.",
   })
-  dailyCounts(@Args() args: DailyCountsArgs, @Ctx() ctx: Context): Promise<CountedDays> {
+  dailyCounts(@Args(() => DailyCountsArgs) args: DaysAndPlace, @Ctx() ctx: Context): Promise<CountedDays> {
     return countedDays(ctx, args);
   }
 

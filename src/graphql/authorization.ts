@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Args, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   AuthCheck,
@@ -9,7 +9,7 @@ import {
 } from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
 import { Access } from "./engine/access.js";
-import { inputType } from "./engine/inputs.js";
+import { argumentsOf, inputType } from "./engine/inputs.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })
 export class AuthScopes {
@@ -25,6 +25,8 @@ export const AuthCheckInput = inputType("AuthCheckInput", AuthCheck, {
   description: "A permission check: whether the caller may perform an action on an object.",
   entryKey: "key",
 });
+
+const AuthChecksArgs = argumentsOf(AuthChecks);
 
 @ObjectType({ simpleResolvers: true, description: "The result of a permission check." })
 @Access({ entryKey: "key" })
@@ -47,15 +49,12 @@ export class AuthorizationResolver {
     return { external: scopeCatalog };
   }
 
-  @Access({ anyScope: true, countsAs: { argument: "checks" }, argumentValues: { checks: AuthChecks } })
+  @Access({ anyScope: true, countsAs: { argument: "checks" } })
   @Query(() => [PermissionCheckResult], {
     description:
       "Checks up to 500 permissions of the caller in one request, at most 10 of them on stored objects by ID.",
   })
-  authCheck(
-    @Arg("checks", () => [AuthCheckInput], { description: "The checks." }) checks: AuthCheck[],
-    @Ctx() ctx: Context,
-  ) {
+  authCheck(@Args(() => AuthChecksArgs) { checks }: AuthChecks, @Ctx() ctx: Context) {
     return checkPermissions(ctx, checks);
   }
 }

@@ -1,8 +1,9 @@
 import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
-  ConnectionLogOrderField,
+  ConnectionLogOrder,
   type ConnectionLogRow,
+  ConnectionLogsQuery,
   ConnectionType,
   countCap,
   listConnectionLogs,
@@ -10,14 +11,14 @@ import {
 import { ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/connection-events.js";
 import { recordConnections, RecordConnections, type RecordedConnections } from "../domain/connection-logs/recording.js";
 import { type OrganizationRow, organizationsById } from "../domain/organizations/organizations.js";
-import type { OrderBy, Page } from "../domain/kernel/paging.js";
+import type { Page } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Access } from "./engine/access.js";
 import { Mutates, enumType } from "./engine/declarations.js";
-import { connectionOf, orderOf, PageArgs } from "./engine/lists.js";
+import { connectionOf, orderType } from "./engine/lists.js";
 import { OrganizationType } from "./organizations/organizations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
-import { inputType } from "./engine/inputs.js";
+import { argumentsOf, inputType } from "./engine/inputs.js";
 import { PublicUserType } from "./users/users.js";
 
 enumType(
@@ -90,9 +91,11 @@ class ConnectionLogConnection extends connectionOf("ConnectionLog", () => Connec
   }
 }
 
-const ConnectionLogOrder = orderOf("ConnectionLog", ConnectionLogOrderField, {
+orderType("ConnectionLog", ConnectionLogOrder, {
   CONNECT_TIME: "By the start of the connection.",
 });
+
+const ConnectionLogsArgs = argumentsOf(ConnectionLogsQuery);
 
 inputType("ConnectionEventInput", ConnectionEvent, {
   description: "A connection event reported by a workspace agent or a workspace proxy.",
@@ -130,15 +133,7 @@ export class ConnectionLogsResolver {
     description: "Lists the connections to workspaces that the caller may read, by default newest first.",
   })
   connectionLogs(
-    @Arg("q", () => String, {
-      nullable: true,
-      description:
-        "Search terms of the form `key:value`, all of which must match. Keys: organization, workspace_owner, workspace_owner_email, username, user_email, type, status (ongoing, completed), connected_after, connected_before, workspace_id, connection_id.",
-    })
-    q: string | null | undefined,
-    @Arg("orderBy", () => ConnectionLogOrder, { nullable: true, description: "Default: by time, descending." })
-    orderBy: OrderBy<ConnectionLogOrderField> | undefined,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => ConnectionLogsArgs) { q, orderBy, ...page }: ConnectionLogsQuery,
     @Ctx() ctx: Context,
   ): Promise<Page<ConnectionLogRow>> {
     return listConnectionLogs(ctx, q, page, orderBy);

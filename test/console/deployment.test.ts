@@ -200,7 +200,7 @@ describe("the console shows the deployment", () => {
     await enter("Message", "Maintenance at noon");
     await enter("Background color", "red");
     await dialog().getByRole("button", { name: "Add", exact: true }).click();
-    await dialog().getByRole("alert").waitFor();
+    await dialog().locator(".field:has([aria-invalid]) .fault").waitFor();
     await enter("Background color", "#a01010");
     await submit("Add");
     const banner = page.locator("p.banner", { hasText: "Maintenance at noon" });

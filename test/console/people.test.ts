@@ -29,6 +29,25 @@ describe("the console shows people", () => {
       await heading("newcomer");
     });
 
+    it("are not sent with values beyond their limits", async () => {
+      const { page, asOwner, button, dialog, field } = console();
+      const sent: string[] = [];
+      page.on("request", (request) => sent.push(...(request.postData()?.match(/createUser/) ?? [])));
+      await asOwner("/users");
+      await button("Create a user").click();
+      await field("Email").fill("limits@example.com");
+      await field("Username").fill("x".repeat(33));
+      await field("Password").fill("quite-a-long-password-indeed");
+      const create = dialog().getByRole("button", { name: "Create", exact: true });
+      await create.click();
+      await dialog().getByText("Must be at most 32 letters, digits, and single hyphens between them.").waitFor();
+      expect(sent).to.deep.equal([]);
+      await field("Username").fill("owner");
+      await create.click();
+      await dialog().getByText("in use").waitFor();
+      expect(sent).to.deep.equal(["createUser"]);
+    });
+
     it("are found, sorted, and paged by the address", async () => {
       const { world, page, asOwner, button, text, main } = console();
       await world.users(...Array.from({ length: 27 }, (_, at) => `paged-${10 + at}`));

@@ -3,11 +3,11 @@
 import { expect } from "chai";
 import { newToken } from "../support/token-rows.js";
 import { newId, randomText } from "../support/ids.js";
-import { goodPassword } from "../support/accounts.js";
 import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "../support/holders.js";
 import { countRows, lockRows, setColumns } from "../support/tables.js";
 import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
 import { type Client, world } from "../support/world.js";
+import { documentOf, requestOf } from "../support/operations.js";
 
 const actors: Record<string, Holder> = {
   ...holders,
@@ -51,7 +51,7 @@ const strangers: Record<string, Holder> = Object.fromEntries(
 interface Verb {
   /** Whether the caller may change accounts without roles in this way. */
   by: (actor: Holder) => boolean;
-  tried: (victim: Victim, organization: string) => string | [method: string, path: string, body: object];
+  tried: (victim: Victim, organization: string) => string | [method: string, path: string, body?: unknown];
   /** Roles in the organization that the account gains or loses. */
   changes?: (target: Holder) => string[];
   /** Accounts on which it is tried; by default members of the organization. */
@@ -71,14 +71,11 @@ const receiver = { id: newId(), key: "", site: [], here: [], token: newToken("se
 receiver.key = receiver.token.id;
 
 const mutation = (verb: string, input: string) => `mutation { ${verb}(input: { ${input} }) { __typename } }`;
-const onUser =
-  (verb: string, more = "") =>
-  ({ id }: Account) =>
-    mutation(verb, `user: "${id}" ${more}`);
-const onMember =
-  (verb: string, more = "") =>
-  ({ id }: Account, organization: string) =>
-    mutation(verb, `organization: "${organization}", user: "${id}" ${more}`);
+
+/** The objects of an operation of the catalog that changes an account. */
+const placeOf = ({ id, key }: Victim, organization: string) => ({ user: id, bot: id, newcomer: id, key, organization });
+const ofCatalog = (title: string) => (victim: Victim, organization: string) =>
+  documentOf(title, placeOf(victim, organization));
 const isMember = ({ here }: Holder) => here !== undefined;
 const isOwner = (actor: Holder) => holds(actor, "owner", "site");
 const transfersWorkspaces = (actor: Holder) => isOwner(actor) || holds(actor, "organization-admin", "here");
@@ -90,32 +87,37 @@ const difference = (one: string[], other: string[]) =>
 
 const settingRoles = (roles: string[]): Verb => ({
   by: administersMembers,
-  tried: onMember("setOrganizationMemberRoles", `, roles: [${roles.map(wireName).join(" ")}]`),
+  tried: ({ id }, organization) =>
+    mutation(
+      "setOrganizationMemberRoles",
+      `organization: "${organization}", user: "${id}", roles: [${roles.map(wireName).join(" ")}]`,
+    ),
   changes: ({ here = [] }) => difference(here, roles),
 });
 
 const verbs: Record<string, Verb> = {
   "changing the email address": {
     by: administersAccounts,
-    tried: ({ id }) => mutation("updateUser", `user: "${id}", email: "new-${id}@example.com"`),
+    tried: ofCatalog("updateUser with an email address"),
   },
-  "resetting the password": {
-    by: administersAccounts,
-    tried: onUser("resetUserPassword", `, password: "${goodPassword}"`),
-  },
-  "unlinking an identity": { by: administersAccounts, tried: onUser("unlinkUserIdentity") },
-  suspending: { by: administersAccounts, tried: onUser("suspendUser") },
-  activating: { by: administersAccounts, tried: onUser("activateUser") },
-  deleting: { by: administersAccounts, tried: onUser("deleteUser") },
-  "setting site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: [AUDITOR]") },
-  "removing site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: []") },
-  "setting quiet hours": { by: administersAccounts, tried: onUser("setQuietHours", `, schedule: "0 1 * * *"`) },
+  "resetting the password": { by: administersAccounts, tried: ofCatalog("resetUserPassword") },
+  "unlinking an identity": { by: administersAccounts, tried: ofCatalog("unlinkUserIdentity") },
+  suspending: { by: administersAccounts, tried: ofCatalog("suspendUser") },
+  activating: { by: administersAccounts, tried: ofCatalog("activateUser") },
+  deleting: { by: administersAccounts, tried: ofCatalog("deleteUser") },
+  "setting site roles": { by: isOwner, tried: ofCatalog("setUserRoles") },
+  "removing site roles": { by: isOwner, tried: ({ id }) => mutation("setUserRoles", `user: "${id}", roles: []`) },
+  "setting quiet hours": { by: administersAccounts, tried: ofCatalog("setQuietHours") },
   "setting quiet hours through REST": {
     by: administersAccounts,
-    tried: ({ id }) => ["PUT", `/api/v2/users/${id}/quiet-hours`, { schedule: "0 1 * * *" }],
+    tried: (victim, organization) => requestOf("setQuietHours", placeOf(victim, organization)),
   },
-  "creating a key": { by: administersAccounts, tried: onUser("createApiKey", `, name: "new"`), isServiceAccount: true },
-  "revoking a key": { by: administersAccounts, tried: ({ key }) => mutation("revokeApiKey", `id: "${key}"`) },
+  "creating a key": {
+    by: administersAccounts,
+    tried: ofCatalog("createApiKey for a service account"),
+    isServiceAccount: true,
+  },
+  "revoking a key": { by: administersAccounts, tried: ofCatalog("revokeApiKey") },
   "taking over a workspace": {
     by: transfersWorkspaces,
     tried: ({ workspace }) => mutation("transferWorkspaces", `workspaces: ["${workspace}"]`),
@@ -127,13 +129,13 @@ const verbs: Record<string, Verb> = {
       `mutation { transferWorkspaces(input: { workspaces: ["${workspace}"], receiver: "${receiver.id}" }) { isOffered } }`,
     hasWorkspace: true,
   },
-  adding: { by: administersMembers, tried: onMember("addOrganizationMember"), on: (target) => !isMember(target) },
-  removing: { by: administersMembers, tried: onMember("removeOrganizationMember") },
+  adding: { by: administersMembers, tried: ofCatalog("addOrganizationMember"), on: (target) => !isMember(target) },
+  removing: { by: administersMembers, tried: ofCatalog("removeOrganizationMember") },
   "removing all roles": settingRoles([]),
   ...Object.fromEntries(organizationRoles.map((role) => [`granting ${role} alone`, settingRoles([role])])),
   "granting all roles": settingRoles(organizationRoles),
 };
-async function outcomeOf(client: Client, request: string | [string, string, object]): Promise<string> {
+async function outcomeOf(client: Client, request: string | [string, string, unknown?]): Promise<string> {
   if (typeof request === "string") {
     const { body } = await client.post("/graphql", { query: request });
     return body.errors?.[0].extensions.code ?? "done";

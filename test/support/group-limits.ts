@@ -25,6 +25,8 @@ const { routesOf } = await import("../../src/rest/engine/area.js");
 const { Endpoint } = await import("../../src/rest/engine/endpoint.js");
 const { storedOperations } = await import("../../src/graphql/engine/stored-operations.js");
 const { contentsOf } = await import("../../src/rest/engine/openapi/openapi.js");
+const { inputValuesOf } = await import("../../tools/input-values.js");
+const { faultOf: faultInForm } = await import("../../clients/console/src/api/limits.js");
 const { GroupSchema } = await import("../../src/entities/groups.js");
 
 const schema = getSchema();
@@ -43,15 +45,21 @@ const endpoints = routesOf(area).map(
 const { components } = contentsOf([{ ...area, endpoints }], {});
 const { schemas } = components as { schemas: Record<string, { properties: Record<string, object> }> };
 
-const firstRefused = Array.from({ length: 100 }, (_, index) => index + 1).find(
-  (size) => faultOf(value as never, "a".repeat(size)) !== undefined,
-);
+/** The length of the shortest name in which there is a fault. */
+const firstRefusedBy = (fault: (given: string) => string | undefined) =>
+  Array.from({ length: 100 }, (_, index) => index + 1).find((size) => fault("a".repeat(size)) !== undefined)!;
+const firstRefused = firstRefusedBy((given) => faultOf(value as never, given));
+
+/** The field as forms of the console have it. */
+const inForm = inputValuesOf(schema)["CreateGroupInput"]!["name"]!;
+const firstInForm = firstRefusedBy((given) => faultInForm(given, inForm));
 console.log(
   JSON.stringify({
     schema: name.description,
     openapi: schemas["CreateGroupRequest"]!.properties["name"],
-    refused: faultOf(value as never, "a".repeat(firstRefused!)),
+    refused: faultOf(value as never, "a".repeat(firstRefused)),
     firstRefused,
+    form: { firstRefused: firstInForm, refused: faultInForm("a".repeat(firstInForm), inForm) },
     column: GroupSchema.meta.properties.name.length,
   }),
 );

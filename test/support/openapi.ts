@@ -21,6 +21,8 @@ export interface Schema {
   maximum?: number;
   minLength?: number;
   maxLength?: number;
+  pattern?: string;
+  minItems?: number;
   maxItems?: number;
   maxProperties?: number;
 }

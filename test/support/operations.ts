@@ -405,6 +405,12 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("startOAuth2Device", "signed in", "", change("startOAuth2Device", () => `clientId: ""`), protocol("POST", "/device_authorization"), { ...open, outcome: "BAD_USER_INPUT" });
 }
 
+/** Returns the document of an operation that uses these objects, or the request of its row. */
+export const documentOf = (title: string, place: Partial<Place>): string =>
+  operations.get(title)!.document!(place as Place);
+export const requestOf = (title: string, place: Partial<Place>): Request =>
+  operations.get(title)!.rest!(place as Place);
+
 /** The result of a request: `done` or the error code, and the missing scopes. */
 interface Outcome {
   code: string;

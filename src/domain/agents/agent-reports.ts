@@ -14,6 +14,7 @@ import { workspaceHint } from "../workspaces/workspaces.js";
 import { AgentLifecycle, AgentStatus, agentStatus } from "./agents.js";
 import { callingAgent, existing, publishChange, taskOfAgent } from "./caller.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { longestApiVersion, longestPath, longestVersion } from "../../entities/lengths.js";
 
 const w = columnsOf("workspaces", "w");
 const a = columnsOf("workspaceAgents", "a");
@@ -72,9 +73,9 @@ export const AgentSubsystem = { ENVBOX: "envbox", ENVBUILDER: "envbuilder", EXEC
 export type AgentSubsystem = (typeof AgentSubsystem)[keyof typeof AgentSubsystem];
 
 export const AgentStartup = inputOf({
-  version: required(prose(64), "Version of the program, {limits}."),
-  apiVersion: optional(prose(16), "Version of the interface that it uses, {limits}. Default: empty."),
-  expandedDirectory: required(prose(4096), "Its working directory, {limits}."),
+  version: required(prose(longestVersion), "Version of the program, {limits}."),
+  apiVersion: optional(prose(longestApiVersion), "Version of the interface that it uses, {limits}. Default: empty."),
+  expandedDirectory: required(prose(longestPath), "Its working directory, {limits}."),
   subsystems: optional(listOf(choice(AgentSubsystem)), "Parts of its environment. Default: none."),
 });
 export type AgentStartup = Input<typeof AgentStartup>;

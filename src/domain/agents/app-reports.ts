@@ -24,6 +24,8 @@ import {
   string,
   textBy,
 } from "../kernel/values.js";
+import { longestStatusMessage } from "../../entities/agents.js";
+import { longestUrl } from "../../entities/lengths.js";
 
 /** Maximum number of apps of an agent. */
 const mostApps = 50;
@@ -89,19 +91,21 @@ const slugRule = "Must be the slug of an app of the agent.";
 export const ReportedAppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILURE: "failed" } as const;
 
 const messageProblem = (text: string): string | undefined =>
-  Buffer.byteLength(text) <= 160 && isStorable(text)
+  Buffer.byteLength(text) <= longestStatusMessage && isStorable(text)
     ? undefined
-    : "Must be at most 160 bytes of valid Unicode without NUL characters.";
+    : `Must be at most ${longestStatusMessage} bytes of valid Unicode without NUL characters.`;
 
 function uriProblem(text: string): string | undefined {
   if (text === "") return undefined;
-  const url = Buffer.byteLength(text) <= 2048 && isStorable(text) ? URL.parse(text) : null;
+  const url = Buffer.byteLength(text) <= longestUrl && isStorable(text) ? URL.parse(text) : null;
   const isAllowed = url !== null && ["http:", "https:", "file:"].includes(url.protocol) && url.username === "";
-  return isAllowed ? undefined : "Must be an http, https or file URI of at most 2048 bytes without user info.";
+  return isAllowed ? undefined : `Must be an http, https or file URI of at most ${longestUrl} bytes without user info.`;
 }
 
-const statusMessage = meant(textBy(messageProblem, { maxLength: 160 }), { limits: "at most 160 bytes" });
-const statusUri = meant(textBy(uriProblem, { maxLength: 2048 }), { limits: "at most 2048 bytes" });
+const statusMessage = meant(textBy(messageProblem, { maxLength: longestStatusMessage }), {
+  limits: `at most ${longestStatusMessage} bytes`,
+});
+const statusUri = meant(textBy(uriProblem, { maxLength: longestUrl }), { limits: `at most ${longestUrl} bytes` });
 
 /** A report of a program about its work in an app. */
 export const AppStatusReport = inputOf({

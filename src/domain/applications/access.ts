@@ -6,17 +6,17 @@ import { authorizeMachine, may } from "../authorization/authorization.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import { parseToken } from "../tokens/token-text.js";
+import { type Input, inputOf, optional, reference, required, secret } from "../kernel/values.js";
 
 /** An application, given by the names in its URL, and the application key of the visitor. */
-export interface ApplicationReference {
-  /** Username, in any letter case. */
-  owner: string;
-  /** In any letter case. */
-  workspace: string;
-  agent: string;
-  slug: string;
-  apiKey?: string | null;
-}
+export const ApplicationReference = inputOf({
+  owner: required(reference, "Username of the workspace owner."),
+  workspace: required(reference, "Name of the workspace."),
+  agent: required(reference, "Name of the workspace agent."),
+  slug: required(reference, "Slug of the application."),
+  apiKey: optional(secret, "Application key presented by the visitor, if any."),
+});
+export type ApplicationReference = Input<typeof ApplicationReference>;
 
 /** The details by which a proxy admits or rejects a visitor. */
 export interface ApplicationTarget {
@@ -57,11 +57,11 @@ const applicationNamed = (db: Db, { owner, workspace, agent, slug }: Application
 type FoundApplication = InferResult<ReturnType<typeof applicationNamed>>[number];
 
 /** Resolves an application for a proxy, and whether the visitor may open it. Throws NOT_FOUND. */
-export async function readApplicationTarget(ctx: Context, reference: ApplicationReference): Promise<ApplicationTarget> {
+export async function readApplicationTarget(ctx: Context, wanted: ApplicationReference): Promise<ApplicationTarget> {
   authorizeMachine(ctx.actor, "application:resolve");
-  const app = await applicationNamed(ctx.db, reference).executeTakeFirst();
+  const app = await applicationNamed(ctx.db, wanted).executeTakeFirst();
   if (!app) throw notFound();
-  const visitor = reference.apiKey ? await visitorOf(ctx, reference.apiKey) : undefined;
+  const visitor = wanted.apiKey ? await visitorOf(ctx, wanted.apiKey) : undefined;
   const { workspaceId, agentId, appId } = app;
   const allowed = mayOpen(app, visitor);
   return { workspaceId, agentId, appId, url: allowed ? app.url : null, userId: visitor?.userId ?? null, allowed };

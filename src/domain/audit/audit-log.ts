@@ -3,7 +3,14 @@ import { permitted, requireAnyPermitted } from "../authorization/authorization.j
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { defineList, idNamed, inOrganizations, time } from "../kernel/lists.js";
-import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import {
+  listArguments,
+  type OrderBy,
+  OrderDirection,
+  orderOf,
+  type Page,
+  type PageArguments,
+} from "../kernel/paging.js";
 import { purgeMonths } from "../../infrastructure/database/months.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
@@ -58,6 +65,10 @@ export type AuditEventFilter = Input<typeof AuditEventFilter>;
 
 export const AuditEventOrderField = { TIME: "time" } as const;
 export type AuditEventOrderField = (typeof AuditEventOrderField)[keyof typeof AuditEventOrderField];
+
+export const AuditEventOrder = orderOf(AuditEventOrderField);
+export const AuditEventsQuery = listArguments(AuditEventFilter, AuditEventOrder, "by time, descending");
+export type AuditEventsQuery = Input<typeof AuditEventsQuery>;
 
 const eventList = defineList(readableEvents, {
   id: { column: "e.id", of: ({ id }) => id },

@@ -10,6 +10,7 @@ import { findOrganization } from "../organizations/organizations.js";
 import { timeZoneNamed } from "../quiet-hours/time-zones.js";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { dateAt, firstAt } from "../../runtime/time-zones/zone-data.js";
+import { type Input, inputOf, int, optional, otherwise, reference, string } from "../kernel/values.js";
 
 /** The days that are counted, and where. Each series is counted by itself, if it is selected. */
 export interface CountedDays {
@@ -22,11 +23,15 @@ export interface CountedDays {
 /** The range of days for which counts are read: what happened then is counted by an index. */
 const mostDays = 90;
 
-interface DaysAndPlace {
-  organization?: string | null;
-  days: number;
-  timeZone: string;
-}
+export const DaysAndPlace = inputOf({
+  days: otherwise(int(1, mostDays), 14, "The number of days up to today, {limits}."),
+  timeZone: otherwise(string, "UTC", "The IANA time zone in which days begin."),
+  organization: optional(
+    reference,
+    "Organization whose builds and tasks are counted: ID, name, or `default`. Default: all that the caller may read.",
+  ),
+});
+export type DaysAndPlace = Input<typeof DaysAndPlace>;
 
 /** Returns the days before and with today in a time zone. */
 export async function countedDays(ctx: Context, { organization, days, timeZone }: DaysAndPlace): Promise<CountedDays> {

@@ -12,23 +12,37 @@ import { isPermission, mayOn, type Target } from "../authorization/authorization
 import { badInput, Problems } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
 import {
+  bytes,
   characters,
+  check as checkRules,
   flag,
   inputOf,
   type Input,
-  optional,
-  reference,
-  required,
-  string,
   list,
+  meant,
+  nonEmpty,
+  optional,
+  required,
+  textBy,
 } from "../kernel/values.js";
+
+/** The name of a type or an action, whether it exists or not. */
+const checkedName = nonEmpty(characters(1, 64));
+
+const objectId = textBy((text) => (text === "" || isUuid(text) ? undefined : "Must be a UUID."), {
+  pattern: "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})?$",
+});
+
+const checkedReference = meant(bytes(0, 255), { kind: "reference" });
+
+const maxKeyLength = 200;
 
 /** An object of a check. */
 export const CheckedObject = inputOf({
-  resourceType: required(string, "Type of the object, such as `group` or `workspace`."),
-  resourceId: optional(string, "ID of a stored object. If given, the attributes below are ignored."),
-  ownerId: optional(reference, "Owner of the object: a user ID or `me`."),
-  organizationId: optional(reference, "Organization of the object: an ID, a name, or `default`."),
+  resourceType: required(checkedName, "Type of the object, such as `group` or `workspace`."),
+  resourceId: optional(objectId, "ID of a stored object. If given, the attributes below are ignored."),
+  ownerId: optional(checkedReference, "Owner of the object: a user ID or `me`."),
+  organizationId: optional(checkedReference, "Organization of the object: an ID, a name, or `default`."),
   anyOrg: optional(
     flag,
     "Whether to match an object in any of the caller's organizations. Ignored if `organizationId` is given.",
@@ -39,10 +53,10 @@ export type CheckedObject = Input<typeof CheckedObject>;
 /** A check whether the caller may perform an action on an object. */
 export const AuthCheck = inputOf({
   key: required(
-    characters(1, 200),
+    characters(1, maxKeyLength),
     "Name of the check, unique within the request, {limits}. Returned with the result.",
   ),
-  action: required(string, "The action, such as `read` or `update`."),
+  action: required(checkedName, "The action, such as `read` or `update`."),
   object: required(CheckedObject, "The object."),
 });
 export type AuthCheck = Input<typeof AuthCheck>;
@@ -54,9 +68,9 @@ export interface PermissionCheck {
 
 /** Limits per request, over all fields of a document. */
 const maxChecks = 500;
-export const AuthChecks = list(maxChecks, AuthCheck);
+export const AuthChecks = inputOf({ checks: required(list(maxChecks, AuthCheck), "The checks.") });
+export type AuthChecks = Input<typeof AuthChecks>;
 const maxObjects = 10;
-const maxKeyLength = 200;
 
 /** Checks after which to yield to the event loop. */
 const checksPerTurn = 50;
@@ -101,17 +115,16 @@ function requireWellFormed(checks: AuthCheck[], total: Spent): void {
     problems.add("checks", `At most ${maxObjects} checks of one request may have a resource id.`);
   }
   for (const [index, { action, object }] of checks.entries()) {
-    problems.add(`checks[${index}].action`, action ? undefined : "Is required.");
-    problems.add(`checks[${index}].object.resourceType`, resourceTypeProblem(object));
-    const isId = !object.resourceId || isUuid(object.resourceId);
-    problems.add(`checks[${index}].object.resourceId`, isId ? undefined : "Must be a UUID.");
+    const path = `checks[${index}]`;
+    checkRules(AuthCheck, { action }, problems, path);
+    problems.add(`${path}.object.resourceType`, storedTypeProblem(object));
+    checkRules(CheckedObject, object, problems, `${path}.object`);
   }
   problems.throwIfAny();
 }
 
-function resourceTypeProblem({ resourceType, resourceId }: CheckedObject): string | undefined {
-  if (!resourceType) return "Is required.";
-  if (!resourceId || isStoredResource(resourceType)) return undefined;
+function storedTypeProblem({ resourceType, resourceId }: CheckedObject): string | undefined {
+  if (!resourceType || !resourceId || isStoredResource(resourceType)) return undefined;
   return `Objects can be named by id if they are one of: ${storedResources.join(", ")}.`;
 }
 

@@ -7,9 +7,10 @@ import { anyOf, day } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedColumn, isUuid } from "../kernel/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
-import { anyText, moment, oneOf, parseSearch, uuid } from "../search.js";
-import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import { anyText, moment, oneOf, parseSearch, searchQuery, uuid } from "../search.js";
+import { type OrderBy, OrderDirection, orderOf, type Page, PageArguments } from "../kernel/paging.js";
 import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
+import { type Input, inputOf, optional } from "../kernel/values.js";
 
 /** Ways to connect to a workspace. */
 export const ConnectionType = {
@@ -66,6 +67,17 @@ export const countCap = 2000;
 
 export const ConnectionLogOrderField = { CONNECT_TIME: "connectTime" } as const;
 export type ConnectionLogOrderField = (typeof ConnectionLogOrderField)[keyof typeof ConnectionLogOrderField];
+
+export const ConnectionLogOrder = orderOf(ConnectionLogOrderField);
+export const ConnectionLogsQuery = inputOf({
+  ...PageArguments.shape,
+  q: optional(
+    searchQuery,
+    "Search terms of the form `key:value`, all of which must match. Keys: organization, workspace_owner, workspace_owner_email, username, user_email, type, status (ongoing, completed), connected_after, connected_before, workspace_id, connection_id.",
+  ),
+  orderBy: optional(ConnectionLogOrder, "Default: by time, descending."),
+});
+export type ConnectionLogsQuery = Input<typeof ConnectionLogsQuery>;
 
 type Status = "ongoing" | "completed";
 

@@ -6,12 +6,6 @@ import type { Context, Services } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
 import { readDeploymentId } from "./deployment.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    seals: Seals;
-  }
-}
-
 /**
  * Authenticates values that browsers store (HMAC-SHA-256), each for one purpose. All replicas share the key, which is
  * stored encrypted in the database.

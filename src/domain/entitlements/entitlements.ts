@@ -9,12 +9,6 @@ import { entitlementsFrom } from "./set.js";
 import type { EntitlementSet } from "./state.js";
 import { countManagedAgents, type Period, readUsage } from "./usage.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    entitlements: Entitlements;
-  }
-}
-
 export interface EntitlementsOptions {
   config: Pick<Config, "licenseKeys" | "connectionLog">;
   database: Database;

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { deviceCodes, type SealedRow } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import type { Context } from "../kernel/context.js";
-import { DomainError, rateLimited, unavailable } from "../kernel/errors.js";
+import { DomainError, Problems, rateLimited, unavailable } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
@@ -14,7 +14,7 @@ import { makeRoom, storeLink } from "./linking.js";
 import { storedId } from "./links.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { callerWho, type ExternalAuthProvider, findProvider, requireLicensed, providerRule } from "./providers.js";
-import { inputOf, reference, required, type Input, optional, pasted, string } from "../kernel/values.js";
+import { check, inputOf, reference, required, type Input, optional, pasted, presented } from "../kernel/values.js";
 
 export const StartExternalAuthDevice = inputOf({
   providerId: required(reference, providerRule),
@@ -79,7 +79,7 @@ async function requestDevice(ctx: Context, provider: ExternalAuthProvider): Prom
 
 export const CompleteDevice = inputOf({
   providerId: required(reference, providerRule),
-  deviceCode: optional(pasted(string), "The device code. Default: the caller's newest one."),
+  deviceCode: optional(pasted(presented(4096)), "The device code. Default: the caller's newest one."),
 });
 export type CompleteDevice = Input<typeof CompleteDevice>;
 
@@ -98,6 +98,9 @@ const devices = ({ services: { database } }: Context) =>
  */
 export async function completeDevice(ctx: Context, { providerId, deviceCode }: CompleteDevice): Promise<string> {
   const { userId, provider } = admit(ctx, providerId);
+  const problems = new Problems();
+  check(CompleteDevice, { deviceCode }, problems);
+  problems.throwIfAny();
   const own = devices(ctx).where("userId", "=", userId).where("providerId", "=", storedId(provider.id));
   const device = deviceCode
     ? await own.where("codeHash", "=", hashSecret(deviceCode)).executeTakeFirst()

@@ -3,12 +3,6 @@ import { SingleFlight } from "../../runtime/concurrency.js";
 import { ExternalProviders } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    externalAuth: ExternalAuthRegistry;
-  }
-}
-
 type Settings = Pick<Config, "externalAuth" | "externalAuthTimeout" | "externalAuthParallel" | "outboundProxy">;
 
 /** The configured providers of a server process, and its calls to them. */

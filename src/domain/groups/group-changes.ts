@@ -1,5 +1,5 @@
 import { databaseTime } from "../../runtime/clock.js";
-import { Group, longestGroupLabel } from "../../entities/groups.js";
+import { Group } from "../../entities/groups.js";
 import { auditChangesOf, auditWith, auditedAs } from "../kernel/audit.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
@@ -22,6 +22,7 @@ import {
 import { lockOrganization } from "../organizations/organizations.js";
 import { type GroupRow, GroupSource, groupName, groupReference, isEveryone, lockGroup } from "./groups.js";
 import { groupsHint } from "./memberships.js";
+import { longestLabel } from "../../entities/lengths.js";
 
 const mostUsers = 1000;
 
@@ -32,7 +33,7 @@ export const quotaAllowanceMeaning = "Credits that the group adds to the workspa
 export const CreateGroup = inputOf({
   organization: required(reference, "Organization of the new group: ID, name, or `default`."),
   name: required(groupName, "Unique in the organization: {limits}."),
-  displayName: optional(label(longestGroupLabel), "Display name, {limits}. Default: empty."),
+  displayName: optional(label(longestLabel), "Display name, {limits}. Default: empty."),
   avatarUrl: optional(icon, "URL or path of the avatar, or empty. Default: empty."),
   quotaAllowance: optional(quotaAllowance, `${quotaAllowanceMeaning} Default: 0.`),
 });
@@ -80,7 +81,7 @@ async function requireRoom(ctx: Context, organizationId: string): Promise<void> 
 export const UpdateGroup = inputOf({
   group: required(reference, groupReference),
   name: optional(orEmpty(groupName), "New name, unique in the organization; empty to keep it."),
-  displayName: optional(label(longestGroupLabel), "New display name, {limits}."),
+  displayName: optional(label(longestLabel), "New display name, {limits}."),
   avatarUrl: optional(icon, "New URL or path of the avatar, or empty for none."),
   quotaAllowance: optional(quotaAllowance, quotaAllowanceMeaning),
   addUsers: optional(

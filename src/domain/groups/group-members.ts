@@ -3,10 +3,10 @@ import { may, siteRoles } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { containing, folded } from "../kernel/text.js";
-import { type Input, inputOf, optional, string } from "../kernel/values.js";
+import { flag, type Input, inputOf, optional } from "../kernel/values.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
-import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../search.js";
-import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
+import { anyText, moment, oneOf, parseSearch, searchQuery, yesOrNo } from "../search.js";
+import { listArguments, orderOf, type Page } from "../kernel/paging.js";
 import { isReadableUser, type UserRow, userFields } from "../users/users.js";
 import { type GroupRow, isEveryone, membersAtOnce } from "./groups.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -25,7 +25,7 @@ export interface GroupMemberRow {
 /** Filters of members. An absent filter does not narrow. */
 export const GroupMemberFilter = inputOf({
   search: optional(
-    string,
+    searchQuery,
     "Words that must each occur in the username or email address, and terms of the form `key:value`. Keys: name, status, login_type, role, service_account, created_before, created_after, last_seen_before, last_seen_after.",
   ),
 });
@@ -34,14 +34,17 @@ export type GroupMemberFilter = Input<typeof GroupMemberFilter>;
 export const GroupMemberOrderField = { USERNAME: "username" } as const;
 export type GroupMemberOrderField = (typeof GroupMemberOrderField)[keyof typeof GroupMemberOrderField];
 
+export const GroupMemberOrder = orderOf(GroupMemberOrderField);
+
 /** A page of the members of a group. */
-export interface MembersQuery extends PageArguments {
-  /** All members, up to a limit, instead of a page. */
-  complete?: boolean | null;
-  /** By default ascending. */
-  orderBy?: OrderBy<GroupMemberOrderField> | null;
-  filter?: GroupMemberFilter | null;
-}
+export const MembersQuery = inputOf({
+  ...listArguments(GroupMemberFilter, GroupMemberOrder, "by username, ascending").shape,
+  complete: optional(
+    flag,
+    "Returns all members instead of a page: up to 10000 for a single group, up to 1000 for each group in a list. Cannot be combined with pagination arguments.",
+  ),
+});
+export type MembersQuery = Input<typeof MembersQuery>;
 
 const membersOfGroups = (ctx: Context, group: Expression<string>) =>
   ctx.db

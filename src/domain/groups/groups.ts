@@ -7,19 +7,20 @@ import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, text } from "../kernel/lists.js";
-import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
+import { listArguments, orderOf, type Page, type PageArguments } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
 import {
   check,
   choice,
+  flag,
   further,
   idList,
   type Input,
   inputOf,
-  urlName,
   optional,
   reference,
-  string,
+  searchText,
+  urlName,
 } from "../kernel/values.js";
 import { uncounted } from "../organizations/member-counts.js";
 import { findOrganization } from "../organizations/organizations.js";
@@ -135,7 +136,7 @@ export const GroupFilter = inputOf({
   ),
   ids: optional(idList(200), "IDs of the groups, {limits}."),
   source: optional(choice(GroupSource), "How the group was created."),
-  search: optional(string, "Substring of the name or display name, case-insensitive."),
+  search: optional(searchText, "Substring of the name or display name, case-insensitive."),
 });
 export type GroupFilter = Input<typeof GroupFilter>;
 
@@ -143,13 +144,13 @@ export type GroupFilter = Input<typeof GroupFilter>;
 export const GroupOrderField = { NAME: "name" } as const;
 export type GroupOrderField = (typeof GroupOrderField)[keyof typeof GroupOrderField];
 
-export interface GroupsQuery extends PageArguments {
-  /** All groups instead of a page. */
-  complete?: boolean | null;
-  /** By default ascending. */
-  orderBy?: OrderBy<GroupOrderField> | null;
-  filter?: GroupFilter | null;
-}
+export const GroupOrder = orderOf(GroupOrderField);
+
+export const GroupsQuery = inputOf({
+  ...listArguments(GroupFilter, GroupOrder, "by name, ascending").shape,
+  complete: optional(flag, "Returns all groups instead of a page. Cannot be combined with pagination arguments."),
+});
+export type GroupsQuery = Input<typeof GroupsQuery>;
 
 /** Maximum numbers of members in a complete list: of a single group, and of each group in a list. */
 export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;

@@ -20,8 +20,8 @@ import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
 
 /**
- * The services of the process, shared by all requests. `app.ts` creates them. Those of the infrastructure are here; an area
- * declares its own beside its class: `declare module "../kernel/context.js" { interface Services { … } }`.
+ * The services of the process, shared by all requests. `app.ts` creates them. Those of the infrastructure are here, those of
+ * the areas in `domain/services.ts`.
  */
 export interface Services {
   config: Config;

@@ -1,16 +1,32 @@
 import type { Problems } from "./errors.js";
 import { isStorable, isUuid, utcMoment } from "./text.js";
-import { faultOf, int, type Value } from "./values.js";
+import { check, choice, inputOf, type Input, int, optional, required, textWith, type Value } from "./values.js";
 
-/** The paging arguments of lists. Null is the same as absent. */
-export interface PageArguments {
-  first?: number | null;
-  after?: string | null;
-  last?: number | null;
-  before?: string | null;
-  /** Number of rows to skip from the start of the page. */
-  offset?: number | null;
-}
+const usualSize = 100;
+const largestSize = 1000;
+const largestOffset = 2147483647;
+const longestCursor = 4096;
+
+export const pageSize = int(0, largestSize);
+
+/** A cursor, or the id of a row. `readRange` has its rule. */
+export const placeText = textWith({ maxLength: longestCursor });
+
+/** The arguments that select a page of a list. Null is the same as absent. */
+export const PageArguments = inputOf({
+  first: optional(
+    pageSize,
+    `The page size, counted from the start of the list, at most ${largestSize}. The default is ${usualSize}.`,
+  ),
+  after: optional(placeText, "Returns nodes after this cursor or node id."),
+  last: optional(pageSize, `The page size, counted from the end of the list, at most ${largestSize}.`),
+  before: optional(placeText, "Returns nodes before this cursor or node id."),
+  offset: optional(
+    int(0, largestOffset),
+    `The number of nodes to skip, after the cursor is applied. At most ${largestOffset}; the default is 0. Cursors cost less deep in a list.`,
+  ),
+});
+export type PageArguments = Input<typeof PageArguments>;
 
 /** The direction of an order. */
 export const OrderDirection = { ASC: "asc", DESC: "desc" } as const;
@@ -21,6 +37,21 @@ export interface OrderBy<Field extends string> {
   field: Field;
   direction: OrderDirection;
 }
+
+/** The order of a list by one of these fields, in inputs. */
+export const orderOf = <const Fields extends Readonly<Record<string, string>>>(fields: Fields) =>
+  inputOf({
+    field: required(choice(fields), "The field."),
+    direction: required(choice(OrderDirection), "The direction."),
+  });
+
+/** The arguments of a list: those of a page, a filter, and an order. `usual` says which order it has without one. */
+export const listArguments = <Filter extends Value, Order extends Value>(filter: Filter, order: Order, usual: string) =>
+  inputOf({
+    ...PageArguments.shape,
+    filter: optional(filter, "Filters the list."),
+    orderBy: optional(order, `Default: ${usual}.`),
+  });
 
 /** The type of an order key. Times are RFC 3339, integers have 32 bits and are not negative. */
 export type OrderKey = "text" | "time" | "integer";
@@ -47,12 +78,6 @@ export interface Range {
 /** The message of faults in the query string of REST requests. */
 export const invalidQuery = "Query parameters have invalid values.";
 
-const usualSize = 100;
-const largestSize = 1000;
-const largestOffset = 2147483647;
-
-export const pageSize = int(0, largestSize);
-export const offsetValue = int(0, largestOffset);
 export const placeRule = "Must be a cursor of this list or the id of a row.";
 
 /**
@@ -61,7 +86,7 @@ export const placeRule = "Must be a cursor of this list or the id of a row.";
  * otherwise.
  */
 export function readRange(args: PageArguments, order: OrderKeys, problems: Problems, isId = isUuid): Range {
-  const sized = (name: "first" | "last") => problems.add(name, fault(pageSize, args[name]));
+  const checkOf = (name: "first" | "last" | "offset") => check(PageArguments, { [name]: args[name] }, problems);
   const placed = (name: "after" | "before"): Place | undefined => {
     const place = args[name] ? readPlace(args[name], order, isId) : undefined;
     problems.add(name, args[name] && !place ? placeRule : undefined);
@@ -72,9 +97,9 @@ export function readRange(args: PageArguments, order: OrderKeys, problems: Probl
     problems.add("first", args.first == null ? undefined : "Cannot be combined with last and before.");
     problems.add("after", args.after ? "Cannot be combined with last and before." : undefined);
   }
-  sized(backward ? "last" : "first");
+  checkOf(backward ? "last" : "first");
   const place = placed(backward ? "before" : "after");
-  problems.add("offset", fault(offsetValue, args.offset));
+  checkOf("offset");
   return {
     limit: (backward ? args.last : args.first) || usualSize,
     offset: args.offset ?? 0,
@@ -83,13 +108,9 @@ export function readRange(args: PageArguments, order: OrderKeys, problems: Probl
   };
 }
 
-const fault = (value: Value, given: number | null | undefined) => (given == null ? undefined : faultOf(value, given));
-
 /** Encodes the position of a row, its id and its order keys by name, as an opaque cursor. */
 export const cursor = (id: string, keys: Readonly<Record<string, string>>): string =>
   Buffer.from(JSON.stringify({ id, ...keys })).toString("base64url");
-
-const longestCursor = 4096;
 
 /** Returns the position of an id or a cursor; `undefined` for any other text, such as a cursor with other keys. */
 function readPlace(text: string, order: OrderKeys, isId: typeof isUuid): Place | undefined {

@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import type { Problems } from "./errors.js";
 import { isObject } from "./objects.js";
 import { isObeyed, isStorable, isUuid, storableRule, textProblem } from "./text.js";
+import { longestEmail, longestUrl } from "../../entities/lengths.js";
 
 /** The schema of a value. */
 export type Value<Type = unknown> = z.ZodMiniType<Type>;
@@ -150,12 +151,17 @@ export const string = z.string();
 /** Text whose rule is elsewhere. `keywords` are what JSON Schema can say of it. */
 export const textWith = (keywords: z.core.GlobalMeta) => z.string().check(z.meta(keywords));
 
+const alternatives = (values: readonly string[]) =>
+  `(${values.map((each) => each.replace(/[.+]/g, String.raw`\$&`)).join("|")})`;
+
 /** Text that is one of these, unless it is empty. */
-export const oneOfTexts = (values: readonly string[]) =>
-  textWith({ pattern: `^(${values.map((each) => each.replace(/[.+]/g, String.raw`\$&`)).join("|")})?$` });
+export const oneOfTexts = (values: readonly string[]) => textWith({ pattern: `^${alternatives(values)}?$` });
 
 /** Text that is not shown, such as a password or a token. */
 export const secret = meant(z.string(), { kind: "secret" });
+
+/** A secret that callers present, such as a token or a code, of so many bytes at most. */
+export const presented = byLimit((most) => meant(bytes(0, most), { kind: "secret" }));
 
 /** Text that can be stored. */
 export const storable = z.string().check(z.refine(isStorable, { error: storableRule, abort: true }));
@@ -167,6 +173,10 @@ export const textBy = (problemOf: TextRule, keywords: z.core.GlobalMeta = {}) =>
 /** Text of a form. `keywords` are what JSON Schema can say besides. */
 export const matching = (pattern: RegExp, rule: string, keywords: z.core.GlobalMeta = {}) =>
   z.string().check(z.regex(pattern, rule), z.meta(keywords));
+
+/** Text that is one of these. */
+export const knownText = (values: readonly string[]) =>
+  matching(new RegExp(`^${alternatives(values)}$`), `Must be one of: ${values.join(", ")}.`);
 
 /** Text that conforms to the rule of a value, or is empty. */
 export function orEmpty(value: z.ZodMiniType<string>) {
@@ -192,6 +202,10 @@ export const further = (value: z.ZodMiniType<string>, problemOf: TextRule) =>
       ),
     meaningOf(value),
   );
+
+/** Text that conforms to the rules of a value. Empty text is reported as absent. */
+export const nonEmpty = (value: z.ZodMiniType<string>) =>
+  further(value, (text) => (text === "" ? "Is required." : undefined));
 
 const reservedNames = new Set(["new", "create", "me", "default"]);
 
@@ -233,6 +247,9 @@ export const prose = byLimit((most) =>
   ),
 );
 
+/** A part of a name or an address by which lists are searched. */
+export const searchText = prose(longestEmail);
+
 /** How many bytes or characters a text may have, as a part of a sentence. */
 const sizes = (least: number, most: number, unit: string) =>
   least === 0 ? `at most ${most} ${unit}` : `${least} to ${most} ${unit}`;
@@ -263,30 +280,30 @@ export const bytes = (least: number, most: number) => {
 /** Whether `given` is an HTTP URL that all parsers read alike: without user information, backslashes and white space. */
 const isUrl = (given: string): boolean =>
   /^https?:\/\/(?!\/|[^/?#]*@)[^\s\\\p{Cc}]+$/iu.test(given) &&
-  Buffer.byteLength(given) <= 2048 &&
+  Buffer.byteLength(given) <= longestUrl &&
   given.isWellFormed() &&
   URL.canParse(given);
 
 /** Whether `given` is a path on this server that browsers cannot take for another host. */
 const isPath = (given: string): boolean =>
-  /^\/(?![/\\])[^\s\p{Cc}]*$/u.test(given) && Buffer.byteLength(given) <= 2048 && given.isWellFormed();
+  /^\/(?![/\\])[^\s\p{Cc}]*$/u.test(given) && Buffer.byteLength(given) <= longestUrl && given.isWellFormed();
 
 const scheme = "[Hh][Tt][Tt][Pp][Ss]?://";
 
 export const httpUrl = z
   .string()
   .check(
-    z.refine(isUrl, "Must be an http or https URL of at most 2048 bytes without user information."),
-    z.meta({ minLength: 8, maxLength: 2048, pattern: `^${scheme}` }),
+    z.refine(isUrl, `Must be an http or https URL of at most ${longestUrl} bytes without user information.`),
+    z.meta({ minLength: 8, maxLength: longestUrl, pattern: `^${scheme}` }),
   );
 
 /** Icons and avatars. */
 export const icon = z.string().check(
   z.refine(
     (given) => given === "" || isPath(given) || isUrl(given),
-    "Must be empty, a path that begins with one slash, or an http or https URL of at most 2048 bytes.",
+    `Must be empty, a path that begins with one slash, or an http or https URL of at most ${longestUrl} bytes.`,
   ),
-  z.meta({ maxLength: 2048, pattern: `^($|/(?![/\\\\])|${scheme})` }),
+  z.meta({ maxLength: longestUrl, pattern: `^($|/(?![/\\\\])|${scheme})` }),
 );
 
 // RFC 5321 addresses without quoted strings and address literals, Unicode included.
@@ -298,10 +315,10 @@ export const emailAddress = meant(
   z.string().check(
     z.refine((given) => given !== "", { error: "Is required.", abort: true }),
     z.refine(
-      (given) => Buffer.byteLength(given) <= 254 && emailPattern.test(given),
-      "Must be one email address of at most 254 bytes.",
+      (given) => Buffer.byteLength(given) <= longestEmail && emailPattern.test(given),
+      `Must be one email address of at most ${longestEmail} bytes.`,
     ),
-    z.meta({ minLength: 3, maxLength: 254 }),
+    z.meta({ minLength: 3, maxLength: longestEmail, pattern: "^[^@\\s]+@[^@\\s]+$" }),
   ),
   { scalar: "EmailAddress" },
 );

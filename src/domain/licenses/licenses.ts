@@ -13,7 +13,7 @@ import { isTime } from "./claims.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 import { endOf, isFor, isOver, verifyLicense } from "./verification.js";
 import { isUuid } from "../kernel/text.js";
-import { anyInt, bytes, inputOf, type Input, pasted, required } from "../kernel/values.js";
+import { anyInt, bytes, inputOf, type Input, meant, pasted, required } from "../kernel/values.js";
 
 /** A stored license. Its token is never returned. */
 export interface License {
@@ -50,7 +50,10 @@ export async function listLicenses(ctx: Context): Promise<License[]> {
 }
 
 export const AddLicense = inputOf({
-  license: required(pasted(bytes(0, 16 * 1024)), "The license: a JWT of at most 16 KiB."),
+  license: required(
+    pasted(meant(bytes(0, 16 * 1024), { kind: "multi-line" })),
+    "The license: a JWT of at most 16 KiB.",
+  ),
 });
 export type AddLicense = Input<typeof AddLicense>;
 

@@ -91,7 +91,7 @@ export async function updateNotificationPreferences(
   ctx: Context,
   { user: ref, choices, method }: UpdatePreferences,
 ): Promise<string> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "notification_preference:update");
   authorize(ctx.actor, "notification_preference:update", userTarget(user));
   const wanted = checked(choices);
   const methods = method == null ? allMethods : [method];

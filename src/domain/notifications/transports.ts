@@ -8,12 +8,6 @@ import { createMailer, type Mailer } from "../../infrastructure/smtp.js";
 import type { Vault } from "../../infrastructure/vault.js";
 import { createWebhook, type Webhook } from "../../infrastructure/webhook.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    transports: Transports;
-  }
-}
-
 /** The settings of the configuration that owners can change at run time, by transport and field. */
 export const transportSettings = {
   smtp: {

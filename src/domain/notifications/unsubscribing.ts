@@ -14,6 +14,10 @@ export const UnsubscribeFromNotification = inputOf({
 });
 export type UnsubscribeFromNotification = Input<typeof UnsubscribeFromNotification>;
 
+/** The token of which a user wants to know what it turns off. */
+export const UnsubscriptionQuery = inputOf({ token: required(pasted(secret), "Token of the link.") });
+export type UnsubscriptionQuery = Input<typeof UnsubscriptionQuery>;
+
 /** The path of the page on which recipients of mail unsubscribe. */
 const path = "/notifications/unsubscribe";
 

@@ -23,14 +23,17 @@ import {
 import { canonicalResource, mostResources, ownResources, resourceUri } from "./audiences.js";
 import { type ClientRow, GrantType } from "./clients.js";
 import { longestUri, mostUris, type RedirectRules, redirectUriProblem, redirectUrisProblems } from "./redirect-uris.js";
+import { longestLabel } from "../../entities/lengths.js";
 
 /** Names of applications, without white space around them. */
-export const appName = further(label(64), (text) => (text === "" ? "Must be 1 to 64 characters long." : undefined));
+export const appName = further(label(longestLabel), (text) =>
+  text === "" ? `Must be 1 to ${longestLabel} characters long.` : undefined,
+);
 
 /** The name of an application in inputs. White space around it does not count. */
 export const givenAppName = meant(
-  textBy((text) => faultOf(appName, text.trim()), { minLength: 1, maxLength: 64 }),
-  { limits: "1 to 64 characters" },
+  textBy((text) => faultOf(appName, text.trim()), { minLength: 1, maxLength: longestLabel }),
+  { limits: `1 to ${longestLabel} characters` },
 );
 
 const uriText = bytes(0, longestUri);

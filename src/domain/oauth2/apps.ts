@@ -7,12 +7,13 @@ import type { Context } from "../kernel/context.js";
 import { badInput, DomainError, notFound } from "../kernel/errors.js";
 import { containing, folded, foldedColumn } from "../kernel/text.js";
 import { defineList, defineListOfEach, text } from "../kernel/lists.js";
-import { oneOf, parseSearch } from "../search.js";
-import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js";
+import { oneOf, parseSearch, searchQuery } from "../search.js";
+import { invalidQuery, type Page, PageArguments } from "../kernel/paging.js";
 import { findUser } from "../users/users.js";
 import { ClientKind, type ClientRow, clients, GrantType } from "./clients.js";
 import { isLive } from "./grants.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { type Input, inputOf, optional, reference } from "../kernel/values.js";
 
 const g = columnsOf("oauth2Grants", "g");
 
@@ -86,12 +87,18 @@ export const registrantOf = (
 ): Pick<ClientRow, "createdById" | "createdIp"> =>
   may(actor, "oauth2_app:update") ? { createdById, createdIp } : { createdById: null, createdIp: null };
 
-export interface AppsQuery extends PageArguments {
-  /** Parts of the name, in any letter case, and terms `kind:<kind>`. */
-  q?: string | null;
-  /** Lists the applications with a live grant of this user: an id, a username or `me`. */
-  user?: string | null;
-}
+export const AppsQuery = inputOf({
+  ...PageArguments.shape,
+  q: optional(
+    searchQuery,
+    "Search text: parts of the name, case-insensitive, and `kind:` with `admin`, `dynamic` or `document`. All terms must match.",
+  ),
+  user: optional(
+    reference,
+    "Lists the applications that this user has granted access: ID, username, or `me`. Other users than the caller require permission to read their grants.",
+  ),
+});
+export type AppsQuery = Input<typeof AppsQuery>;
 
 const definition = {
   id: { column: "oauth2Clients.id", of: ({ id }: ClientRow) => id },

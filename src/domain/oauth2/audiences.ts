@@ -3,10 +3,11 @@ import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/queries.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { characters, list } from "../kernel/values.js";
+import { longestUrl } from "../../entities/lengths.js";
 
 /** Maximum number of resources in a request, and bytes of each. */
 export const mostResources = 16;
-const longestResource = 2048;
+const longestResource = longestUrl;
 
 /** A resource indicator in inputs. `canonicalResource` has its rules. */
 export const resourceUri = characters(0, longestResource);

@@ -17,6 +17,7 @@ import { oauthFailure } from "./oauth-errors.js";
 import { hasGrant } from "./grants.js";
 import {
   isRegistered,
+  longestUri,
   redirectTarget,
   type RedirectTarget,
   redirectUriProblem,
@@ -26,18 +27,32 @@ import { requestedScopes, scopeValue } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
 import { resourceList } from "./audiences.js";
-import { bytes, inputOf, type Input, listOf, optional, reference, required, string } from "../kernel/values.js";
+import { clientReference } from "./client-authentication.js";
+import {
+  bytes,
+  inputOf,
+  type Input,
+  listOf,
+  oneOfTexts,
+  optional,
+  required,
+  string,
+  textWith,
+} from "../kernel/values.js";
 
 /** Maximum length of `state` in bytes. */
 const longestState = 4096;
 
+/** The form of code challenges (RFC 7636 §4.2). */
+const challengeForm = /^([A-Za-z0-9_-]{43})?$/;
+
 /** The parameters of an authorization request. Empty ones count as absent (RFC 6749 §3.1). */
 export const AuthorizationParameters = inputOf({
   // RFC 6749 §4.1.1
-  responseType: optional(string, "Required: `code`; implicit grants (`token`) are not supported."),
-  clientId: required(reference, "The application: its ID, or the URL of its metadata document."),
+  responseType: optional(oneOfTexts(["code"]), "Required: `code`; implicit grants (`token`) are not supported."),
+  clientId: required(clientReference, "The application: its ID, or the URL of its metadata document."),
   redirectUri: optional(
-    string,
+    bytes(0, longestUri),
     "A registered redirect URI; optional if there is only one. The port of loopback addresses is free.",
   ),
   scope: optional(scopeValue, "Scopes, separated by spaces. Default: those that the application registered."),
@@ -47,17 +62,17 @@ export const AuthorizationParameters = inputOf({
   ),
   // RFC 7636 §4.3
   codeChallenge: optional(
-    string,
+    textWith({ pattern: challengeForm.source }),
     "SHA-256 of the code verifier in base64url (RFC 7636). Required for most applications.",
   ),
-  codeChallengeMethod: optional(string, "`S256`. Required with `codeChallenge`."),
+  codeChallengeMethod: optional(oneOfTexts(["S256"]), "`S256`. Required with `codeChallenge`."),
   // RFC 8707 §2.1
   resource: optional(
     resourceList,
     "URIs of the resources that access is for (RFC 8707), {limits}. Default: the default resource of the application or of the deployment, else the whole of this server.",
   ),
   // OAuth 2.0 Multiple Response Type Encoding Practices §2.1
-  responseMode: optional(string, "`query`, which is the default."),
+  responseMode: optional(oneOfTexts(["query"]), "`query`, which is the default."),
   // RFC 9101 §5
   request: optional(string, "Request objects (RFC 9101) are not supported."),
   requestUri: optional(string, "References to request objects are not supported."),
@@ -145,7 +160,7 @@ function checkCodeChallenge({ given: { codeChallenge, codeChallengeMethod } }: I
   if (codeChallenge === undefined && codeChallengeMethod === undefined) return;
   if (codeChallengeMethod !== "S256")
     throw oauthFailure("invalid_request", "The only supported code_challenge_method is S256.");
-  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge ?? ""))
+  if (codeChallenge === undefined || !challengeForm.test(codeChallenge))
     throw oauthFailure("invalid_request", "code_challenge must be a SHA-256 in base64url, 43 characters long.");
 }
 

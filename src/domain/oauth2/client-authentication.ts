@@ -3,18 +3,25 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
 import { isSecretOf } from "../tokens/token-text.js";
-import { AuthMethod, type ClientRow, type GrantType } from "./clients.js";
+import { AuthMethod, type ClientRow, type GrantType, longestClientId } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isStale, type KnownClient } from "./recent-clients.js";
 import { parseSecret } from "./secrets.js";
-import { choice, optional, reference, required, secret } from "../kernel/values.js";
+import { bytes, choice, meant, optional, presented, required } from "../kernel/values.js";
 
-/** The `client_id` of inputs that require it. */
-export const namedClient = required(reference, "The `client_id` of the application.");
+/** The `client_id` of an application, and an input's field of it. */
+export const clientReference = meant(bytes(0, longestClientId), { kind: "reference" });
+export const namedClient = required(clientReference, "The `client_id` of the application.");
+
+/** A token, a code, or a secret that an application presents. */
+export const credential = presented(512);
+
+/** The type of a token in inputs, which is visible in its text. */
+export const typeHint = optional(bytes(0, 255), "`access_token` or `refresh_token`. Ignored.");
 
 /** The fields of inputs by which an application authenticates. */
 export const clientCredentials = {
-  clientSecret: optional(secret, "Secret of the application. Public applications have none."),
+  clientSecret: optional(credential, "Secret of the application. Public applications have none."),
   clientAuthMethod: optional(
     choice(AuthMethod),
     "How the secret was sent; the server sets it for REST. If given, it must be as the application registered it.",

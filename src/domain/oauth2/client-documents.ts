@@ -7,12 +7,9 @@ import { newId } from "../kernel/ids.js";
 import { isObject } from "../kernel/objects.js";
 import { storable } from "../kernel/values.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
-import { clientFields, type ClientRow, clients, clientWithId } from "./clients.js";
+import { clientFields, type ClientRow, clients, clientWithId, longestClientId } from "./clients.js";
 import { isLocal } from "../workspace-proxies/sites.js";
 import { documentFailure } from "./document-fetches.js";
-
-/** Maximum length of the URL of a document, in bytes. */
-const longestUrl = 2048;
 
 /** Whether a `client_id` is meant to be the URL of a metadata document. */
 const isUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId);
@@ -24,8 +21,8 @@ const isUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId);
 function documentUrlProblem(text: string, allowsLoopback: boolean): string | undefined {
   const url = URL.parse(text);
   const isLoopback = allowsLoopback && url?.protocol === "http:" && isLocal(url);
-  if (!url || Buffer.byteLength(text) > longestUrl || (url.protocol !== "https:" && !isLoopback))
-    return `Its URL must have the scheme https and at most ${longestUrl} bytes.`;
+  if (!url || Buffer.byteLength(text) > longestClientId || (url.protocol !== "https:" && !isLoopback))
+    return `Its URL must have the scheme https and at most ${longestClientId} bytes.`;
   if (text.includes("#") || url.username !== "" || url.password !== "" || url.href !== text)
     return "Its URL must be in normal form, without fragment, user information, and dot segments.";
   return url.pathname === "/" ? "Its URL must have a path." : undefined;

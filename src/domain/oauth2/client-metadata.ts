@@ -11,6 +11,7 @@ import {
   type Input,
   isValid,
   jsonObject,
+  knownText,
   list,
   listOf,
   oneOfTexts,
@@ -76,8 +77,8 @@ export const ClientMetadata = inputOf({
     oneOfTexts(authMethods),
     `${texts.tokenEndpointAuthMethod} Default: the first, but the others that use the secret are accepted, too.`,
   ),
-  grantTypes: optional(listOf(oneOfTexts(grantTypes)), `${texts.grantTypes} Default: the first two.`),
-  responseTypes: optional(listOf(oneOfTexts(["code"])), texts.responseTypes),
+  grantTypes: optional(listOf(knownText(grantTypes)), `${texts.grantTypes} Default: the first two.`),
+  responseTypes: optional(listOf(knownText(["code"])), texts.responseTypes),
   clientName: optional(string, `${texts.clientName} Default: the host of the home page or of the first redirect URI.`),
   clientUri: optional(page, texts.clientUri),
   logoUri: optional(page, texts.logoUri),
@@ -128,7 +129,13 @@ export function profileOf(
   for (const { field, detail } of faults) problems.add(field, detail);
 
   const authMethod = given.tokenEndpointAuthMethod || otherwise;
-  addFlowProblems(problems, { authMethod, grants, responses: given.responseTypes ?? [] });
+  if (authMethod !== null && !authMethods.includes(authMethod))
+    problems.add("tokenEndpointAuthMethod", `Must be one of: ${authMethods.join(", ")}.`);
+  const { grantTypes: grantTypesRule, responseTypes } = ClientMetadata.shape;
+  if (!isValid(grantTypesRule, grants)) problems.add("grantTypes", `Each must be one of: ${grantTypes.join(", ")}.`);
+  else if (grants.every((grant) => grant === GrantType.REFRESH_TOKEN))
+    problems.add("grantTypes", `Must have ${GrantType.AUTHORIZATION_CODE} or ${GrantType.DEVICE_CODE}.`);
+  if (!isValid(responseTypes, given.responseTypes)) problems.add("responseTypes", `Each must be "code".`);
   const name = nameOf(given);
   problems.add("clientName", faultOf(appName, name));
   addDescriptionProblems(problems, given);
@@ -165,24 +172,6 @@ function addRedirectProblems(
   for (const [index, problem] of redirectUrisProblems(redirectUris, { registrant: "anybody", schemes }))
     problems.add(index === undefined ? "redirectUris" : `redirectUris[${index}]`, problem);
 }
-
-interface Flow {
-  authMethod: string | null;
-  grants: string[];
-  responses: string[];
-}
-
-function addFlowProblems(problems: Problems, { authMethod, grants, responses }: Flow): void {
-  if (authMethod !== null && !authMethods.includes(authMethod))
-    problems.add("tokenEndpointAuthMethod", oneOf(authMethods));
-  if (!grants.every((grant) => grantTypes.includes(grant)))
-    problems.add("grantTypes", `Each m${oneOf(grantTypes).slice(1)}`);
-  else if (grants.every((grant) => grant === GrantType.REFRESH_TOKEN))
-    problems.add("grantTypes", `Must have ${GrantType.AUTHORIZATION_CODE} or ${GrantType.DEVICE_CODE}.`);
-  if (!responses.every((response) => response === "code")) problems.add("responseTypes", `Each must be "code".`);
-}
-
-const oneOf = (values: readonly string[]) => `Must be one of: ${values.join(", ")}.`;
 
 function addDescriptionProblems(problems: Problems, given: ClientMetadata): void {
   for (const field of uris) if (given[field]) problems.add(field, faultOf(httpUrl, given[field]));

@@ -14,7 +14,8 @@ import { oauthFailure } from "./oauth-errors.js";
 import { newSecret } from "./secrets.js";
 import { clientHint } from "../tokens/hints.js";
 import { mayRegister, requireOAuth2 } from "./oauth2-settings.js";
-import { inputOf, type Input, optional, pasted, required, secret, uuid } from "../kernel/values.js";
+import { credential } from "./client-authentication.js";
+import { inputOf, type Input, optional, pasted, required, uuid } from "../kernel/values.js";
 
 /** The registration of an application as it reads it (RFC 7591 §3.2.1, RFC 7592 §3): what is in effect. */
 export interface ClientConfiguration extends Omit<ClientMetadata, "redirectUris" | "grantTypes" | "responseTypes"> {
@@ -68,7 +69,7 @@ export interface Registered {
 /** The credentials with which an application manages its registration (RFC 7592 §1.2). */
 export const RegistrationReference = inputOf({
   clientId: required(uuid, metadataTexts.clientId),
-  registrationAccessToken: optional(pasted(secret), metadataTexts.registrationAccessToken),
+  registrationAccessToken: optional(pasted(credential), metadataTexts.registrationAccessToken),
 });
 export type RegistrationReference = Input<typeof RegistrationReference>;
 
@@ -76,7 +77,7 @@ export type RegistrationReference = Input<typeof RegistrationReference>;
 export const UpdateOAuth2Client = inputOf({
   ...ClientMetadata.shape,
   ...RegistrationReference.shape,
-  clientSecret: optional(secret, "The secret of the client. May be omitted, but must not be wrong."),
+  clientSecret: optional(credential, "The secret of the client. May be omitted, but must not be wrong."),
 });
 export type UpdateOAuth2Client = Input<typeof UpdateOAuth2Client>;
 

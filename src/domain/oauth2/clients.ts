@@ -4,8 +4,12 @@ import { notFound } from "../kernel/errors.js";
 import { anyOf, hour, rowById } from "../kernel/queries.js";
 import { isUuid } from "../kernel/text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { longestUrl } from "../../entities/lengths.js";
 
 const g = columnsOf("oauth2Grants", "g");
+
+/** Maximum length of a `client_id` in bytes: an ID, or the URL of a metadata document. */
+export const longestClientId = longestUrl;
 
 /** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
 export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;

@@ -18,7 +18,7 @@ import { type AccessRequest, denyAccess, grantAccess, type PresentedRequest, pre
 import { audiencesOf } from "./default-resources.js";
 import { type DeviceExchange, invalidGrant } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
-import { requestedScopes, requireWithin, scopeNotice } from "./requested-scopes.js";
+import { requestedScopes, requireWithin, scopeNotice, scopeValue } from "./requested-scopes.js";
 import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -37,7 +37,7 @@ const d = columnsOf("oauth2DeviceCodes", "d");
 export const StartOAuth2Device = inputOf({
   ...clientCredentials,
   clientId: namedClient,
-  scope: optional(string, scopeNotice),
+  scope: optional(scopeValue, scopeNotice),
   resource: optional(listOf(resourceUri), `${resourceNotice} Default: the whole of this server.`),
 });
 export type StartOAuth2Device = Input<typeof StartOAuth2Device>;
@@ -68,10 +68,11 @@ const onDeletion = onViolation({ oauth2_device_codes_client_id_foreign: invalidC
 /** Starts the authorization of a device without a browser (RFC 8628 §3.1). Returns the codes for it and for its user. */
 export async function startOAuth2Device(ctx: Context, input: StartOAuth2Device): Promise<StartedDevice> {
   requireOAuth2(ctx);
-  requireValues({ clientId: input.clientId });
+  const { clientId, clientSecret, scope } = input;
+  requireValues({ clientId }, StartOAuth2Device, { clientSecret, scope });
   const client = await authenticateClient(ctx, input);
   requireGrantType(client, "urn:ietf:params:oauth:grant-type:device_code");
-  const scopes = requestedScopes(client, input.scope, ctx.config);
+  const scopes = requestedScopes(client, scope, ctx.config);
   const audiences = await audiencesOf(ctx, client, input.resource);
   const { accessUrl, oauth2DeviceTtl } = ctx.config;
   const expiresIn = oauth2DeviceTtl / 1000;

@@ -10,12 +10,6 @@ import { addressesOf, type Fetch, mayCall, type OutsideError, outsideFetch } fro
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
 import { oauthFailure } from "./oauth-errors.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    clientDocuments: DocumentFetches;
-  }
-}
-
 /** A metadata document that was fetched. */
 export interface ClientDocument {
   content: Record<string, unknown>;

@@ -4,12 +4,6 @@ import { day, minute } from "../kernel/queries.js";
 import { profileIn } from "./client-documents.js";
 import type { DocumentFetches } from "./document-fetches.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    documentProbe: DocumentProbe;
-  }
-}
-
 /** Milliseconds until the next try, after a success and after a failure. */
 const [untilNext, untilRetry] = [day, 10 * minute];
 

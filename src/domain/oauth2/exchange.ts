@@ -6,13 +6,20 @@ import { after, now } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
 import { epochOf } from "../tokens/api-keys.js";
 import { isSecretOf, newToken } from "../tokens/token-text.js";
-import { type AuthenticatedClient, invalidClient, clientCredentials, namedClient } from "./client-authentication.js";
+import {
+  type AuthenticatedClient,
+  clientCredentials,
+  credential,
+  invalidClient,
+  namedClient,
+} from "./client-authentication.js";
 import { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import {
+  bytes,
   inputOf,
   type Input,
   listOf,
@@ -21,11 +28,10 @@ import {
   optional,
   pasted,
   required,
-  secret,
-  string,
   textWith,
 } from "../kernel/values.js";
-import { scopeNotice } from "./requested-scopes.js";
+import { scopeNotice, scopeValue } from "./requested-scopes.js";
+import { longestUri } from "./redirect-uris.js";
 import { resourceNotice, resourceUri } from "./audiences.js";
 
 /** The form of code verifiers (RFC 7636 §4.1). */
@@ -50,15 +56,15 @@ export const IssueOAuth2Token = inputOf({
     oneOfTexts(Object.values(GrantType)),
     "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
   ),
-  code: optional(pasted(secret), "Authorization code. Required for `authorization_code`."),
-  redirectUri: optional(string, "Redirect URI of the authorization request. May be omitted."),
+  code: optional(pasted(credential), "Authorization code. Required for `authorization_code`."),
+  redirectUri: optional(bytes(0, longestUri), "Redirect URI of the authorization request. May be omitted."),
   codeVerifier: optional(
     codeVerifier,
     "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
   ),
-  refreshToken: optional(pasted(secret), "Refresh token. Required for `refresh_token`."),
-  deviceCode: optional(pasted(secret), "Device code. Required for the grant type of device codes."),
-  scope: optional(string, `${scopeNotice} For \`refresh_token\`, scopes of the grant; default: all of them.`),
+  refreshToken: optional(pasted(credential), "Refresh token. Required for `refresh_token`."),
+  deviceCode: optional(pasted(credential), "Device code. Required for the grant type of device codes."),
+  scope: optional(scopeValue, `${scopeNotice} For \`refresh_token\`, scopes of the grant; default: all of them.`),
   resource: optional(
     listOf(resourceUri),
     `${resourceNotice} If there is a grant, resources of the grant; default: all of them.`,

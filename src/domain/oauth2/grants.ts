@@ -7,13 +7,13 @@ import { notFound } from "../kernel/errors.js";
 import { after, anyOf, day, now, purge, rowById } from "../kernel/queries.js";
 import { newId } from "../kernel/ids.js";
 import { defineList } from "../kernel/lists.js";
-import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import { OrderDirection, type Page, PageArguments } from "../kernel/paging.js";
 import { userHint } from "../tokens/hints.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
-import { inputOf, type Input, reference, required, uuid } from "../kernel/values.js";
+import { flag, type Input, inputOf, optional, reference, required, uuid } from "../kernel/values.js";
 
 export const GrantsOfApp = inputOf({
   clientId: required(reference, "The `client_id` of the application."),
@@ -161,14 +161,17 @@ async function revoke(
   return revoked.length;
 }
 
-export interface GrantsQuery extends PageArguments {
-  /** An id, a username or `me`. By default, all users whose grants the caller may read. */
-  user?: string | null;
-  /** The id of an application. */
-  app?: string | null;
-  /** Lists grants that have ended, too. They are kept until a week after their expiry. */
-  includeEnded?: boolean | null;
-}
+export const GrantsQuery = inputOf({
+  ...PageArguments.shape,
+  user: optional(
+    reference,
+    "User who granted access: ID, username, or `me`. Default: all users whose grants the caller may read.",
+  ),
+  app: optional(uuid, "ID of the application that has access."),
+  // They are kept until a week after their expiry.
+  includeEnded: optional(flag, "Whether to list grants that were revoked or expired, too. Default: false."),
+});
+export type GrantsQuery = Input<typeof GrantsQuery>;
 
 const grantList = defineList(({ db }: Context) => grants(db), {
   id: { column: "g.id", of: ({ id }) => id },

@@ -1,17 +1,24 @@
 import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
-import { authenticateClient, invalidClient, clientCredentials } from "./client-authentication.js";
+import {
+  authenticateClient,
+  clientCredentials,
+  clientReference,
+  credential,
+  invalidClient,
+  typeHint,
+} from "./client-authentication.js";
 import { requireValues } from "./oauth-errors.js";
 import { findIssuedToken, type IssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
-import { inputOf, type Input, optional, pasted, reference, secret, string } from "../kernel/values.js";
+import { inputOf, type Input, optional, pasted } from "../kernel/values.js";
 
 /** A request to introspect a token (RFC 7662 §2.1). */
 export const IntrospectOAuth2Token = inputOf({
   ...clientCredentials,
-  clientId: optional(reference, "Required: the `client_id` of the application."),
-  token: optional(pasted(secret), "Required: access token or refresh token."),
-  tokenTypeHint: optional(string, "`access_token` or `refresh_token`. Ignored."),
+  clientId: optional(clientReference, "Required: the `client_id` of the application."),
+  token: optional(pasted(credential), "Required: access token or refresh token."),
+  tokenTypeHint: typeHint,
 });
 export type IntrospectOAuth2Token = Input<typeof IntrospectOAuth2Token>;
 
@@ -38,6 +45,7 @@ export interface OAuth2Introspection {
  */
 export async function introspectOAuth2Token(ctx: Context, input: IntrospectOAuth2Token): Promise<OAuth2Introspection> {
   requireOAuth2(ctx);
+  requireValues({}, IntrospectOAuth2Token, input);
   const { token } = input;
   const clientId = input.clientId ?? "";
   const [client, found] = await Promise.all([

@@ -1,4 +1,5 @@
-import { DomainError, type ErrorCode } from "../kernel/errors.js";
+import { DomainError, type ErrorCode, Problems } from "../kernel/errors.js";
+import { check } from "../kernel/values.js";
 
 /** The error codes of the protocol, and the domain code of each. */
 const codes = {
@@ -33,10 +34,19 @@ export type OAuthErrorCode = keyof typeof codes;
 export const oauthFailure = (oauthError: OAuthErrorCode, description: string): DomainError =>
   new DomainError(codes[oauthError], description, { oauthError });
 
-/** Throws `invalid_request` that names all of the parameters without a value (RFC 6749 §5.2). */
-export function requireValues(values: Readonly<Record<string, string | null | undefined>>): void {
-  const missing = Object.keys(values).filter((field) => !values[field]);
-  if (missing.length === 0) return;
-  const validations = missing.map((field) => ({ field, detail: "Is required." }));
+/**
+ * Throws `invalid_request` that names all of the parameters without a value (RFC 6749 §5.2), and with the input that declares
+ * others also those of them that break the rules of their values.
+ */
+export function requireValues(
+  values: Readonly<Record<string, string | null | undefined>>,
+  declared: Parameters<typeof check>[0] = { shape: {} },
+  others: Readonly<Record<string, unknown>> = {},
+): void {
+  const problems = new Problems();
+  for (const field of Object.keys(values)) problems.add(field, values[field] ? undefined : "Is required.");
+  check(declared, { ...values, ...others }, problems);
+  if (problems.isEmpty) return;
+  const validations = [...problems.found];
   throw new DomainError("BAD_USER_INPUT", "Validation failed.", { validations, oauthError: "invalid_request" });
 }

@@ -4,13 +4,6 @@ import type { Events, Subscription } from "../kernel/events.js";
 import { Recent } from "../tokens/recent.js";
 import { clients, columnOf } from "./clients.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    /** OAuth2 applications that authenticate. */
-    clients: RecentClients;
-  }
-}
-
 /** The condition that the stored time of the last use is old. */
 export const isStale = (table: string) => sql<boolean>`
   (${sql.ref(`${table}.lastUsedAt`)} is null or ${sql.ref(`${table}.lastUsedAt`)} < now() - interval '5 minutes')`;

@@ -1,8 +1,9 @@
 import { quote } from "../kernel/errors.js";
+import { longestUrl } from "../../entities/lengths.js";
 
 /** Maximum number of redirect URIs of an application, and bytes of each. */
 export const mostUris = 32;
-export const longestUri = 2048;
+export const longestUri = longestUrl;
 
 const loopbackHosts = new Set(["127.0.0.1", "[::1]", "localhost"]);
 

@@ -1,17 +1,24 @@
 import type { Context } from "../kernel/context.js";
-import { authenticateClient, identifyClient, clientCredentials, namedClient } from "./client-authentication.js";
+import {
+  authenticateClient,
+  clientCredentials,
+  credential,
+  identifyClient,
+  namedClient,
+  typeHint,
+} from "./client-authentication.js";
 import { requireValues } from "./oauth-errors.js";
 import { revokeGrants } from "./grants.js";
 import { findIssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
-import { inputOf, type Input, optional, pasted, required, secret, string } from "../kernel/values.js";
+import { inputOf, type Input, pasted, required } from "../kernel/values.js";
 
 /** A request to revoke a token (RFC 7009 §2.1). The type of the token is visible in its text: a hint is not needed. */
 export const RevokeOAuth2Token = inputOf({
   ...clientCredentials,
   clientId: namedClient,
-  token: required(pasted(secret), "Access token or refresh token."),
-  tokenTypeHint: optional(string, "`access_token` or `refresh_token`. Ignored."),
+  token: required(pasted(credential), "Access token or refresh token."),
+  tokenTypeHint: typeHint,
 });
 export type RevokeOAuth2Token = Input<typeof RevokeOAuth2Token>;
 
@@ -22,7 +29,7 @@ export type RevokeOAuth2Token = Input<typeof RevokeOAuth2Token>;
 export async function revokeOAuth2Token(ctx: Context, input: RevokeOAuth2Token): Promise<true> {
   requireOAuth2(ctx);
   const { clientId, clientSecret, token } = input;
-  requireValues({ clientId, token });
+  requireValues({ clientId, token }, RevokeOAuth2Token, input);
   const [client, found] = await Promise.all([
     clientSecret ? authenticateClient(ctx, input) : identifyClient(ctx, clientId),
     findIssuedToken(ctx, token, null),

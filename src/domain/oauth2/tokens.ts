@@ -17,7 +17,7 @@ import {
   findRefreshToken,
   invalidGrant,
   type IssuedTokens,
-  type IssueOAuth2Token,
+  IssueOAuth2Token,
   redeemCode,
   redeemDeviceCode,
   type RefreshExchange,
@@ -117,9 +117,11 @@ async function attempt(
 }
 
 function requireParameters({ grantType, input }: AnyExchange): void {
-  const { clientId, code, refreshToken, deviceCode } = input;
+  const { clientId, code, refreshToken, deviceCode, clientSecret, redirectUri, scope } = input;
   const presented = { [C]: { code }, [R]: { refreshToken }, [K]: {}, [D]: { deviceCode } };
-  requireValues({ clientId, ...presented[grantType] });
+  // Faults of the other parameters have codes of their own.
+  const others = { clientSecret, code, redirectUri, refreshToken, deviceCode, scope };
+  requireValues({ clientId, ...presented[grantType] }, IssueOAuth2Token, others);
 }
 
 /** Authenticates the application, and finds what it presents at the same time. */

@@ -13,13 +13,23 @@ import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
 import { folded } from "../kernel/text.js";
-import { check, choice, type Input, inputOf, listOf, optional, reference, required } from "../kernel/values.js";
+import {
+  check,
+  choice,
+  type Input,
+  inputOf,
+  listOf,
+  optional,
+  reference,
+  required,
+  searchText,
+} from "../kernel/values.js";
 import { anyOf } from "../kernel/queries.js";
 import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
-import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
+import { listArguments, type OrderBy, orderOf, type Page, type PageArguments } from "../kernel/paging.js";
 import { uncounted } from "./member-counts.js";
 import { userHint } from "../tokens/hints.js";
-import { isListed, searchText, userContains } from "../users/listing.js";
+import { isListed, userContains } from "../users/listing.js";
 import { requireNoWorkspaces } from "../users/owned-workspaces.js";
 import { type HeldRole, heldRoles, readRoles, RoleName } from "../users/user-roles.js";
 import {
@@ -81,6 +91,13 @@ export type OrganizationMemberFilter = Input<typeof OrganizationMemberFilter>;
 export const OrganizationMemberOrderField = { USERNAME: "username", JOINED_AT: "joinedAt" } as const;
 export type OrganizationMemberOrderField =
   (typeof OrganizationMemberOrderField)[keyof typeof OrganizationMemberOrderField];
+
+export const OrganizationMemberOrder = orderOf(OrganizationMemberOrderField);
+export const OrganizationMembersQuery = inputOf({
+  ...listArguments(OrganizationMemberFilter, OrganizationMemberOrder, "by username, ascending").shape,
+  organization: required(reference, "The organization: ID, name, or `default`."),
+});
+export type OrganizationMembersQuery = Input<typeof OrganizationMembersQuery>;
 
 /** The condition that the caller may read the user who is the member `m`: filters must not disclose what is not shown. */
 function isReadable({ actor }: Context) {

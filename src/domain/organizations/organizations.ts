@@ -27,6 +27,7 @@ import {
 import { userHint } from "../tokens/hints.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { longestDescription, longestLabel, longestName } from "../../entities/lengths.js";
 
 const owned = columnsOf<"provisionerKeys" | "templates" | "workspaces">("workspaces");
 const deletable = columnsOf<"templates" | "workspaces">("workspaces");
@@ -131,9 +132,9 @@ export const tooManyOrganizations = () =>
 const iconUrl = meant(icon, { scalar: "URL" });
 
 export const CreateOrganization = inputOf({
-  name: required(urlName(32), "Unique, case-insensitive: {limits}."),
-  displayName: optional(label(64), "Display name, {limits}. Default: empty."),
-  description: optional(prose(1000), "Description, {limits}. Default: empty."),
+  name: required(urlName(longestName), "Unique, case-insensitive: {limits}."),
+  displayName: optional(label(longestLabel), "Display name, {limits}. Default: empty."),
+  description: optional(prose(longestDescription), "Description, {limits}. Default: empty."),
   icon: optional(iconUrl, "URL of an icon. Default: empty."),
 });
 export type CreateOrganization = Input<typeof CreateOrganization>;
@@ -180,9 +181,9 @@ const throwTaken = onViolation({ organizations_name_unique: () => conflictOn("na
 
 export const UpdateOrganization = inputOf({
   organization: required(reference, "The organization: ID, name, or `default`."),
-  name: optional(urlName(32), "New name."),
-  displayName: optional(label(64), "New display name, {limits}."),
-  description: optional(prose(1000), "New description, {limits}."),
+  name: optional(urlName(longestName), "New name."),
+  displayName: optional(label(longestLabel), "New display name, {limits}."),
+  description: optional(prose(longestDescription), "New description, {limits}."),
   icon: optional(iconUrl, "New URL of an icon; empty for none."),
 });
 export type UpdateOrganization = Input<typeof UpdateOrganization>;

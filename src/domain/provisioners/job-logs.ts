@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { defineLogs, type LogArguments } from "../log-lines.js";
-import type { Page } from "../kernel/paging.js";
+import { type Page, pageSize, placeText } from "../kernel/paging.js";
 import { cleaned } from "../kernel/text.js";
 import type { Watch } from "../kernel/watching.js";
 import { findProvisionerJob, jobHint } from "./provisioner-jobs.js";
@@ -13,14 +13,15 @@ import {
   check,
   choice,
   dateTime,
-  inputOf,
   type Input,
+  inputOf,
   int,
   list,
   optional,
   prose,
   required,
 } from "../kernel/values.js";
+import { longestStage } from "../../entities/provisioners.js";
 
 /** The weight of a line. */
 export const ProvisionerLogLevel = {
@@ -45,7 +46,11 @@ const lines = (ctx: Context, job: Expression<string>) =>
 /** A line of the log of a job. */
 export type JobLogRow = InferResult<ReturnType<typeof lines>>[number];
 
-const longestStage = 128;
+/** Selects lines of the log of a job. */
+export const JobLogArguments = inputOf({
+  after: optional(placeText, "Returns lines after this cursor or the ID of a line."),
+  first: optional(pageSize, "Page size, at most 1000. Default: 100."),
+});
 
 /** A line that a daemon reports. */
 export const LogEntry = inputOf({

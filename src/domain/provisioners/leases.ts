@@ -23,6 +23,7 @@ import {
   secret,
   uuid,
 } from "../kernel/values.js";
+import { longestJobError } from "../../entities/provisioners.js";
 
 const j = columnsOf("provisionerJobs", "j");
 const b = columnsOf("workspaceBuilds", "b");
@@ -93,7 +94,7 @@ export const CompleteProvisionerJob = inputOf({
 });
 export type CompleteProvisionerJob = Input<typeof CompleteProvisionerJob>;
 
-const failureText = meant(bytes(1, 4096), { limits: "at most 4096 bytes" });
+const failureText = meant(bytes(1, longestJobError), { limits: `at most ${longestJobError} bytes` });
 
 export const FailProvisionerJob = inputOf({
   ...Leased.shape,

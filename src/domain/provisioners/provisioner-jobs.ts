@@ -7,7 +7,7 @@ import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now, rowById } from "../kernel/queries.js";
 import { defineListOfEach, time } from "../kernel/lists.js";
-import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import { OrderDirection, type Page, PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -15,13 +15,14 @@ import { type Tags, tagProblems, tagsValue } from "./tags.js";
 import {
   check,
   choice,
-  inputOf,
   type Input,
+  inputOf,
   list,
   listOf,
   optional,
   pasted,
   reference,
+  required,
   uuid,
 } from "../kernel/values.js";
 
@@ -171,11 +172,12 @@ export const JobFilter = inputOf({
 });
 export type JobFilter = Input<typeof JobFilter>;
 
-export interface JobsQuery extends PageArguments {
-  /** An id, a name, or `default`. */
-  organization: string;
-  filter?: JobFilter | null;
-}
+export const JobsQuery = inputOf({
+  ...PageArguments.shape,
+  organization: required(reference, "The organization: ID, name, or `default`."),
+  filter: optional(JobFilter, "Selects jobs."),
+});
+export type JobsQuery = Input<typeof JobsQuery>;
 
 const jobsOfOrganization = (ctx: Context, organization: Expression<string>) =>
   jobs(ctx.db).where("j.organizationId", "=", organization);

@@ -11,12 +11,6 @@ import { OpenSockets } from "./open-sockets.js";
 import { SharedCounters } from "./shared.js";
 import type { Policy, Quota } from "./window.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    limits: RateLimits;
-  }
-}
-
 declare module "../kernel/request.js" {
   interface RequestDetails {
     /** The rate limits that have counted the request. */

@@ -11,6 +11,8 @@ import { displayed } from "./group-rows.js";
 import { groupDisplay } from "./user-rows.js";
 import type { Provisioner } from "./provisioner.js";
 import { numbered, slug } from "./user-mapping.js";
+import { longestGroupName } from "../../entities/groups.js";
+import { longestLabel } from "../../entities/lengths.js";
 
 /** The names that an identity provider has for a group. */
 interface Called {
@@ -64,9 +66,6 @@ const throwNotUnique = onViolation({
   scim_group_links_display_name_unique: () => notUnique("displayName"),
 });
 
-/** Maximum lengths of the display name and the name that a group gets from its SCIM displayName, in characters. */
-const longest = { shown: 64, name: 36 } as const;
-
 /**
  * Derives the name and the display name of a group from a SCIM displayName. `id` is null for a new group. The caller
  * has locked the organization or the group. Throws CONFLICT if another visible group has the displayName.
@@ -81,8 +80,8 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .where(sql<SqlBool>`lower(${groupDisplay} collate "C") = ${folded(displayName)}`)
     .executeTakeFirst();
   if (named) throw notUnique("displayName");
-  const base = slug(displayName, longest.name);
-  const names = numbered(isValid(groupName, base) ? base : "group", longest.name);
+  const base = slug(displayName, longestGroupName);
+  const names = numbered(isValid(groupName, base) ? base : "group", longestGroupName);
   const name = foldedColumn("name");
   const taken = await ctx.db
     .selectFrom("groups")
@@ -93,5 +92,5 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .execute();
   const free = names.find((each) => !taken.some((group) => group.name === folded(each)));
   if (free === undefined) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
-  return { name: free, displayName: cleaned(displayName, longest.shown) };
+  return { name: free, displayName: cleaned(displayName, longestLabel) };
 }

@@ -1,14 +1,14 @@
 import type { Values } from "./evaluate.js";
 import { extensionNamed, type Place, placeNamed } from "./paths.js";
 import type { ResourceType } from "./schema.js";
+import { type Input, inputOf, listOf, optional, string } from "../kernel/values.js";
 
 /** Which attributes a response has (RFC 7644 §3.9): names, names of sub-attributes, and either after a URN. */
-export interface Projection {
-  /** Only these, and those that are always returned. */
-  attributes?: readonly string[] | null;
-  /** All but these. */
-  excludedAttributes?: readonly string[] | null;
-}
+export const Projection = inputOf({
+  attributes: optional(listOf(string), "Names of the only attributes to return, besides `id` and `schemas`."),
+  excludedAttributes: optional(listOf(string), "Names of attributes to leave out."),
+});
+export type Projection = Input<typeof Projection>;
 
 const always = new Set(["id", "schemas"]);
 

@@ -11,31 +11,40 @@ export type Json = Readonly<Record<string, unknown>>;
 
 const limits = { depth: 32, text: 8 * 1024, values: 100, bytes: 64 * 1024 } as const;
 
+/** Maximum length of each text of a document, in bytes. */
+export const longestText = limits.text;
+
+/** Maximum length of the path of a fault, in characters: names in documents may be long. */
+const longestPath = 300;
+
 /**
  * Throws for a document that is nested too deeply, has a name that could reach a prototype (`invalidPath`), or has text
  * that is too long or cannot be stored. Walks it without recursion.
  */
 export function checkDocument(document: Json): void {
-  let level: unknown[] = [document];
+  let level: Array<[value: unknown, path: string]> = [[document, ""]];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > limits.depth)
       throw fault("invalidSyntax", `The document is nested deeper than ${limits.depth} levels.`);
-    const next: unknown[] = [];
-    for (const value of level) {
-      if (typeof value === "string") checkText(value);
+    const next: typeof level = [];
+    for (const [value, path] of level) {
+      if (typeof value === "string") checkText(value, path);
       if (typeof value !== "object" || value === null) continue;
-      if (!Array.isArray(value)) Object.keys(value).forEach(requireSafe);
-      next.push(...Object.values(value).filter((each) => typeof each === "object" || typeof each === "string"));
+      const isList = Array.isArray(value);
+      for (const [key, each] of Object.entries(value as Json)) {
+        if (!isList) requireSafe(key);
+        if (typeof each !== "object" && typeof each !== "string") continue;
+        next.push([each, isList ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`]);
+      }
     }
     level = next;
   }
 }
 
-function checkText(text: string): void {
-  const problem = textProblem(text);
-  if (problem) throw fault("invalidValue", problem);
-  if (Buffer.byteLength(text) > limits.text)
-    throw fault("invalidValue", `A text must be at most ${limits.text} bytes long.`);
+function checkText(text: string, path: string): void {
+  const isLong = Buffer.byteLength(text) > limits.text;
+  const problem = textProblem(text) ?? (isLong ? `Must be at most ${limits.text} bytes long.` : undefined);
+  if (problem) throw fault("invalidValue", problem, path.slice(0, longestPath) || undefined);
 }
 
 /**

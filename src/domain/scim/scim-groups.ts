@@ -23,6 +23,7 @@ import { groupType } from "./schema.js";
 import { requireLength } from "./user-mapping.js";
 import type { ScimChange, ScimCreation, ScimDeletion } from "./scim-users.js";
 import { requireVersion } from "./etags.js";
+import { scimLengths } from "../../entities/scim.js";
 
 /** Reads a group. Throws NOT_FOUND for groups of other organizations, and for Everyone. */
 export const readScimGroup = (ctx: Context, id: string): Promise<ScimGroupRow> =>
@@ -40,8 +41,6 @@ export function listScimGroups(ctx: Context, query: ListQuery): Promise<Listed<S
   };
   return listResources(ctx, list, query);
 }
-
-const longest = { displayName: 256, externalId: 512 } as const;
 
 /** Creates a group in the first organization of the caller. */
 export async function createScimGroup(ctx: Context, { document }: ScimCreation): Promise<ScimGroup> {
@@ -115,8 +114,8 @@ interface WantedGroup {
 function wantedGroup({ externalId = null, displayName = "", members }: Values): WantedGroup {
   const name = displayName as string;
   if (name === "") throw fault("invalidValue", "Is required.", "displayName");
-  requireLength("displayName", name, longest.displayName);
-  if (externalId !== null) requireLength("externalId", externalId as string, longest.externalId);
+  requireLength("displayName", name, scimLengths.displayName);
+  if (externalId !== null) requireLength("externalId", externalId as string, scimLengths.externalId);
   if (folded(name) === "everyone") throw notUnique("displayName");
   return { externalId: externalId as string | null, displayName: name, members: memberIds(members) };
 }

@@ -29,6 +29,7 @@ import {
 } from "../kernel/values.js";
 import { machineHint } from "../tokens/machines.js";
 import { newScimKey } from "./scim-key-tokens.js";
+import { longestLabel } from "../../entities/lengths.js";
 
 const scimKeys = ({ db }: Context) =>
   db
@@ -49,7 +50,7 @@ const scimKeys = ({ db }: Context) =>
 export type ScimKeyRow = InferResult<ReturnType<typeof scimKeys>>[number];
 
 const keyName = meant(
-  further(label(64), (text) => (text === "" ? "Is required." : undefined)),
+  further(label(longestLabel), (text) => (text === "" ? "Is required." : undefined)),
   { limits: "1 to 64 characters" },
 );
 

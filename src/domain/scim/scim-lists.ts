@@ -10,22 +10,26 @@ import { quote } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
 import { columnAt, type Columns, conditionOf, firstAt } from "./conditions.js";
 import { fault } from "./faults.js";
-import { parseFilter } from "./filter.js";
+import { filterLimits, parseFilter } from "./filter.js";
 import { attributeNamed, leafOf, type Place, placeNamed } from "./paths.js";
 import type { ResourceType } from "./schema.js";
+import { anyInt, bytes, type Input, inputOf, optional, string } from "../kernel/values.js";
 
 /** The parameters of a list (RFC 7644 §3.4.2, RFC 9865). Null is the same as absent. */
-export interface ListQuery {
-  filter?: string | null;
-  sortBy?: string | null;
-  sortOrder?: string | null;
-  /** From 1. Smaller numbers are 1. */
-  startIndex?: number | null;
-  /** Smaller than 0 is 0, which only counts. */
-  count?: number | null;
-  /** Empty for the first page. */
-  cursor?: string | null;
-}
+export const ListQuery = inputOf({
+  filter: optional(
+    bytes(0, filterLimits.bytes),
+    'A SCIM filter, at most 4096 bytes, 32 levels and 64 comparisons, such as `userName eq "ada"`.',
+  ),
+  sortBy: optional(string, "Name of the attribute to sort by. Default: by ID."),
+  sortOrder: optional(string, "`ascending` or `descending`. Default: ascending."),
+  // Smaller numbers are 1.
+  startIndex: optional(anyInt, "Position of the first resource, from 1. Default: 1."),
+  // Smaller numbers are 0.
+  count: optional(anyInt, "Page size. Default: 100. 0 only counts."),
+  cursor: optional(string, "Cursor of the page: empty for the first one, then `nextCursor` of the page before."),
+});
+export type ListQuery = Input<typeof ListQuery>;
 
 /** A page of resources. `startIndex` is absent for pages by cursor. */
 export interface Listed<Row> {

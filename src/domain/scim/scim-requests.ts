@@ -6,22 +6,17 @@ import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { defineList, time } from "../kernel/lists.js";
-import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import { OrderDirection, type Page, PageArguments } from "../kernel/paging.js";
 import { day, jsonOf, purge } from "../kernel/queries.js";
 import { cleaned } from "../kernel/text.js";
 import { isScimKeyId, scimKeysByIds } from "./scim-keys.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { type Input, inputOf, reference, required } from "../kernel/values.js";
 
 const row = columnsOf("scimRequests", "r");
 const scimRequestColumns = columnsOf("scimRequests");
 
 const r = columnsOf("scimRequests", "r");
-
-declare module "../kernel/context.js" {
-  interface Services {
-    scimRequests: ScimRequests;
-  }
-}
 
 /** A request of an identity provider that failed. */
 export interface FailedRequest {
@@ -51,8 +46,17 @@ const requestList = defineList(scimRequests, {
   filters: { key: (eb, key: string) => eb("r.scimKeyId", "=", key) },
 });
 
+export const ScimRequestsQuery = inputOf({
+  ...PageArguments.shape,
+  key: required(reference, "ID of the key."),
+});
+export type ScimRequestsQuery = Input<typeof ScimRequestsQuery>;
+
 /** Lists the failed requests of a key, newest first. */
-export async function listScimRequests(ctx: Context, key: string, page: PageArguments): Promise<Page<ScimRequestRow>> {
+export async function listScimRequests(
+  ctx: Context,
+  { key, ...page }: ScimRequestsQuery,
+): Promise<Page<ScimRequestRow>> {
   authorize(ctx.actor, "scim_key:read");
   await ctx.load(scimKeysByIds, key);
   return requestList.page(ctx, { filter: { key }, orderBy: { field: "time", direction: OrderDirection.DESC }, page });

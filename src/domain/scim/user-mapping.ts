@@ -6,6 +6,8 @@ import type { AccountChange } from "../users/accounts.js";
 import { checkSize, throwFaults } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
+import { scimLengths } from "../../entities/scim.js";
+import { longestName, longestRealName } from "../../entities/lengths.js";
 
 interface Entry {
   value?: string;
@@ -24,7 +26,8 @@ export interface WantedUser {
   account: Required<Pick<AccountChange, "email" | "name" | "avatarUrl">> & { email: string };
 }
 
-const longest = { userName: 256, externalId: 512, name: 128 } as const;
+/** Maximum length of the name of a user at an identity provider, in characters. */
+export const longestUserName = scimLengths.userName;
 
 /** Checks a whole user, and reads what it stands for. Throws `invalidValue`. */
 export function wantedUser(resource: Values): WantedUser {
@@ -39,8 +42,8 @@ export function wantedUser(resource: Values): WantedUser {
     active?: boolean;
   };
   if (userName === undefined) throw fault("invalidValue", "Is required.", "userName");
-  requireLength("userName", userName, longest.userName);
-  if (externalId !== null) requireLength("externalId", externalId, longest.externalId);
+  requireLength("userName", userName, scimLengths.userName);
+  if (externalId !== null) requireLength("externalId", externalId, scimLengths.externalId);
   // A user without addresses is reached by its userName, if that is one.
   if (!kept.emails && isValid(emailAddress, userName)) kept.emails = [{ value: userName, type: "work", primary: true }];
   checkSize(kept);
@@ -81,7 +84,7 @@ function emailOf({ emails }: Values): string {
 function nameOf({ name, displayName }: Values): string {
   const { formatted, givenName, familyName } = (name ?? {}) as Record<string, string | undefined>;
   const full = formatted ?? (displayName as string | undefined) ?? [givenName, familyName].filter(Boolean).join(" ");
-  return cleaned(full, longest.name);
+  return cleaned(full, longestRealName);
 }
 
 /** The primary photo, else the first, if it is an https URL. It is never fetched. */
@@ -105,11 +108,9 @@ export function slug(text: string, most: number): string {
 
 const trimmed = (text: string) => text.replace(/^-+|-+$/g, "");
 
-const longestUsername = 32;
-
 /** The username that stands for a userName: its local part, else that of the email, else `user`. */
 export function usernameFor(userName: string, email: string): string {
-  const bases = [userName, email].map((text) => slug(text.split("@", 1)[0]!, longestUsername));
+  const bases = [userName, email].map((text) => slug(text.split("@", 1)[0]!, longestName));
   return bases.find((base) => isValid(usernameValue, base)) ?? "user";
 }
 
@@ -124,7 +125,7 @@ export const numbered = (base: string, most: number): string[] =>
   });
 
 /** The usernames that are tried in order for a base. */
-export const usernames = (base: string): string[] => numbered(base, longestUsername);
+export const usernames = (base: string): string[] => numbered(base, longestName);
 
 export function tooManyNames(): never {
   throw fault("invalidValue", "Too many users have a userName with this local part.", "userName");

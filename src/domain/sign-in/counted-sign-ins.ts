@@ -1,15 +1,7 @@
-import type { LabeledCounter } from "../../runtime/labeled-counter.js";
 import { isLostRace } from "../../infrastructure/database/availability.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import type { LoginType } from "../users/users.js";
-
-declare module "../kernel/context.js" {
-  interface Services {
-    /** Attempts to sign in. */
-    signIns: LabeledCounter<"method" | "result">;
-  }
-}
 
 /** Counts an attempt to sign in by its method and result: `succeeded` once it is committed, `rejected`, or `failed`. */
 export async function counted<Result>(

@@ -14,14 +14,15 @@ import {
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
-import { inputOf, type Input, pasted, required, string } from "../kernel/values.js";
+import { bytes, check, type Input, inputOf, nonEmpty, pasted, required } from "../kernel/values.js";
 import { counted } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
 import { chosenPassword, passwordProblem, givenPassword } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
+import { longestEmail } from "../../entities/lengths.js";
 
 export const Login = inputOf({
-  email: required(pasted(string), "The email of the account, in any letter case."),
+  email: required(pasted(nonEmpty(bytes(1, longestEmail))), "The email of the account, in any letter case."),
   password: required(givenPassword, "The password."),
 });
 export type Login = Input<typeof Login>;
@@ -45,7 +46,7 @@ export const login = (ctx: Context, given: Login): Promise<NewSession> =>
 async function signIn(ctx: Context, { email, password }: Login): Promise<NewSession> {
   if (!ctx.config.passwordAuth) throw forbidden("Password authentication is disabled.");
   const problems = new Problems();
-  problems.add("email", email ? undefined : "Is required.");
+  check(Login, { email }, problems);
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 

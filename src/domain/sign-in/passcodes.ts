@@ -11,7 +11,18 @@ import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import { after, minute, now } from "../kernel/queries.js";
 import { folded, foldedColumn } from "../kernel/text.js";
-import { emailAddress, faultOf, type Input, inputOf, meant, pasted, required, secret } from "../kernel/values.js";
+import {
+  check,
+  emailAddress,
+  faultOf,
+  type Input,
+  inputOf,
+  meant,
+  nonEmpty,
+  pasted,
+  presented,
+  required,
+} from "../kernel/values.js";
 import { chosenPassword, passwordProblem } from "./passwords.js";
 import { userHint } from "../tokens/hints.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
@@ -32,7 +43,7 @@ export type RequestOneTimePasscode = Input<typeof RequestOneTimePasscode>;
 
 export const ChangePasswordWithPasscode = inputOf({
   email: required(pasted(accountEmail), "The email of the account, in any letter case."),
-  oneTimePasscode: required(pasted(secret), "The passcode from the latest email."),
+  oneTimePasscode: required(pasted(nonEmpty(presented(64))), "The passcode from the latest email."),
   password: required(chosenPassword, "The new password: hard to guess, {limits}."),
 });
 export type ChangePasswordWithPasscode = Input<typeof ChangePasswordWithPasscode>;
@@ -117,8 +128,7 @@ export async function changePasswordWithPasscode(ctx: Context, input: ChangePass
   requirePasswords(ctx);
   const { email, oneTimePasscode: code, password } = input;
   const problems = new Problems();
-  problems.add("email", faultOf(emailAddress, email));
-  problems.add("oneTimePasscode", code === "" ? "Is required." : undefined);
+  check(ChangePasswordWithPasscode, { email, oneTimePasscode: code }, problems);
   problems.add("password", password === "" ? "Is required." : await passwordProblem(password, { email }, "stranger"));
   problems.throwIfAny();
 

@@ -17,6 +17,7 @@ import { link, linkDiff, userLinkedTo } from "./user-identities.js";
 import { announce } from "../users/account-events.js";
 import { isKnownAs } from "../users/accounts.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
+import { longestName } from "../../entities/lengths.js";
 
 /** A completed sign-in at a provider. */
 export interface ProviderSignIn {
@@ -226,8 +227,6 @@ async function insertAccount(
   return created;
 }
 
-const longestUsername = 32;
-
 /** Derives a username from the one at the provider or the email, with a random suffix after the first attempt. */
 function usernameOf({ username, email = "" }: Identity, attempt: number): string {
   const base = (username ?? email)
@@ -235,7 +234,7 @@ function usernameOf({ username, email = "" }: Identity, attempt: number): string
     .normalize("NFKD")
     .replace(/[^a-zA-Z0-9]+/g, "-");
   const suffix = attempt === 1 ? "" : `-${randomText(4).toLowerCase()}`;
-  const plain = base.slice(0, longestUsername - suffix.length).replace(/^-+|-+$/g, "");
+  const plain = base.slice(0, longestName - suffix.length).replace(/^-+|-+$/g, "");
   const found = plain + suffix;
   return isValid(usernameValue, found) ? found : `user-${randomText(8).toLowerCase()}`;
 }

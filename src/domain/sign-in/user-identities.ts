@@ -19,6 +19,7 @@ import type { Identity, ProviderName } from "../../infrastructure/identity-provi
 import { withoutFinalSlash } from "../../infrastructure/oidc-issuers.js";
 import { endSessions } from "../tokens/sessions.js";
 import { authorizeOn, findUser, identified, lockUser, userTarget } from "../users/users.js";
+import { longestSubject } from "../../entities/sign-in.js";
 
 /** The claim that a subject is from by default. It stands for the ID at GitHub as well. */
 const defaultClaim = "sub";
@@ -130,7 +131,7 @@ export async function unlinkUserIdentity(ctx: Context, { user: ref }: { user: st
 export const LinkUserIdentity = inputOf({
   user: required(reference, "The user, who signs in through a provider: ID or username."),
   subject: required(
-    pasted(prose(255)),
+    pasted(prose(longestSubject)),
     "Permanent ID of the user at the provider, {limits}: the value of the claim that `STEWARD_OIDC_SUBJECT_CLAIM` names, or the numeric ID of a user of GitHub.",
   ),
   issuer: optional(
@@ -142,8 +143,6 @@ export type LinkUserIdentity = Input<typeof LinkUserIdentity>;
 
 /** The session of the caller, who stays signed in while changing the own account. */
 const ownSession = ({ actor }: Context) => (actor.kind === "user" ? actor.credential.id : undefined);
-
-const longestSubject = 255;
 
 /**
  * Links a user who signs in through a provider to an identity there, in place of the former one, whose sessions end. Throws

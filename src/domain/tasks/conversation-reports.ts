@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { ConversationPart } from "../../entities/tasks.js";
+import { conversationLengths, type ConversationPart } from "../../entities/tasks.js";
 import { type AppState } from "../agents/agent-apps.js";
 import { reportAppStatus } from "../agents/app-reports.js";
 import { authorizeMachine } from "../authorization/authorization.js";
@@ -65,7 +65,7 @@ export type ConversationPartKind = (typeof ConversationPartKind)[keyof typeof Co
 const mostReported = 100;
 
 /** Lengths of the short texts of a report. */
-const lengths = { key: 128, id: 128, name: 200, title: 512, toolKind: 32, sessionId: 512 } as const;
+const lengths = { ...conversationLengths, name: 200, title: 512, toolKind: 32 } as const;
 const mostOptions = 20;
 
 /** A short text of a report, which may have any characters. */

@@ -6,6 +6,7 @@ import { conflictOn, DomainError, notFound, onViolation, Problems } from "../ker
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
 import {
+  check,
   faultOf,
   inputOf,
   type Input,
@@ -28,16 +29,17 @@ import { inputProblem, taskText } from "./input-text.js";
 import { displayNameFor, nameFor } from "./names.js";
 import { ownerHint } from "./task-status.js";
 import { addTaskBuild } from "./workspace-events.js";
+import { longestLabel, longestName } from "../../entities/lengths.js";
 
 /** A name that people see, with or without white space around it. */
-const shownName = textBy((given) => faultOf(label(64), given.trim()), { maxLength: 64 });
+const shownName = textBy((given) => faultOf(label(longestLabel), given.trim()), { maxLength: longestLabel });
 
 export const CreateTask = inputOf({
   user: optional(reference, "The owner: ID, username, or `me`. Default: `me`."),
   templateVersionId: required(uuid, "ID of a template version with an AI task."),
   templateVersionPresetId: optional(uuid, "ID of a preset of the version. The zero UUID means none."),
   input: optional(taskText, "The prompt. Default: empty."),
-  name: optional(orEmpty(urlName(32)), "Name of the task and its workspace. Default: from the prompt."),
+  name: optional(orEmpty(urlName(longestName)), "Name of the task and its workspace. Default: from the prompt."),
   displayName: optional(shownName, "Name that people see. Default: first line of the prompt."),
 });
 export type CreateTask = Input<typeof CreateTask>;
@@ -63,7 +65,10 @@ export async function createTask(ctx: Context, input: CreateTask): Promise<strin
   const displayName = input.displayName?.trim() ?? "";
   problems.add("displayName", faultOf(shownName, displayName));
   problems.add("input", inputProblem(ctx, prompt));
-  if (!version) return problems.throwIfAny() as never;
+  if (!version) {
+    check(CreateTask, { name: input.name }, problems);
+    return problems.throwIfAny() as never;
+  }
 
   const name = input.name || (await freeName(ctx, owner.id, prompt));
   const built = await workspaceFor(ctx, { ...input, user: owner.id, name }, problems);

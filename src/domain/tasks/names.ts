@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { cleaned } from "../kernel/text.js";
+import { longestLabel } from "../../entities/lengths.js";
 
 /** Maximum lengths of the part of a name that comes from a prompt, and of display names, in characters. */
-const longest = { slug: 27, displayName: 64 };
+const longest = { slug: 27, displayName: longestLabel };
 
 /**
  * Derives the name of a task from its prompt: its words in lower case, as many as fit, and four random hexadecimal digits,

@@ -6,9 +6,9 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, time } from "../kernel/lists.js";
-import { anyText, oneOf, parseSearch } from "../search.js";
-import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { choice, flag, inputOf, type Input, listOf, optional, reference, string } from "../kernel/values.js";
+import { anyText, oneOf, parseSearch, searchQuery } from "../search.js";
+import { OrderDirection, orderOf, type Page, PageArguments } from "../kernel/paging.js";
+import { check, choice, flag, type Input, inputOf, listOf, optional, reference, searchText } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
 import { sharedWith } from "../workspaces/workspaces.js";
@@ -24,7 +24,7 @@ export const TaskFilter = inputOf({
   owner: optional(reference, "The owner: ID, username, or `me`."),
   organization: optional(reference, "The organization: ID, name, or `default`."),
   status: optional(listOf(choice(TaskStatus)), "Any of these statuses."),
-  search: optional(string, "Part of the name or display name, in any letter case."),
+  search: optional(searchText, "Part of the name or display name, in any letter case."),
   unhealthy: optional(flag, "Whether something is wrong: with the task, its agent, its app, or its build."),
 });
 export type TaskFilter = Input<typeof TaskFilter>;
@@ -32,13 +32,18 @@ export type TaskFilter = Input<typeof TaskFilter>;
 export const TaskOrderField = { CREATED_AT: "createdAt" } as const;
 export type TaskOrderField = (typeof TaskOrderField)[keyof typeof TaskOrderField];
 
-export interface TasksQuery extends PageArguments {
-  /** A search query, as in the REST API. */
-  q?: string | null;
-  filter?: TaskFilter | null;
-  /** By default descending. */
-  orderBy?: OrderBy<TaskOrderField> | null;
-}
+export const TaskOrder = orderOf(TaskOrderField);
+
+export const TasksQuery = inputOf({
+  ...PageArguments.shape,
+  q: optional(
+    searchQuery,
+    'Search query: words of names, and `owner:`, `organization:` and `status:` with values separated by commas, such as `owner:"me" status:active,paused`.',
+  ),
+  filter: optional(TaskFilter, "Selects tasks."),
+  orderBy: optional(TaskOrder, "The order. The default is newest first."),
+});
+export type TasksQuery = Input<typeof TasksQuery>;
 
 /** The keys of a task in a list. The rows are read by their ids afterwards, since tasks join many tables. */
 interface Listed {
@@ -97,6 +102,9 @@ const taskList = defineList(readableTasks, {
  * the exact number is requested.
  */
 export async function listTasks(ctx: Context, { q, filter, orderBy, ...page }: TasksQuery): Promise<Page<TaskRow>> {
+  const problems = new Problems();
+  check(TasksQuery, { filter }, problems);
+  problems.throwIfAny();
   const searches = await Promise.all([q ?? "", queryOf(filter ?? {})].map((query) => readSearch(ctx, query)));
   const all = <Value>(of: (search: (typeof searches)[number]) => readonly Value[]): readonly Value[] | undefined => {
     const lists = searches.flatMap(of);

@@ -5,8 +5,8 @@ import { type GroupRow, groups, membersAtOnce } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
 import { containing, folded } from "../kernel/text.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
-import { parseSearch } from "../search.js";
-import { invalidQuery, type Page, type PageArguments } from "../kernel/paging.js";
+import { parseSearch, searchQuery } from "../search.js";
+import { invalidQuery, type Page, PageArguments } from "../kernel/paging.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { type AclRole, findTemplateFor, lockTemplate, NamedTemplate, ofTemplate } from "./templates.js";
@@ -53,11 +53,15 @@ export interface TemplateAclAvailable {
   groups: GroupRow[];
 }
 
-export interface AvailableQuery extends PageArguments {
-  templateId: string;
-  /** Words that must each occur in the username or email, or in the name or display name of a group. */
-  search?: string | null;
-}
+export const AvailableQuery = inputOf({
+  ...PageArguments.shape,
+  ...NamedTemplate.shape,
+  search: optional(
+    searchQuery,
+    "Words that must each occur in the username or email address of a user, or in the name or display name of a group.",
+  ),
+});
+export type AvailableQuery = Input<typeof AvailableQuery>;
 
 /** The words of a search: each any of several alternatives. */
 type Words = ReadonlyArray<readonly string[]>;

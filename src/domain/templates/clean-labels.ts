@@ -1,9 +1,9 @@
 import { isObject } from "../kernel/objects.js";
 import { cleaned, isObeyed } from "../kernel/text.js";
 import type { TemplateDocument } from "./template-documents.js";
+import { longestLabel } from "../../entities/lengths.js";
 
-/** Maximum length of a label, and of one that gets a number. */
-const longest = 64;
+/** Maximum length of a label that gets a number. */
 const longestNumbered = 60;
 
 /** The labels of a kind of objects in documents: by member, whether the label must not be empty, or be unique in its list. */
@@ -80,4 +80,4 @@ function withUnique<Entry>(entries: Entry[], name: string): Entry[] {
 const isUnclean = (label: unknown): label is string => typeof label === "string" && isObeyed(label);
 
 const clean = (label: string, kind: Labels["members"][string]): string =>
-  cleaned(label, longest) || (kind === "optional" ? "" : "unnamed");
+  cleaned(label, longestLabel) || (kind === "optional" ? "" : "unnamed");

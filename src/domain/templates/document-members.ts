@@ -13,6 +13,7 @@ import {
   prose,
   textBy,
 } from "../kernel/values.js";
+import { longestDescription, longestLabel, longestName } from "../../entities/lengths.js";
 
 /** Maximum number of entries. */
 export const most = {
@@ -30,35 +31,38 @@ export const most = {
 /** Describes a member in the JSON Schema and the reference of the format. */
 export const means = z.describe;
 
-const labelRule = "Must be 1 to 64 characters, one line without control characters and white space at the edges.";
+const labelRule = `Must be 1 to ${longestLabel} characters, one line without control characters and white space at the edges.`;
 
 /** Names of presets, resources, and options. */
-export const label = textBy((found) => (found === "" || !isValid(labelOf(64), found) ? labelRule : undefined), {
-  minLength: 1,
-  maxLength: 64,
-});
+export const label = textBy(
+  (found) => (found === "" || !isValid(labelOf(longestLabel), found) ? labelRule : undefined),
+  {
+    minLength: 1,
+    maxLength: longestLabel,
+  },
+);
 
 /** Names of agents and slugs of apps. */
 export const slug = matching(
-  /^(?=.{1,32}$)[a-z0-9]+(-[a-z0-9]+)*$/,
-  "Must be 1 to 32 lower-case letters, digits and single hyphens between them.",
+  new RegExp(`^(?=.{1,${longestName}}$)[a-z0-9]+(-[a-z0-9]+)*$`),
+  `Must be 1 to ${longestName} lower-case letters, digits and single hyphens between them.`,
 );
 
 export const flag = z.prefault(z.boolean(), false);
 export const emptyAtFirst = (schema: z.ZodMiniString<string>) => z.prefault(schema, "");
 export const entriesOf = <Entry extends z.ZodMiniType>(schema: z.ZodMiniArray<Entry>) => z.prefault(schema, []);
 
-export const displayName = emptyAtFirst(labelOf(64));
+export const displayName = emptyAtFirst(labelOf(longestLabel));
 export const icon = emptyAtFirst(further(iconValue, textProblem)).check(
   means("URL of an icon, or its path on the server."),
 );
-export const description = emptyAtFirst(prose(1000));
+export const description = emptyAtFirst(prose(longestDescription));
 
 /** Members of everything that people choose from. */
 export const described = {
   description: description.check(means("Description for people.")),
   icon,
-  display_name: displayName.check(means("Name that people see, at most 64 characters.")),
+  display_name: displayName.check(means(`Name that people see, at most ${longestLabel} characters.`)),
 };
 
 /** Adds a fault for each entry of a list whose name another one has. */

@@ -28,6 +28,7 @@ import {
   unique,
 } from "./document-members.js";
 import { hasReferences } from "./references.js";
+import { longestPath } from "../../entities/lengths.js";
 
 /** Credits per day. */
 const mostCost = 2_147_483_647;
@@ -69,7 +70,9 @@ const script = z.strictObject({
       "Schedule by which it also runs, in the five fields of cron and the time zone of the machine. Empty for none.",
     ),
   ),
-  log_path: emptyAtFirst(prose(4096)).check(means("File to which its output is appended as well. Empty for none.")),
+  log_path: emptyAtFirst(prose(longestPath)).check(
+    means("File to which its output is appended as well. Empty for none."),
+  ),
   run_on_start: flag.check(means("Whether it runs after each start.")),
   run_on_stop: flag.check(means("Whether it runs before each stop.")),
   start_blocks_login: flag.check(means("Whether clients wait for its end before they let people enter.")),
@@ -135,7 +138,9 @@ export function resourceOf(areRendered: boolean) {
     display_name: displayName.check(means("Name that people see, at most 64 characters.")),
     icon,
     url: emptyAtFirst(template(urlOrEmpty)).check(means("URL at which the app is reached. May have references.")),
-    command: emptyAtFirst(prose(4096)).check(means("Command that clients run in a terminal, for apps without a URL.")),
+    command: emptyAtFirst(prose(longestPath)).check(
+      means("Command that clients run in a terminal, for apps without a URL."),
+    ),
     external: flag.check(means("Whether clients open the URL as it is, rather than through the workspace.")),
     group: displayName.check(means("Heading under which clients list it.")),
     hidden: flag.check(means("Whether clients leave it out.")),
@@ -153,7 +158,7 @@ export function resourceOf(areRendered: boolean) {
     name: slug.check(means("Name, unique in the document.")),
     os: z.enum(["linux", "darwin", "windows"]).check(means("Operating system of its machine.")),
     arch: z.enum(["amd64", "arm64", "armv7"]).check(means("Architecture of its machine.")),
-    directory: emptyAtFirst(template((found) => faultOf(prose(4096), found))).check(
+    directory: emptyAtFirst(template((found) => faultOf(prose(longestPath), found))).check(
       means("Directory in which the command and the scripts run; empty for the home. May have references."),
     ),
     env: z

@@ -36,6 +36,7 @@ import { templateTimesChanged } from "../workspaces/deadline-changes.js";
 import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { addVersion, FirstVersion, readContent } from "./version-changes.js";
+import { longestDescription, longestLabel, longestName } from "../../entities/lengths.js";
 
 const workspaces = columnsOf("workspaces");
 
@@ -59,11 +60,13 @@ export type TemplateFields = { [Name in keyof Settings]?: Settings[Name] | null 
 const longest = 315_360_000;
 const templateDuration = duration(0, longest);
 
-const reason = further(prose(1000), (text) => (text !== "" && text.trim() === "" ? "Must not be blank." : undefined));
+const reason = further(prose(longestDescription), (text) =>
+  text !== "" && text.trim() === "" ? "Must not be blank." : undefined,
+);
 
 const settings = {
-  displayName: optional(label(64), "Display name, {limits}. Default: empty."),
-  description: optional(prose(1000), "Description, {limits}. Default: empty."),
+  displayName: optional(label(longestLabel), "Display name, {limits}. Default: empty."),
+  description: optional(prose(longestDescription), "Description, {limits}. Default: empty."),
   icon: optional(meant(icon, { scalar: "URL" }), "URL or path of an icon, or empty. Default: empty."),
   defaultTtlSeconds: optional(
     templateDuration,
@@ -146,7 +149,7 @@ const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name",
 
 export const CreateTemplate = inputOf({
   organization: required(reference, "Organization of the new template: ID, name, or `default`."),
-  name: required(urlName(32), "Unique in the organization: {limits}."),
+  name: required(urlName(longestName), "Unique in the organization: {limits}."),
   ...settings,
   ...FirstVersion.shape,
   everyoneCanUse: optional(flag, "Whether all members of the organization may use the template. Default: true."),
@@ -201,7 +204,7 @@ async function allowEveryone(ctx: Context, templateId: string, organizationId: s
 
 export const UpdateTemplate = inputOf({
   templateId: required(uuid, "ID of the template."),
-  name: optional(urlName(32), "New name, unique in the organization."),
+  name: optional(urlName(longestName), "New name, unique in the organization."),
   ...settings,
 });
 export type UpdateTemplate = Input<typeof UpdateTemplate>;

@@ -9,8 +9,8 @@ import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, text, time } from "../kernel/lists.js";
-import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { check, inputOf, type Input, optional, prose, reference, required, uuid } from "../kernel/values.js";
+import { listArguments, orderOf, type Page } from "../kernel/paging.js";
+import { check, type Input, inputOf, optional, reference, required, searchText, uuid } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -129,18 +129,16 @@ export type NamedTemplate = Input<typeof NamedTemplate>;
 /** Filters of templates. An absent filter does not narrow. */
 export const TemplateFilter = inputOf({
   organization: optional(reference, "Organization of the template: ID, name, or `default`."),
-  search: optional(prose(254), "Substring of the name or display name, case-insensitive."),
+  search: optional(searchText, "Substring of the name or display name, case-insensitive."),
 });
 export type TemplateFilter = Input<typeof TemplateFilter>;
 
 export const TemplateOrderField = { NAME: "name", CREATED_AT: "createdAt" } as const;
 export type TemplateOrderField = (typeof TemplateOrderField)[keyof typeof TemplateOrderField];
 
-export interface TemplatesQuery extends PageArguments {
-  filter?: TemplateFilter | null;
-  /** By default by name, ascending. */
-  orderBy?: OrderBy<TemplateOrderField> | null;
-}
+export const TemplateOrder = orderOf(TemplateOrderField);
+export const TemplatesQuery = listArguments(TemplateFilter, TemplateOrder, "by name, ascending");
+export type TemplatesQuery = Input<typeof TemplatesQuery>;
 
 /** The templates that the caller may read. */
 function readableTemplates(ctx: Context) {

@@ -27,6 +27,7 @@ import { keyHint } from "./hints.js";
 import { endMade, type Made } from "./key-makers.js";
 import { type NewToken, newToken, type TokenKind } from "./token-text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { longestLabel } from "../../entities/lengths.js";
 
 const u = columnsOf("users", "u");
 
@@ -52,10 +53,13 @@ const keys = (db: Db) =>
 export type ApiKeyRow = InferResult<ReturnType<typeof keys>>[number];
 
 const keyName = meant(
-  textBy((given) => (given === "" ? "Must be 1 to 64 characters long." : faultOf(label(64), given)), {
-    minLength: 1,
-    maxLength: 64,
-  }),
+  textBy(
+    (given) => (given === "" ? `Must be 1 to ${longestLabel} characters long.` : faultOf(label(longestLabel), given)),
+    {
+      minLength: 1,
+      maxLength: 64,
+    },
+  ),
   { limits: "1 to 64 characters" },
 );
 

@@ -16,12 +16,6 @@ import { livingKeys, type Snapshot, snapshots } from "./snapshots.js";
 import { isSecretOf, parseToken, type Token } from "./token-text.js";
 import { Watches } from "./watches.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    credentials: Credentials;
-  }
-}
-
 export interface CredentialsOptions {
   config: SessionLife & { adminWorkspaceAccess: boolean };
   database: Pick<Database, "db">;

@@ -1,5 +1,7 @@
 import { isObeyed, textProblem } from "../kernel/text.js";
 import { bytes, meant, textBy } from "../kernel/values.js";
+import { secretLengths } from "../../entities/user-secrets.js";
+import { longestPath } from "../../entities/lengths.js";
 
 const isBytes = (text: string, least: number, most: number): boolean => {
   const size = Buffer.byteLength(text);
@@ -8,12 +10,12 @@ const isBytes = (text: string, least: number, most: number): boolean => {
 
 /** Names of secrets. Faults never contain a value. */
 export const secretName = meant(
-  textBy((given) => secretNameProblem(given), { minLength: 1, maxLength: 255, pattern: "^[^/?#]+$" }),
-  { limits: "1 to 255 bytes" },
+  textBy((given) => secretNameProblem(given), { minLength: 1, maxLength: secretLengths.name, pattern: "^[^/?#]+$" }),
+  { limits: `1 to ${secretLengths.name} bytes` },
 );
 
 function secretNameProblem(name: string): string | undefined {
-  if (!isBytes(name, 1, 255)) return "Must be 1 to 255 bytes.";
+  if (!isBytes(name, 1, secretLengths.name)) return `Must be 1 to ${secretLengths.name} bytes.`;
   if (name.trim() !== name) return "Must not begin or end with white space.";
   if (/[/?#]/.test(name) || isObeyed(name))
     return "Must not hold any of / ? #, control characters, or characters that change the direction of text.";
@@ -25,18 +27,18 @@ export const secretValue = meant(bytes(1, 24_576), { kind: "secret" });
 
 /** The variable that gets the value; empty for none. */
 export const secretVariable = textBy((given) => envNameProblem(given), {
-  maxLength: 256,
+  maxLength: secretLengths.variable,
   pattern: "^$|^[A-Za-z_][A-Za-z0-9_]*$",
 });
 
 /** The file that gets the value; empty for none. */
-export const secretFile = textBy((given) => filePathProblem(given), { maxLength: 4096, pattern: "^$|^~?/" });
+export const secretFile = textBy((given) => filePathProblem(given), { maxLength: longestPath, pattern: "^$|^~?/" });
 
 /** The fault of the name of a variable; empty names are valid. */
 export function envNameProblem(name: string): string | undefined {
   if (name === "") return undefined;
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,255}$/.test(name))
-    return "Must be empty, or 1 to 256 letters, digits and underscores that do not begin with a digit.";
+  if (name.length > secretLengths.variable || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    return `Must be empty, or 1 to ${secretLengths.variable} letters, digits and underscores that do not begin with a digit.`;
   return reservedEnvNameProblem(name);
 }
 

@@ -5,13 +5,6 @@ import { anyOf, now } from "../kernel/queries.js";
 import { SealBroken } from "../../infrastructure/vault.js";
 import { envNameProblem } from "./rules.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    /** Counts the secrets that were left out of deliveries to agents. */
-    deliveries: { undelivered: number };
-  }
-}
-
 /** A secret that was left out, and why. */
 export interface UndeliveredSecret {
   name: string;

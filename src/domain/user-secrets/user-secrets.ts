@@ -1,5 +1,5 @@
 import { type InferResult, sql } from "kysely";
-import { UserSecret } from "../../entities/user-secrets.js";
+import { secretLengths, UserSecret } from "../../entities/user-secrets.js";
 import { auditChangesOf, auditWith, auditedAs } from "../kernel/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
 import { userSecretValues } from "../encryption/columns.js";
@@ -87,7 +87,7 @@ export const CreateUserSecret = inputOf({
   user: otherwise(reference, "me", whose),
   name: required(secretName, "Name, unique among the user's secrets: {limits} without `/`, `?`, and `#`."),
   value: required(secretValue, "The value, {limits}, stored unchanged."),
-  description: optional(prose(1024), "Free text, {limits}. Default: empty."),
+  description: optional(prose(secretLengths.description), "Free text, {limits}. Default: empty."),
   envName: optional(secretVariable, `${variableRule} Default: empty.`),
   filePath: optional(secretFile, `${fileRule} Default: empty.`),
 });
@@ -128,7 +128,7 @@ export const UpdateUserSecret = inputOf({
   user: otherwise(reference, "me", whose),
   name: required(string, exactName),
   value: optional(secretValue, "The new value, {limits}, stored unchanged."),
-  description: optional(prose(1024), "Free text, {limits}."),
+  description: optional(prose(secretLengths.description), "Free text, {limits}."),
   envName: optional(secretVariable, variableRule),
   filePath: optional(secretFile, fileRule),
 });

@@ -5,9 +5,19 @@ import { isSiteRole, type Role } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { containing, folded } from "../kernel/text.js";
-import { check, choice, flag, inputOf, type Input, dateTime, optional, prose, reference } from "../kernel/values.js";
+import {
+  check,
+  choice,
+  dateTime,
+  flag,
+  type Input,
+  inputOf,
+  optional,
+  reference,
+  searchText,
+} from "../kernel/values.js";
 import { defineList, defineListOfEach, text, time } from "../kernel/lists.js";
-import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
+import { listArguments, type OrderBy, orderOf, type Page, type PageArguments } from "../kernel/paging.js";
 import { findOrganization } from "../organizations/organizations.js";
 import {
   allUsers,
@@ -22,8 +32,6 @@ import {
 } from "./users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { RoleName } from "./user-roles.js";
-
-export const searchText = prose(254);
 
 const organizationMembers = columnsOf("organizationMembers");
 const u = columnsOf("users", "u");
@@ -46,6 +54,10 @@ export type UserFilter = Input<typeof UserFilter>;
 /** Orders of users. None by activity, since each activity would then write all indexes of the user. */
 export const UserOrderField = { USERNAME: "username", CREATED_AT: "createdAt" } as const;
 export type UserOrderField = (typeof UserOrderField)[keyof typeof UserOrderField];
+
+export const UserOrder = orderOf(UserOrderField);
+export const UsersQuery = listArguments(UserFilter, UserOrder, "by username, ascending");
+export type UsersQuery = Input<typeof UsersQuery>;
 
 /** The condition that a user `u` appears in lists, as in the partial indexes of users. */
 export const isListed = sql<SqlBool>`${u.deletedAt} is null and not ${u.isSystem}`;

@@ -1,11 +1,12 @@
 // The rules of usernames, real names and email addresses.
 import { emailAddress, further, label, urlName } from "../kernel/values.js";
+import { longestName, longestRealName } from "../../entities/lengths.js";
 
 /** Names of users in URLs. */
-export const usernameValue = urlName(32);
+export const usernameValue = urlName(longestName);
 
 /** Names of users as people write them. */
-export const realName = label(128);
+export const realName = label(longestRealName);
 
 /** The domain of the addresses of users whose own one another user took. No mail is delivered to it (RFC 2606 §2). */
 const formerDomain = "former.invalid";

@@ -159,6 +159,7 @@ function visible<User extends FoundUser>(ctx: Context, user: User | undefined): 
 type OnAccount =
   | `user:${Action<"user">}`
   | `user_secret:${Action<"user_secret">}`
+  | `notification_preference:${Action<"notification_preference">}`
   | "api_key:create"
   | "assign_role:assign";
 

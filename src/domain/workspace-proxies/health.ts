@@ -15,12 +15,6 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const workspaceProxies = columnsOf("workspaceProxies");
 
-declare module "../kernel/context.js" {
-  interface Services {
-    proxyHealth: ProxyHealth;
-  }
-}
-
 /** The result of the last health check of a proxy. */
 export const ProxyStatus = {
   OK: "ok",

@@ -35,8 +35,9 @@ import {
   readWorkspaceProxy,
   type WorkspaceProxyRow,
 } from "./workspace-proxies.js";
+import { longestLabel, longestName } from "../../entities/lengths.js";
 
-const proxyName = further(urlName(32), (text) =>
+const proxyName = further(urlName(longestName), (text) =>
   isNamedPrimary(text) ? "The name primary is that of the deployment itself." : undefined,
 );
 
@@ -44,7 +45,7 @@ export const UpdateWorkspaceProxy = inputOf({
   workspaceProxy: required(reference, `${proxyReference} The primary proxy cannot be renamed and has no token.`),
   id: optional(uuid, "If given, must be the ID of the proxy."),
   name: optional(orEmpty(proxyName), "New name, at most 32 characters, not `primary`; empty to keep the name."),
-  displayName: optional(label(64), "New display name, {limits}."),
+  displayName: optional(label(longestLabel), "New display name, {limits}."),
   icon: optional(iconValue, "New URL of an icon: an http or https URL, a path on this server, or empty."),
   regenerateToken: optional(flag, "Whether to revoke the token and create a new one. Default: false."),
 });
@@ -67,7 +68,7 @@ export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => takeTurn
 
 export const CreateWorkspaceProxy = inputOf({
   name: required(proxyName, "Unique name, {limits}; not `primary`."),
-  displayName: optional(label(64), "Display name, {limits}. Default: empty."),
+  displayName: optional(label(longestLabel), "Display name, {limits}. Default: empty."),
   icon: optional(iconValue, "URL of an icon: an http or https URL, a path on this server, or empty. Default: empty."),
 });
 export type CreateWorkspaceProxy = Input<typeof CreateWorkspaceProxy>;

@@ -12,12 +12,13 @@ import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import { longestHostname, longestVersion } from "../../entities/lengths.js";
 
 const workspaceProxyReplicas = columnsOf("workspaceProxyReplicas");
 
 /** The data that a process of a proxy reports when it starts. */
 const replicaField = required(uuid, "ID of the replica, chosen by the replica.");
-const softwareVersion = prose(64);
+const softwareVersion = prose(longestVersion);
 const versionMeaning = "Software version of the replica, {limits}.";
 
 export const RegisterWorkspaceProxy = inputOf({
@@ -30,7 +31,7 @@ export const RegisterWorkspaceProxy = inputOf({
   derpOnly: optional(flag, "Whether the proxy relays connections and serves no applications. Default: false."),
   version: optional(softwareVersion, `${versionMeaning} Default: empty.`),
   replicaId: replicaField,
-  hostname: optional(prose(255), "Hostname of the replica, {limits}. Default: empty."),
+  hostname: optional(prose(longestHostname), "Hostname of the replica, {limits}. Default: empty."),
 });
 export type RegisterWorkspaceProxy = Input<typeof RegisterWorkspaceProxy>;
 
@@ -100,7 +101,7 @@ function registrationOf(input: RegisterWorkspaceProxy) {
     problems.add("wildcardHostname", `Must be empty, or ${wildcardRule}.`);
   if (registration.derpOnly && !registration.derpEnabled) problems.add("derpOnly", "Needs derpEnabled.");
   problems.add("version", faultOf(softwareVersion, version ?? ""));
-  problems.add("hostname", faultOf(prose(255), hostname ?? ""));
+  problems.add("hostname", faultOf(prose(longestHostname), hostname ?? ""));
   problems.throwIfAny();
   return registration as typeof registration & Site;
 }

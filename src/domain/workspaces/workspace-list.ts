@@ -6,7 +6,7 @@ import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, inOrganizations, time } from "../kernel/lists.js";
-import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
+import { listArguments, OrderDirection, orderOf, type Page, type PageArguments } from "../kernel/paging.js";
 import { check, choice, flag, inputOf, type Input, optional, prose, reference, uuid } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, UserStatus } from "../users/users.js";
@@ -37,11 +37,9 @@ export type WorkspaceFilter = Input<typeof WorkspaceFilter>;
 export const WorkspaceOrderField = { LAST_USED_AT: "lastUsedAt" } as const;
 export type WorkspaceOrderField = (typeof WorkspaceOrderField)[keyof typeof WorkspaceOrderField];
 
-export interface WorkspacesQuery extends PageArguments {
-  filter?: WorkspaceFilter | null;
-  /** By default descending. */
-  orderBy?: OrderBy<WorkspaceOrderField> | null;
-}
+export const WorkspaceOrder = orderOf(WorkspaceOrderField);
+export const WorkspacesQuery = listArguments(WorkspaceFilter, WorkspaceOrder, "by the last use, descending");
+export type WorkspacesQuery = Input<typeof WorkspacesQuery>;
 
 const readableWorkspaces = (ctx: Context) => workspaces(ctx.db).where("w.deletedAt", "is", null).where(isReadable(ctx));
 

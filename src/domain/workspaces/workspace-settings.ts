@@ -17,12 +17,13 @@ import {
   workspaceHint,
   namedWorkspace,
 } from "./workspaces.js";
+import { longestName } from "../../entities/lengths.js";
 
 /** Seconds: ten years. */
 const longest = 315_360_000;
 
 /** Names of workspaces. */
-export const workspaceName = urlName(32);
+export const workspaceName = urlName(longestName);
 
 export const ttl = duration(0, longest);
 

@@ -1,4 +1,4 @@
-import { Arg, ArgsType, Ctx, Field, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import {
   AgentLogLevel,
   type AgentLogRow,
@@ -8,13 +8,12 @@ import {
   AppendAgentLogs,
 } from "../../domain/agents/agent-logs.js";
 import type { Context } from "../../domain/kernel/context.js";
-import type { LogArguments } from "../../domain/log-lines.js";
-import { pageSize } from "../../domain/kernel/paging.js";
+import { LogArguments } from "../../domain/log-lines.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 enumType({ AgentLogLevel }, "Importance of a line of the log of an agent.", {
   TRACE: "Details of every step.",
@@ -39,16 +38,7 @@ export const WorkspaceAgentLogConnection = connectionOf("WorkspaceAgentLog", () 
   description: "A page of the log of an agent.",
 });
 
-/** Selects lines of a log. */
-@ArgsType()
-export class LogArgs implements LogArguments {
-  @Access({ value: pageSize })
-  @Field(() => Int, { nullable: true, description: "The page size, at most 1000. The default is 100." })
-  first?: number | null;
-  @Field(() => String, { nullable: true, description: "Returns lines after this cursor or line id." }) after?:
-    | string
-    | null;
-}
+export const LogArgs = argumentsOf(LogArguments);
 
 inputType("AgentLogInput", AgentLogLine, { description: "A line for the log of the calling agent." });
 

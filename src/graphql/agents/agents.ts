@@ -12,6 +12,7 @@ import { WorkspaceAppType } from "./agent-apps.js";
 import { AgentArchitecture, AgentSubsystem, DisplayApp, OperatingSystem, StartupScriptBehavior } from "./kinds.js";
 import { LogArgs, WorkspaceAgentLogConnection } from "./agent-logs.js";
 import { WorkspaceAgentLogSourceType, WorkspaceScriptType } from "./scripts.js";
+import type { LogArguments } from "../../domain/log-lines.js";
 
 @Access({ entryKey: "name" })
 @ObjectType("AgentVariable", { simpleResolvers: true, description: "An environment variable." })
@@ -178,7 +179,11 @@ export class WorkspaceAgentsResolver {
   }
 
   @FieldResolver(() => WorkspaceAgentLogConnection, { description: "Its log, oldest lines first." })
-  logs(@Root() agent: AgentRow, @Args(() => LogArgs) args: LogArgs, @Ctx() ctx: Context): Promise<Page<AgentLogRow>> {
+  logs(
+    @Root() agent: AgentRow,
+    @Args(() => LogArgs) args: LogArguments,
+    @Ctx() ctx: Context,
+  ): Promise<Page<AgentLogRow>> {
     return logsOfAgent(ctx, agent, args);
   }
 

@@ -64,10 +64,6 @@ export interface AccessOptions {
   sharesEvents?: true;
   /** The value that an input or an argument takes, with its rules. */
   value?: z.core.$ZodType;
-  /** The values that arguments of the root field take, where they are not fields of a class. */
-  argumentValues?: Readonly<Record<string, z.core.$ZodType>>;
-  /** The arguments of the root field that people paste. */
-  pastedArguments?: readonly string[];
   /** The field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
   entryKey?: string;
 }

@@ -1,6 +1,6 @@
-// Input types, made from the inputs that the domain declares.
+// Input types and the arguments of fields, made from the inputs that the domain declares.
 // oxlint-disable no-underscore-dangle -- zod names so what extensions of it read.
-import { type ClassType, Field, InputType, Int } from "type-graphql";
+import { ArgsType, type ClassType, Field, InputType, Int } from "type-graphql";
 import * as z from "zod/mini";
 import { contentOf, meaningOf } from "../../domain/kernel/values.js";
 import { Access } from "./access.js";
@@ -24,9 +24,25 @@ export function inputType<Shape extends z.core.$ZodLooseShape>(
   declared: z.ZodMiniObject<Shape>,
   { description = inputOf(name), entryKey }: InputOptions = {},
 ): ClassType<z.output<z.ZodMiniObject<Shape>>> {
+  const Input = classOf(declared, name);
+  InputType(name, { description })(Input);
+  if (entryKey !== undefined) Access({ entryKey })(Input);
+  made.set(declared, Input);
+  return Input as never;
+}
+
+/** Makes the arguments of fields from those that the domain declares: `@Args(() => GroupsArgs) query: GroupsQuery`. */
+export function argumentsOf(declared: z.ZodMiniObject): ClassType {
+  const Arguments = classOf(declared, "The class of arguments");
+  ArgsType()(Arguments);
+  return Arguments;
+}
+
+/** Makes a class with the fields of an input. */
+function classOf({ shape }: z.ZodMiniObject, name: string): ClassType {
   // oxlint-disable-next-line typescript/no-extraneous-class -- It gets its fields below.
   class Input {}
-  for (const [field, schema] of Object.entries<z.core.$ZodType>(declared.shape)) {
+  for (const [field, schema] of Object.entries<z.core.$ZodType>(shape)) {
     const text = z.globalRegistry.get(schema)?.description;
     if (text === undefined) throw new Error(`${name}.${field} has no description.`);
     const nullable = schema._zod.optin === "optional" && !(schema instanceof z.ZodMiniDefault);
@@ -34,10 +50,7 @@ export function inputType<Shape extends z.core.$ZodLooseShape>(
     Field(() => typeOf(schema) as never, { nullable, defaultValue, description: text })(Input.prototype, field);
     Access({ value: schema })(Input.prototype, field);
   }
-  InputType(name, { description })(Input);
-  if (entryKey !== undefined) Access({ entryKey })(Input);
-  made.set(declared, Input);
-  return Input as never;
+  return Input;
 }
 
 /** `CreateGroupInput` → "Input of `createGroup`." */

@@ -1,15 +1,8 @@
-import { Arg, ArgsType, type ClassType, Field, InputType, Int, ObjectType, Root } from "type-graphql";
+import { Arg, type ClassType, Field, Int, ObjectType, Root } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import {
-  offsetValue,
-  type OrderBy,
-  OrderDirection,
-  type Page,
-  type PageArguments,
-  pageSize,
-} from "../../domain/kernel/paging.js";
-import { Access } from "./access.js";
+import { type orderOf, OrderDirection, type Page, PageArguments } from "../../domain/kernel/paging.js";
 import { enumType } from "./declarations.js";
+import { argumentsOf, inputType } from "./inputs.js";
 
 @ObjectType("PageInfo", { simpleResolvers: true, description: "The position of a page in its list." })
 export class PageInfoType {
@@ -21,69 +14,28 @@ export class PageInfoType {
 }
 
 /** The arguments that select a page of a connection. */
-@ArgsType()
-export class PageArgs implements PageArguments {
-  @Access({ value: pageSize })
-  @Field(() => Int, {
-    nullable: true,
-    description: "The page size, counted from the start of the list, at most 1000. The default is 100.",
-  })
-  first?: number | null;
-  @Field(() => String, { nullable: true, description: "Returns nodes after this cursor or node id." }) after?:
-    | string
-    | null;
-  @Access({ value: pageSize })
-  @Field(() => Int, { nullable: true, description: "The page size, counted from the end of the list, at most 1000." })
-  last?: number | null;
-  @Field(() => String, { nullable: true, description: "Returns nodes before this cursor or node id." }) before?:
-    | string
-    | null;
-  @Access({ value: offsetValue })
-  @Field(() => Int, {
-    nullable: true,
-    description:
-      "The number of nodes to skip, after the cursor is applied. At most 2147483647; the default is 0. Cursors cost less deep in a list.",
-  })
-  offset?: number | null;
-}
-
-interface Selection<Filter, Order> {
-  filter: () => ClassType<Filter & object>;
-  /** `default` says which order the list has without the argument. */
-  orderBy: { type: () => ClassType<Order & object>; default: string };
-}
-
-/** The arguments of a connection: those of a page, a filter, and an order. */
-export function listArgs<Filter, Order>({ filter, orderBy }: Selection<Filter, Order>) {
-  @ArgsType()
-  class ListArgs extends PageArgs {
-    @Field(filter, { nullable: true, description: "Filters the list." }) filter?: Filter | null;
-    @Field(orderBy.type, { nullable: true, description: `Default: ${orderBy.default}.` }) orderBy?: Order | null;
-  }
-  return ListArgs;
-}
+export const PageArgs = argumentsOf(PageArguments);
 
 enumType({ OrderDirection }, "The direction of an order.", {
   ASC: "Ascending: A to Z, earliest first.",
   DESC: "Descending: Z to A, latest first.",
 });
 
-/** The input type that orders a list of `node` objects by one of `fields`, such as `UserOrder` with `UserOrderField`. */
-export function orderOf<Fields extends Record<string, string>>(
+/**
+ * Makes the input type that orders a list of `node` objects, such as `UserOrder` with `UserOrderField`. The descriptions are
+ * those of the fields by which the list can be ordered.
+ */
+export function orderType<Fields extends Readonly<Record<string, string>>>(
   node: string,
-  fields: Fields,
+  declared: ReturnType<typeof orderOf<Fields>>,
   descriptions: Record<keyof Fields, string>,
-) {
+): void {
+  const { entries } = declared.shape.field.def;
   const description = `The fields by which lists of \`${node}\` nodes can be ordered.`;
-  enumType({ [`${node}OrderField`]: fields }, description, descriptions);
-  @InputType(`${node}Order`, {
+  enumType({ [`${node}OrderField`]: entries }, description, descriptions);
+  inputType(`${node}Order`, declared, {
     description: `The order of a list of \`${node}\` nodes. Nodes of equal fields are ordered by ID. Cursors are valid in both directions, but not for another field.`,
-  })
-  class Order implements OrderBy<Fields[keyof Fields]> {
-    @Field(() => fields, { description: "The field." }) field!: Fields[keyof Fields];
-    @Field(() => OrderDirection, { description: "The direction." }) direction!: OrderDirection;
-  }
-  return Order;
+  });
 }
 
 interface ConnectionOptions {

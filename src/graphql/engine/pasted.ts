@@ -12,9 +12,8 @@ import { rootFields } from "./needs.js";
 
 type Target = GraphQLArgument | GraphQLInputField;
 type Values = Record<string, unknown>;
-type Told = (target: Target) => boolean;
 
-const isPasted: Told = (target) => {
+const isPasted = (target: Target): boolean => {
   const { value } = accessOf(target);
   return value !== undefined && meaningOf(value).pasted === true;
 };
@@ -25,13 +24,9 @@ const isPasted: Told = (target) => {
  */
 export function trimPasted(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
-    const { resolve, args, name } = field;
-    const { pastedArguments = [] } = accessOf(field);
-    if (pastedArguments.some((each) => !args.some((arg) => arg.name === each)))
-      throw new Error(`${name} has not the arguments ${pastedArguments.join(", ")}.`);
-    if (!resolve || (pastedArguments.length === 0 && !args.some((arg) => holdsPasted(arg)))) continue;
-    const isNamed: Told = (arg) => pastedArguments.includes(arg.name);
-    field.resolve = (root, given, context, info) => resolve(root, trimmed(args, given, isNamed), context, info);
+    const { resolve, args } = field;
+    if (!resolve || !args.some((arg) => holdsPasted(arg))) continue;
+    field.resolve = (root, given, context, info) => resolve(root, trimmed(args, given), context, info);
   }
 }
 
@@ -44,13 +39,13 @@ const fieldsIn = ({ type }: Target): readonly Target[] => {
 const holdsPasted = (target: Target, depth = 3): boolean =>
   isPasted(target) || (depth > 0 && fieldsIn(target).some((each) => holdsPasted(each, depth - 1)));
 
-function trimmed(targets: readonly Target[], given: Values, isToTrim: Told = isPasted): Values {
+function trimmed(targets: readonly Target[], given: Values): Values {
   const result = { ...given };
   for (const target of targets) {
     const { name } = target;
     const value = given[name];
     if (typeof value === "string") {
-      if (isToTrim(target)) result[name] = withoutEdges(value);
+      if (isPasted(target)) result[name] = withoutEdges(value);
     } else if (typeof value === "object" && value !== null && !Array.isArray(value) && holdsPasted(target)) {
       result[name] = trimmed(fieldsIn(target), value as Values);
     }

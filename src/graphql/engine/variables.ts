@@ -78,7 +78,7 @@ function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pl
   function note(value: ValueNode, path: string, type: GraphQLInputType | undefined, target?: Target): void {
     if (value.kind === Kind.VARIABLE) {
       const name = value.name.value;
-      const taken = (target && (accessOf(target).value ?? valueOfArgument(path))) ?? filled.get(name)?.value;
+      const taken = (target && accessOf(target).value) ?? filled.get(name)?.value;
       const description = target?.description ?? undefined;
       filled.set(name, { path, value: taken, description });
     } else if (value.kind === Kind.LIST) {
@@ -91,11 +91,6 @@ function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pl
       }
     }
   }
-
-  const valueOfArgument = (name: string) => {
-    const field = types.getFieldDef();
-    return field ? accessOf(field).argumentValues?.[name] : undefined;
-  };
 
   visit(
     document,

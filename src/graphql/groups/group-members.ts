@@ -1,8 +1,13 @@
-import { ArgsType, Field, ObjectType } from "type-graphql";
-import { GroupMemberFilter, GroupMemberOrderField, type GroupMemberRow } from "../../domain/groups/group-members.js";
+import { Field, ObjectType } from "type-graphql";
+import {
+  GroupMemberFilter,
+  GroupMemberOrder,
+  type GroupMemberRow,
+  MembersQuery,
+} from "../../domain/groups/group-members.js";
 import { Access } from "../engine/access.js";
-import { inputType } from "../engine/inputs.js";
-import { exactConnectionOf, listArgs, orderOf } from "../engine/lists.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
+import { exactConnectionOf, orderType } from "../engine/lists.js";
 import { DateTime } from "../engine/scalars.js";
 import { PublicUserType, UserType } from "../users/users.js";
 
@@ -34,23 +39,12 @@ export const GroupMemberConnection = exactConnectionOf(
   "A page of group members.",
 );
 
-const GroupMemberFilterInput = inputType("GroupMemberFilter", GroupMemberFilter, {
+inputType("GroupMemberFilter", GroupMemberFilter, {
   description: "Criteria for filtering group members. A member must match all given fields.",
 });
 
-const GroupMemberOrder = orderOf("GroupMember", GroupMemberOrderField, {
+orderType("GroupMember", GroupMemberOrder, {
   USERNAME: "By username, case-insensitive.",
 });
 
-@ArgsType()
-export class GroupMembersArgs extends listArgs({
-  filter: () => GroupMemberFilterInput,
-  orderBy: { type: () => GroupMemberOrder, default: "by username, ascending" },
-}) {
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      "Returns all members instead of a page: up to 10000 for a single group, up to 1000 for each group in a list. Cannot be combined with pagination arguments.",
-  })
-  complete?: boolean | null;
-}
+export const GroupMembersArgs = argumentsOf(MembersQuery);

@@ -1,18 +1,5 @@
 import type { GraphQLResolveInfo } from "graphql";
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  Info,
-  Int,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Info, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
@@ -28,21 +15,22 @@ import {
   findGroup,
   findGroupByName,
   GroupFilter,
-  GroupOrderField,
+  GroupOrder,
   groupReference,
   type GroupRow,
   GroupSource,
+  GroupsQuery,
   isEveryone,
   listGroups,
   listOrganizationGroups,
 } from "../../domain/groups/groups.js";
-import { type GroupMemberRow, membersOf } from "../../domain/groups/group-members.js";
+import { type GroupMemberRow, membersOf, type MembersQuery } from "../../domain/groups/group-members.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
-import { inputType } from "../engine/inputs.js";
-import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
+import { connectionOf, orderType } from "../engine/lists.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./group-members.js";
 import { selectsOnly } from "../engine/selections.js";
 import { OrganizationType } from "../organizations/organizations.js";
@@ -77,25 +65,15 @@ export const GroupConnection = connectionOf("Group", () => GroupType, {
   description: "A page of groups.",
 });
 
-const GroupFilterInput = inputType("GroupFilter", GroupFilter, {
+inputType("GroupFilter", GroupFilter, {
   description: "Criteria for filtering groups. A group must match all given fields.",
 });
 
-const GroupOrder = orderOf("Group", GroupOrderField, {
+orderType("Group", GroupOrder, {
   NAME: "By name of the organization, then by name of the group.",
 });
 
-@ArgsType()
-class GroupsArgs extends listArgs({
-  filter: () => GroupFilterInput,
-  orderBy: { type: () => GroupOrder, default: "by name, ascending" },
-}) {
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Returns all groups instead of a page. Cannot be combined with pagination arguments.",
-  })
-  complete?: boolean | null;
-}
+const GroupsArgs = argumentsOf(GroupsQuery);
 
 const CreateGroupInput = inputType("CreateGroupInput", CreateGroup);
 const UpdateGroupInput = inputType("UpdateGroupInput", UpdateGroup, {
@@ -143,7 +121,7 @@ export class GroupsResolver {
   @Query(() => GroupConnection, {
     description: "Lists the groups that the caller may read, by default by organization name, group name, and ID.",
   })
-  groups(@Args() args: GroupsArgs, @Ctx() ctx: Context): Promise<Page<GroupRow>> {
+  groups(@Args(() => GroupsArgs) args: GroupsQuery, @Ctx() ctx: Context): Promise<Page<GroupRow>> {
     return listGroups(ctx, args);
   }
 
@@ -154,7 +132,7 @@ export class GroupsResolver {
   organizationGroups(
     @Arg("organization", { description: "The organization: ID, name, or `default`." })
     organization: string,
-    @Args() args: GroupsArgs,
+    @Args(() => GroupsArgs) args: GroupsQuery,
     @Ctx() ctx: Context,
   ): Promise<Page<GroupRow>> {
     return listOrganizationGroups(ctx, organization, args);
@@ -177,7 +155,11 @@ export class GroupsResolver {
   @FieldResolver(() => GroupMemberConnection, {
     description: "The members that the caller may read, by default by lower-case username.",
   })
-  members(@Root() group: GroupRow, @Args() args: GroupMembersArgs, @Ctx() ctx: Context): Promise<Page<GroupMemberRow>> {
+  members(
+    @Root() group: GroupRow,
+    @Args(() => GroupMembersArgs) args: MembersQuery,
+    @Ctx() ctx: Context,
+  ): Promise<Page<GroupMemberRow>> {
     return membersOf(ctx, group, args);
   }
 

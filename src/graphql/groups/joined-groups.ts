@@ -1,7 +1,7 @@
 import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type GroupRow, groupsOf } from "../../domain/groups/groups.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import type { UserRow } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { PageArgs } from "../engine/lists.js";
@@ -15,7 +15,11 @@ export class JoinedGroupsResolver {
     description:
       "Groups of the user that the caller may read, `Everyone` groups included, by organization name, group name, and ID.",
   })
-  groups(@Root() user: UserRow, @Args(() => PageArgs) page: PageArgs, @Ctx() ctx: Context): Promise<Page<GroupRow>> {
+  groups(
+    @Root() user: UserRow,
+    @Args(() => PageArgs) page: PageArguments,
+    @Ctx() ctx: Context,
+  ): Promise<Page<GroupRow>> {
     return groupsOf(ctx, user, page);
   }
 }

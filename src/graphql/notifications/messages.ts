@@ -1,7 +1,7 @@
 import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import {
   type AttemptRow,
   attemptsByMessage,
@@ -138,7 +138,7 @@ export class NotificationMessagesResolver {
   notificationMessages(
     @Arg("filter", () => NotificationMessageFilterInput, { nullable: true, description: "Selects messages." })
     filter: MessageFilter | undefined,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<MessageRow>> {
     return listNotificationMessages(ctx, filter ?? {}, page);

@@ -32,7 +32,7 @@ import {
   InboxFilter,
   MarkInboxNotification,
 } from "../../domain/notifications/inbox.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch-inbox.js";
 import { Access, watchedBy } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
@@ -164,7 +164,7 @@ export class NotificationsResolver {
   inboxNotifications(
     @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects notifications." })
     filter: InboxFilter | undefined,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<InboxNotification>> {
     return listInboxNotifications(ctx, filter ?? {}, page);

@@ -1,14 +1,15 @@
-import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   readUnsubscription,
   unsubscribe,
-  type Unsubscription,
   UnsubscribeFromNotification,
+  type Unsubscription,
+  UnsubscriptionQuery,
 } from "../../domain/notifications/unsubscribing.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 @ObjectType("NotificationUnsubscription", { description: "The mails that a link in a mail turns off." })
 export class NotificationUnsubscriptionType {
@@ -25,19 +26,20 @@ export const UnsubscribeFromNotificationInput = inputType(
   UnsubscribeFromNotification,
 );
 
+const UnsubscriptionArgs = argumentsOf(UnsubscriptionQuery);
+
 @Resolver()
 export class UnsubscribingResolver {
   @Access({
     open: true,
     tries: { secrets: "tokens", accountOf: () => "unsubscription" },
-    pastedArguments: ["token"],
   })
   @Query(() => NotificationUnsubscriptionType, {
     nullable: true,
     description: "Returns what the link of a mail turns off. NOT_FOUND if its token is invalid or has expired.",
   })
   notificationUnsubscription(
-    @Arg("token", { description: "Token of the link." }) token: string,
+    @Args(() => UnsubscriptionArgs) { token }: UnsubscriptionQuery,
     @Ctx() ctx: Context,
   ): Promise<Unsubscription> {
     return readUnsubscription(ctx, token);

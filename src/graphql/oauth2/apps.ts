@@ -1,8 +1,9 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import {
   type AppEndpoints,
+  AppsQuery,
   endpointsOf,
   findApp,
   listApps,
@@ -13,9 +14,10 @@ import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from ".
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
-import { connectionOf, PageArgs } from "../engine/lists.js";
+import { connectionOf } from "../engine/lists.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
+import { argumentsOf } from "../engine/inputs.js";
 
 enumType({ OAuth2AppKind: ClientKind }, "How an OAuth2 application came to be.", {
   ADMIN: "Created by an owner.",
@@ -111,22 +113,7 @@ const OAuth2AppConnection = connectionOf("OAuth2App", () => OAuth2AppType, {
   description: "A page of OAuth2 applications.",
 });
 
-@ArgsType()
-class OAuth2AppsArgs extends PageArgs {
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "Search text: parts of the name, case-insensitive, and `kind:` with `admin`, `dynamic` or `document`. All terms must match.",
-  })
-  q?: string | null;
-
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "Lists the applications that this user has granted access: ID, username, or `me`. Other users than the caller require permission to read their grants.",
-  })
-  user?: string | null;
-}
+const OAuth2AppsArgs = argumentsOf(AppsQuery);
 
 @Resolver(() => OAuth2AppType)
 export class OAuth2AppsResolver {
@@ -145,12 +132,12 @@ export class OAuth2AppsResolver {
 
   @Access({
     needs: ["oauth2_app:read"],
-    byArguments: ({ user }: OAuth2AppsArgs) => (user ? { needs: ["oauth2_grant:read"] } : {}),
+    byArguments: ({ user }: AppsQuery) => (user ? { needs: ["oauth2_grant:read"] } : {}),
   })
   @Query(() => OAuth2AppConnection, {
     description: "Lists the OAuth2 applications that the caller may read, by name and ID.",
   })
-  oauth2Apps(@Args() args: OAuth2AppsArgs, @Ctx() ctx: Context): Promise<Page<ClientRow>> {
+  oauth2Apps(@Args(() => OAuth2AppsArgs) args: AppsQuery, @Ctx() ctx: Context): Promise<Page<ClientRow>> {
     return listApps(ctx, args);
   }
 

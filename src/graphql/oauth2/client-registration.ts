@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import {
   type ClientConfiguration,
   deleteOAuth2Client,
@@ -13,7 +13,7 @@ import type { AuthMethod } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
 
 const optional = { nullable: true } as const;
@@ -62,24 +62,23 @@ export class OAuth2ClientConfigurationType implements ClientConfiguration {
   @Field(() => String, { ...optional, description: texts.applicationType }) applicationType?: string | null;
 }
 
+const RegistrationArgs = argumentsOf(RegistrationReference);
+
 @Resolver()
 export class OAuth2RegistrationResolver {
   @Access({
     open: true,
     tries: { secrets: "tokens", accountOf: ({ clientId }: RegistrationReference) => clientId },
-    pastedArguments: ["registrationAccessToken"],
   })
   @Query(() => OAuth2ClientConfigurationType, {
     nullable: true,
     description: "Returns the registration of an OAuth2 client to the holder of its registration access token.",
   })
   oauth2ClientConfiguration(
-    @Arg("clientId", () => UUID, { description: texts.clientId }) clientId: string,
-    @Arg("registrationAccessToken", () => String, { ...optional, description: texts.registrationAccessToken })
-    registrationAccessToken: string | null,
+    @Args(() => RegistrationArgs) reference: RegistrationReference,
     @Ctx() ctx: Context,
   ): Promise<ClientConfiguration> {
-    return readOAuth2Client(ctx, { clientId, registrationAccessToken });
+    return readOAuth2Client(ctx, reference);
   }
 
   @Access({ open: true, tries: { secrets: "tokens", accountOf: () => "registration" } })

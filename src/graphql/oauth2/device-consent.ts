@@ -1,19 +1,18 @@
-import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   approveDevice,
   denyDevice,
-  readDeviceRequest,
   DeviceDecision,
   type DeviceRequest,
-  userCodeNotice,
+  readDeviceRequest,
 } from "../../domain/oauth2/device-codes.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
 import { PresentedRequestType } from "./consent.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 export const ApproveOAuth2DeviceInput = inputType("ApproveOAuth2DeviceInput", DeviceDecision, {
   description: "The request of a device that the caller allows.",
@@ -46,15 +45,17 @@ const access: AccessOptions = {
 const limits =
   "After ten wrong codes within ten minutes, further ones fail with RATE_LIMITED. Takes a session or an API token with all scopes.";
 
+const DeviceArgs = argumentsOf(DeviceDecision);
+
 @Resolver()
 export class OAuth2DeviceConsentResolver {
   @Query(() => DeviceRequestType, {
     nullable: true,
     description: `Returns the request of a device by the code that it shows. ${limits}`,
   })
-  @Access({ ...access, pastedArguments: ["userCode"] })
+  @Access(access)
   oauth2DeviceRequest(
-    @Arg("userCode", { description: userCodeNotice }) userCode: string,
+    @Args(() => DeviceArgs) { userCode }: DeviceDecision,
     @Ctx() ctx: Context,
   ): Promise<DeviceRequest> {
     return readDeviceRequest(ctx, userCode);

@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
@@ -6,23 +6,23 @@ import { type ClientRow, clientsById } from "../../domain/oauth2/clients.js";
 import {
   type GrantRow,
   grantsById,
-  type GrantsQuery,
+  GrantsOfApp,
+  GrantsQuery,
   listGrants,
+  NamedGrant,
   revokeGrant,
   revokeOwnGrants,
   RevokeReason,
-  GrantsOfApp,
-  NamedGrant,
 } from "../../domain/oauth2/grants.js";
 import { describe } from "../../domain/oauth2/requested-scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
-import { connectionOf, PageArgs } from "../engine/lists.js";
+import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { OAuth2AppType } from "./apps.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 enumType({ OAuth2GrantRevokeReason: RevokeReason }, "Why a grant ended before its time.", {
   REVOKED: "The user, an administrator, or the application revoked it.",
@@ -60,22 +60,7 @@ export class OAuth2GrantType implements Omit<GrantRow, "userId" | "clientId"> {
 
 const OAuth2GrantConnection = connectionOf("OAuth2Grant", () => OAuth2GrantType, { most: mostCounted });
 
-@ArgsType()
-class OAuth2GrantsArgs extends PageArgs implements GrantsQuery {
-  @Field(() => String, {
-    nullable: true,
-    description: "User who granted access: ID, username, or `me`. Default: all users whose grants the caller may read.",
-  })
-  user?: string | null;
-
-  @Field(() => UUID, { nullable: true, description: "ID of the application that has access." }) app?: string | null;
-
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether to list grants that were revoked or expired, too. Default: false.",
-  })
-  includeEnded?: boolean | null;
-}
+const OAuth2GrantsArgs = argumentsOf(GrantsQuery);
 
 const RevokeOAuth2GrantInput = inputType("RevokeOAuth2GrantInput", NamedGrant);
 
@@ -88,7 +73,7 @@ export class OAuth2GrantsResolver {
     description:
       "Lists the grants that the caller may read, newest first: their own, or for owners and user admins, all.",
   })
-  oauth2Grants(@Args() args: OAuth2GrantsArgs, @Ctx() ctx: Context): Promise<Page<GrantRow>> {
+  oauth2Grants(@Args(() => OAuth2GrantsArgs) args: GrantsQuery, @Ctx() ctx: Context): Promise<Page<GrantRow>> {
     return listGrants(ctx, args);
   }
 

@@ -1,7 +1,7 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import {
   addOrganizationMember,
   AddOrganizationMember,
@@ -11,7 +11,8 @@ import {
   membersOfOrganization,
   type OrganizationMember,
   OrganizationMemberFilter,
-  OrganizationMemberOrderField,
+  OrganizationMemberOrder,
+  OrganizationMembersQuery,
   readOrganizationMember,
   removeOrganizationMember,
   RemoveOrganizationMember,
@@ -22,9 +23,9 @@ import type { OrganizationRow } from "../../domain/organizations/organizations.j
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/user-roles.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
-import { connectionOf, listArgs, orderOf, PageArgs } from "../engine/lists.js";
+import { connectionOf, orderType, PageArgs } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 import { UserRoleType, UserType } from "../users/users.js";
 import { OrganizationType } from "./organizations.js";
 
@@ -58,7 +59,7 @@ const OrganizationMemberConnection = connectionOf("OrganizationMember", () => Or
   most: mostCounted,
 });
 
-const OrganizationMemberOrder = orderOf("OrganizationMember", OrganizationMemberOrderField, {
+orderType("OrganizationMember", OrganizationMemberOrder, {
   USERNAME: "By username, case-insensitive.",
   JOINED_AT: "By the time of joining. Only for callers who may read all users of the organization.",
 });
@@ -70,7 +71,7 @@ export class AssignableRoleType implements AssignableRole {
   @Field({ description: "Whether the caller may assign and unassign the role." }) assignable!: boolean;
 }
 
-const OrganizationMemberFilterInput = inputType("OrganizationMemberFilter", OrganizationMemberFilter, {
+inputType("OrganizationMemberFilter", OrganizationMemberFilter, {
   description: "Criteria for filtering members. A member must match all given fields.",
 });
 
@@ -87,11 +88,7 @@ const changedMember = {
 /** The payload of a mutation that leaves a member behind, which is read if selected. */
 const changed = (ctx: Context, ref: MemberRef) => ({ member: () => readOrganizationMember(ctx, ref) });
 
-@ArgsType()
-class OrganizationMembersArgs extends listArgs({
-  filter: () => OrganizationMemberFilterInput,
-  orderBy: { type: () => OrganizationMemberOrder, default: "by username, ascending" },
-}) {}
+const OrganizationMembersArgs = argumentsOf(OrganizationMembersQuery);
 
 @Resolver(() => OrganizationType)
 export class OrganizationMembersResolver {
@@ -101,7 +98,7 @@ export class OrganizationMembersResolver {
   })
   members(
     @Root() organization: OrganizationRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<OrganizationMember>> {
     return membersOfOrganization(ctx, organization, page);
@@ -118,9 +115,7 @@ export class OrganizationMembersResolver {
     description: "Lists the members of an organization, by default by username.",
   })
   organizationMembers(
-    @Arg("organization", { description: "The organization: ID, name, or `default`." })
-    organization: string,
-    @Args() { filter, orderBy, ...page }: OrganizationMembersArgs,
+    @Args(() => OrganizationMembersArgs) { organization, filter, orderBy, ...page }: OrganizationMembersQuery,
     @Ctx() ctx: Context,
   ): Promise<Page<OrganizationMember>> {
     return listOrganizationMembers(ctx, organization, filter ?? {}, page, orderBy);

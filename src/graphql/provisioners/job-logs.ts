@@ -1,20 +1,9 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  Int,
-  ObjectType,
-  Resolver,
-  Root,
-  Subscription,
-} from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { type Page, pageSize } from "../../domain/kernel/paging.js";
+import type { Page } from "../../domain/kernel/paging.js";
 import type { JobRow } from "../../domain/provisioners/provisioner-jobs.js";
 import {
+  JobLogArguments,
   type JobLogRow,
   logsOfJob,
   ProvisionerLogLevel,
@@ -26,6 +15,8 @@ import { enumType } from "../engine/declarations.js";
 import { connectionOf } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "./provisioner-jobs.js";
+import { argumentsOf } from "../engine/inputs.js";
+import type { LogArguments } from "../../domain/log-lines.js";
 
 enumType({ ProvisionerLogLevel }, "Severity of a log line, in ascending order.", {
   TRACE: "Details for the developers of a provisioner.",
@@ -57,21 +48,18 @@ export class ProvisionerJobLogType implements JobLogRow {
 
 const ProvisionerJobLogConnection = connectionOf("ProvisionerJobLog", () => ProvisionerJobLogType);
 
-@ArgsType()
-class ProvisionerJobLogsArgs {
-  @Field(() => String, { nullable: true, description: "Returns lines after this cursor or the ID of a line." })
-  after?: string | null;
-  @Access({ value: pageSize })
-  @Field(() => Int, { nullable: true, description: "Page size, at most 1000. Default: 100." })
-  first?: number | null;
-}
+const ProvisionerJobLogsArgs = argumentsOf(JobLogArguments);
 
 @Resolver(() => ProvisionerJobObject)
 export class ProvisionerJobLogsResolver {
   @FieldResolver(() => ProvisionerJobLogConnection, {
     description: "The log of the job, in its order. Lines beyond 1 MiB are dropped: see `logsOverflowed`.",
   })
-  logs(@Root() { id }: JobRow, @Args() page: ProvisionerJobLogsArgs, @Ctx() ctx: Context): Promise<Page<JobLogRow>> {
+  logs(
+    @Root() { id }: JobRow,
+    @Args(() => ProvisionerJobLogsArgs) page: LogArguments,
+    @Ctx() ctx: Context,
+  ): Promise<Page<JobLogRow>> {
     return logsOfJob(ctx, id, page);
   }
 

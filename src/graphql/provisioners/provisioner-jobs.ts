@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
@@ -6,25 +6,25 @@ import { cancelProvisionerJob, CancelProvisionerJob } from "../../domain/provisi
 import {
   findProvisionerJob,
   JobErrorCode,
+  JobFilter,
   type JobMetadata,
   jobMetadataOf,
   type JobRow,
   jobsByIds,
-  type JobsQuery,
+  JobsQuery,
   listProvisionerJobs,
   ProvisionerJobStatus,
   ProvisionerJobType,
-  JobFilter,
 } from "../../domain/provisioners/provisioner-jobs.js";
 import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/matching.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
-import { connectionOf, PageArgs } from "../engine/lists.js";
+import { connectionOf } from "../engine/lists.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceTransition } from "../workspaces/transitions.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 enumType({ ProvisionerJobType }, "The kind of a provisioner job.", {
   TEMPLATE_VERSION_IMPORT: "Checks a new template version.",
@@ -126,16 +126,11 @@ export class ProvisionerJobObject implements Pick<
 
 const ProvisionerJobConnection = connectionOf("ProvisionerJob", () => ProvisionerJobObject, { most: mostCounted });
 
-const ProvisionerJobFilterInput = inputType("ProvisionerJobFilter", JobFilter, {
+inputType("ProvisionerJobFilter", JobFilter, {
   description: "Selects provisioner jobs. Absent fields match all.",
 });
 
-@ArgsType()
-class ProvisionerJobsArgs extends PageArgs implements JobsQuery {
-  @Field({ description: "The organization: ID, name, or `default`." }) organization!: string;
-  @Field(() => ProvisionerJobFilterInput, { nullable: true, description: "Selects jobs." })
-  filter?: JobFilter | null;
-}
+const ProvisionerJobsArgs = argumentsOf(JobsQuery);
 
 const CancelProvisionerJobInput = inputType("CancelProvisionerJobInput", CancelProvisionerJob);
 
@@ -154,7 +149,7 @@ export class ProvisionerJobsResolver {
   @Query(() => ProvisionerJobConnection, {
     description: "Lists the provisioner jobs of an organization that the caller may read, newest first.",
   })
-  provisionerJobs(@Args() args: ProvisionerJobsArgs, @Ctx() ctx: Context): Promise<Page<JobRow>> {
+  provisionerJobs(@Args(() => ProvisionerJobsArgs) args: JobsQuery, @Ctx() ctx: Context): Promise<Page<JobRow>> {
     return listProvisionerJobs(ctx, args);
   }
 

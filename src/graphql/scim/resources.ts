@@ -1,8 +1,8 @@
-import { Arg, Args, ArgsType, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { readScimGroup } from "../../domain/scim/scim-groups.js";
-import type { ListQuery } from "../../domain/scim/scim-lists.js";
-import type { Projection } from "../../domain/scim/projection.js";
+import { ListQuery } from "../../domain/scim/scim-lists.js";
+import { Projection } from "../../domain/scim/projection.js";
 import {
   accountOf,
   documentOf,
@@ -21,46 +21,14 @@ import { readScimUser } from "../../domain/scim/scim-users.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
-import { bytes } from "../../domain/kernel/values.js";
-import { filterLimits } from "../../domain/scim/filter.js";
+import { argumentsOf } from "../engine/inputs.js";
 
 /** Accepts SCIM keys, and the sessions and API keys of users with all scopes. */
 export const forProvisioning: AccessOptions = { needs: ["all"], openTo: ["session", "token", "scim_key"] };
 
-/** The arguments that select a part of a document. */
-@ArgsType()
-class ProjectionArgs implements Projection {
-  @Field(() => [String], {
-    nullable: true,
-    description: "Names of the only attributes to return, besides `id` and `schemas`.",
-  })
-  attributes?: string[];
-  @Field(() => [String], { nullable: true, description: "Names of attributes to leave out." })
-  excludedAttributes?: string[];
-}
+const ProjectionArgs = argumentsOf(Projection);
 
-/** The arguments of lists (RFC 7644 §3.4.2, RFC 9865). */
-@ArgsType()
-class ListArgs implements ListQuery {
-  @Access({ value: bytes(0, filterLimits.bytes) })
-  @Field({
-    nullable: true,
-    description: 'A SCIM filter, at most 4096 bytes, 32 levels and 64 comparisons, such as `userName eq "ada"`.',
-  })
-  filter?: string;
-  @Field({ nullable: true, description: "Name of the attribute to sort by. Default: by ID." })
-  sortBy?: string;
-  @Field({ nullable: true, description: "`ascending` or `descending`. Default: ascending." })
-  sortOrder?: string;
-  @Field(() => Int, { nullable: true, description: "Position of the first resource, from 1. Default: 1." })
-  startIndex?: number;
-  @Field(() => Int, { nullable: true, description: "Page size. Default: 100. 0 only counts." }) count?: number;
-  @Field({
-    nullable: true,
-    description: "Cursor of the page: empty for the first one, then `nextCursor` of the page before.",
-  })
-  cursor?: string;
-}
+const ListArgs = argumentsOf(ListQuery);
 
 @Access({ readWith: "user:read" })
 @ObjectType("ScimResource", { description: "A user or a group as SCIM clients see it." })
@@ -73,7 +41,7 @@ export class ScimResourceType {
   @Field(() => JSONObject, { description: "The resource in SCIM form (RFC 7643)." })
   document(
     @Root() resource: ScimResource,
-    @Args(() => ProjectionArgs) projection: ProjectionArgs,
+    @Args(() => ProjectionArgs) projection: Projection,
     @Ctx() ctx: Context,
   ): Promise<Record<string, unknown>> {
     return documentOf(ctx, resource, projection);
@@ -85,7 +53,7 @@ export class ScimResourceType {
   })
   selection(
     @Root() resource: ScimResource,
-    @Args(() => ProjectionArgs) projection: ProjectionArgs,
+    @Args(() => ProjectionArgs) projection: Projection,
     @Ctx() ctx: Context,
   ): Promise<Record<string, unknown> | null> {
     return selectionOf(ctx, resource, projection);
@@ -137,7 +105,7 @@ export class ScimListResultType {
   @Field(() => JSONObject, { description: "The page in SCIM form: a ListResponse." })
   document(
     @Root() page: ScimPage,
-    @Args(() => ProjectionArgs) projection: ProjectionArgs,
+    @Args(() => ProjectionArgs) projection: Projection,
     @Ctx() ctx: Context,
   ): Promise<Record<string, unknown>> {
     return listDocument(ctx, page, projection);
@@ -168,7 +136,7 @@ export class ScimResourcesResolver {
   @Query(() => ScimListResultType, {
     description: "Lists users for SCIM clients, except those that the source of the caller has deleted.",
   })
-  scimUsers(@Args(() => ListArgs) query: ListArgs, @Ctx() ctx: Context): Promise<ScimPage> {
+  scimUsers(@Args(() => ListArgs) query: ListQuery, @Ctx() ctx: Context): Promise<ScimPage> {
     return listUsers(ctx, query);
   }
 
@@ -176,7 +144,7 @@ export class ScimResourcesResolver {
   @Query(() => ScimListResultType, {
     description: "Lists the groups of the caller's organizations for SCIM clients, except `Everyone`.",
   })
-  scimGroups(@Args(() => ListArgs) query: ListArgs, @Ctx() ctx: Context): Promise<ScimPage> {
+  scimGroups(@Args(() => ListArgs) query: ListQuery, @Ctx() ctx: Context): Promise<ScimPage> {
     return listGroups(ctx, query);
   }
 
@@ -184,7 +152,7 @@ export class ScimResourcesResolver {
   @Query(() => ScimListResultType, {
     description: "Lists users, then groups, for SCIM clients. Filters use the attributes that both have.",
   })
-  scimResources(@Args(() => ListArgs) query: ListArgs, @Ctx() ctx: Context): Promise<ScimPage> {
+  scimResources(@Args(() => ListArgs) query: ListQuery, @Ctx() ctx: Context): Promise<ScimPage> {
     return searchResources(ctx, query);
   }
 }

@@ -1,6 +1,6 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import {
   createScimKey,
@@ -14,7 +14,7 @@ import {
   RevokeScimKey,
   UpdateScimKey,
 } from "../../domain/scim/scim-keys.js";
-import { listScimRequests, type ScimRequestRow } from "../../domain/scim/scim-requests.js";
+import { listScimRequests, type ScimRequestRow, ScimRequestsQuery } from "../../domain/scim/scim-requests.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
@@ -22,7 +22,7 @@ import { connectionOf, PageArgs } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 @Access({ readWith: "scim_key:read", references: ["id", "name"] })
 @ObjectType("ScimKey", {
@@ -93,16 +93,13 @@ class ScimRequestType implements ScimRequestRow {
 
 const ScimRequestConnection = connectionOf("ScimRequest", () => ScimRequestType);
 
-@ArgsType()
-class ScimRequestsArgs extends PageArgs {
-  @Field({ description: "ID of the key." }) key!: string;
-}
+const ScimRequestsArgs = argumentsOf(ScimRequestsQuery);
 
 @Resolver(() => ScimKeyType)
 export class ScimKeysResolver {
   @Access({ needs: ["scim_key:read"] })
   @Query(() => ScimKeyConnection, { description: "Lists all SCIM keys, oldest first. Requires the owner role." })
-  scimKeys(@Args() page: PageArgs, @Ctx() ctx: Context): Promise<Page<ScimKeyRow>> {
+  scimKeys(@Args(() => PageArgs) page: PageArguments, @Ctx() ctx: Context): Promise<Page<ScimKeyRow>> {
     return listScimKeys(ctx, page);
   }
 
@@ -111,8 +108,11 @@ export class ScimKeysResolver {
     description:
       "Lists the requests of a SCIM key that failed, newest first: at most the newest 1,000 of the last 30 days. A request appears seconds after its response. Requires the owner role.",
   })
-  scimRequests(@Args() { key, ...page }: ScimRequestsArgs, @Ctx() ctx: Context): Promise<Page<ScimRequestRow>> {
-    return listScimRequests(ctx, key, page);
+  scimRequests(
+    @Args(() => ScimRequestsArgs) query: ScimRequestsQuery,
+    @Ctx() ctx: Context,
+  ): Promise<Page<ScimRequestRow>> {
+    return listScimRequests(ctx, query);
   }
 
   @Access({ countsAs: 2 })

@@ -1,6 +1,6 @@
 import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import {
   type ConversationChange,
   conversationLimits,
@@ -119,7 +119,7 @@ export class TaskConversationFieldsResolver {
   @FieldResolver(() => ConversationMessageConnection, { description: "The messages in their order." })
   messages(
     @Root() conversation: ConversationRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<ConversationMessageRow>> {
     return listMessages(ctx, conversation, page);

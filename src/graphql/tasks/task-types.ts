@@ -1,5 +1,5 @@
 import { Field, Int, ObjectType } from "type-graphql";
-import { TaskFilter, TaskOrderField } from "../../domain/tasks/task-list.js";
+import { TaskFilter, TaskOrder } from "../../domain/tasks/task-list.js";
 import { type TaskLogEntry, type TaskLogs, TaskLogType } from "../../domain/tasks/task-logs.js";
 import { TaskInputState, type TaskMessageRow } from "../../domain/tasks/task-messages.js";
 import { TaskStatus } from "../../domain/tasks/task-status.js";
@@ -8,7 +8,7 @@ import { AgentLifecycle } from "../../domain/agents/agents.js";
 import { WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
-import { exactConnectionOf, orderOf } from "../engine/lists.js";
+import { exactConnectionOf, orderType } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { inputType } from "../engine/inputs.js";
 
@@ -47,7 +47,7 @@ enumType({ TaskLogType }, "Who wrote an entry of a conversation.", {
   OUTPUT: "The program.",
 });
 
-export const TaskOrder = orderOf("Task", TaskOrderField, {
+orderType("Task", TaskOrder, {
   CREATED_AT: "When the task was created.",
 });
 

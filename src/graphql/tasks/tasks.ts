@@ -1,7 +1,7 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { OrderBy, Page } from "../../domain/kernel/paging.js";
-import { listTasks, type TaskFilter, type TaskOrderField, type TasksQuery } from "../../domain/tasks/task-list.js";
+import type { Page } from "../../domain/kernel/paging.js";
+import { listTasks, TasksQuery } from "../../domain/tasks/task-list.js";
 import { readTaskLogs, type TaskLogEntry, type TaskLogs, watchTaskMessages } from "../../domain/tasks/task-logs.js";
 import { mostInputs, newestInputs, queuedInputs, type TaskMessageRow } from "../../domain/tasks/task-messages.js";
 import { currentState, findTask, type TaskRow, type TaskState } from "../../domain/tasks/tasks.js";
@@ -12,36 +12,20 @@ import type { WorkspaceHealth } from "../../domain/workspaces/workspace-health.j
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
 import { Access, watchedBy } from "../engine/access.js";
-import { PageArgs } from "../engine/lists.js";
 import { UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
 import { WorkspaceHealthType, WorkspaceType } from "../workspaces/workspaces.js";
 import {
   TaskConnection,
-  TaskFilterInput,
   TaskInputType,
   TaskLogEntryType,
   TaskLogsType,
-  TaskOrder,
   TaskStateType,
   TaskType,
 } from "./task-types.js";
+import { argumentsOf } from "../engine/inputs.js";
 
-@ArgsType()
-class TasksArgs extends PageArgs implements TasksQuery {
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'Search query: words of names, and `owner:`, `organization:` and `status:` with values separated by commas, such as `owner:"me" status:active,paused`.',
-  })
-  q?: string | null;
-
-  @Field(() => TaskFilterInput, { nullable: true, description: "Selects tasks." })
-  filter?: TaskFilter | null;
-
-  @Field(() => TaskOrder, { nullable: true, description: "The order. The default is newest first." })
-  orderBy?: OrderBy<TaskOrderField> | null;
-}
+const TasksArgs = argumentsOf(TasksQuery);
 
 const reference = "The task: ID, or name among the tasks of the user.";
 const ownerReference = "The owner, for a task given by name: ID, username, or `me`.";
@@ -136,7 +120,7 @@ export class TasksResolver {
 
   @Access({ needs: ["task:read"] })
   @Query(() => TaskConnection, { description: "Lists the tasks that the caller may read, newest first." })
-  tasks(@Args(() => TasksArgs) args: TasksArgs, @Ctx() ctx: Context): Promise<Page<TaskRow>> {
+  tasks(@Args(() => TasksArgs) args: TasksQuery, @Ctx() ctx: Context): Promise<Page<TaskRow>> {
     return listTasks(ctx, args);
   }
 

@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import {
   type AccessList,
   AclChange,
@@ -8,7 +8,7 @@ import {
 } from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
-  type AvailableQuery,
+  AvailableQuery,
   findTemplateAcl,
   readTemplateAcl,
   templateAclAvailable,
@@ -20,11 +20,10 @@ import {
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
-import { PageArgs } from "../engine/lists.js";
 import { UUID } from "../engine/scalars.js";
 import { GroupType } from "../groups/groups.js";
 import { UserConnection, UserType } from "../users/users.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 import { NamedTemplate } from "../../domain/templates/templates.js";
 
 enumType({ TemplateRole }, "A role in the access list of a template.", {
@@ -72,16 +71,7 @@ class TemplateAclAvailableType {
   groups!: TemplateAclAvailable["groups"];
 }
 
-@ArgsType()
-class AvailableArgs extends PageArgs implements AvailableQuery {
-  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "Words that must each occur in the username or email address of a user, or in the name or display name of a group.",
-  })
-  search?: string | null;
-}
+const AvailableArgs = argumentsOf(AvailableQuery);
 
 inputType("TemplateAclChangeInput", AclChange, {
   description: "A change of an entry of the access list of a template.",
@@ -125,7 +115,7 @@ export class TemplateAclResolver {
       "Lists the users and groups that entries of the access list of a template can be added for. For callers who may update the template. Pages of users have 1000 by default.",
   })
   templateAclAvailable(
-    @Args(() => AvailableArgs) args: AvailableArgs,
+    @Args(() => AvailableArgs) args: AvailableQuery,
     @Ctx() ctx: Context,
   ): Promise<TemplateAclAvailable> {
     return templateAclAvailable(ctx, args);

@@ -1,6 +1,6 @@
 import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import type { PrebuildSchedule } from "../../domain/templates/prebuild-schedules.js";
 import { PrebuildStatus, presetsByVersion, type PresetRow } from "../../domain/templates/presets.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
@@ -176,7 +176,7 @@ export class VersionsOfTemplatesResolver {
   })
   versions(
     @Root() template: TemplateRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<VersionRow>> {
     return versionsOf(ctx, template, page);

@@ -8,19 +8,19 @@ import {
   findTemplate,
   findTemplateByName,
   listTemplates,
-  TemplateOrderField,
-  type TemplateRow,
-  type TemplatesQuery,
   TemplateFilter,
+  TemplateOrder,
+  type TemplateRow,
+  TemplatesQuery,
 } from "../../domain/templates/templates.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
-import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
+import { connectionOf, orderType } from "../engine/lists.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 enumType({ Weekday }, "A day of the week.", {
   SUNDAY: "Sunday.",
@@ -88,19 +88,16 @@ const TemplateConnection = connectionOf("Template", () => TemplateType, {
   description: "A page of templates.",
 });
 
-const TemplateFilterInput = inputType("TemplateFilter", TemplateFilter, {
+inputType("TemplateFilter", TemplateFilter, {
   description: "Criteria for filtering templates. A template must match all given fields.",
 });
 
-const TemplateOrder = orderOf("Template", TemplateOrderField, {
+orderType("Template", TemplateOrder, {
   NAME: "By name, case-insensitive.",
   CREATED_AT: "By the time of creation.",
 });
 
-const TemplatesArgs = listArgs({
-  filter: () => TemplateFilterInput,
-  orderBy: { type: () => TemplateOrder, default: "by name, ascending" },
-});
+const TemplatesArgs = argumentsOf(TemplatesQuery);
 
 @Resolver(() => TemplateType)
 export class TemplatesResolver {

@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
@@ -11,13 +11,13 @@ import {
   type UserRow,
   UserStatus,
 } from "../../domain/users/users.js";
-import { listUsers, UserFilter, UserOrderField } from "../../domain/users/listing.js";
+import { listUsers, UserFilter, UserOrder, UsersQuery } from "../../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../../domain/users/user-roles.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
-import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
+import { connectionOf, orderType } from "../engine/lists.js";
 import { DateTime, EmailAddress, Url, UUID } from "../engine/scalars.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 enumType({ UserStatus }, "The status of a user, which decides if the user may use the deployment.", {
   ACTIVE: "The user may sign in.",
@@ -99,12 +99,12 @@ export class PublicUserType implements Pick<UserRow, "id" | "username" | "name" 
 
 export const UserConnection = connectionOf("User", () => UserType, { most: mostCounted });
 
-const UserOrder = orderOf("User", UserOrderField, {
+orderType("User", UserOrder, {
   USERNAME: "By username, case-insensitive.",
   CREATED_AT: "By the time of creation.",
 });
 
-const UserFilterInput = inputType("UserFilter", UserFilter, {
+inputType("UserFilter", UserFilter, {
   description: "Criteria for filtering users. A user must match all given fields.",
 });
 
@@ -120,11 +120,7 @@ export class PublicUsersResolver {
   }
 }
 
-@ArgsType()
-class UsersArgs extends listArgs({
-  filter: () => UserFilterInput,
-  orderBy: { type: () => UserOrder, default: "by username, ascending" },
-}) {}
+const UsersArgs = argumentsOf(UsersQuery);
 
 @Resolver(() => UserType)
 export class UsersResolver {
@@ -174,7 +170,7 @@ export class UsersResolver {
 
   @Access({ needs: ["user:read"] })
   @Query(() => UserConnection, { description: "Lists the users that the caller may read, by default by username." })
-  users(@Args() { filter, orderBy, ...page }: UsersArgs, @Ctx() ctx: Context): Promise<Page<UserRow>> {
+  users(@Args(() => UsersArgs) { filter, orderBy, ...page }: UsersQuery, @Ctx() ctx: Context): Promise<Page<UserRow>> {
     return listUsers(ctx, filter ?? {}, page, orderBy);
   }
 }

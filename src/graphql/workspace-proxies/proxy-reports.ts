@@ -1,7 +1,7 @@
-import { Arg, Args, ArgsType, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Args, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
-  type ApplicationReference,
+  ApplicationReference,
   type ApplicationTarget,
   readApplicationTarget,
 } from "../../domain/applications/access.js";
@@ -17,7 +17,7 @@ import {
 } from "../../domain/workspace-proxies/proxy-registration.js";
 import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 import { changed, changedProxy } from "./workspace-proxies.js";
 
 @ObjectType("AppConnectKey", {
@@ -67,15 +67,7 @@ class ApplicationTargetType implements ApplicationTarget {
   @Field({ description: "Whether the visitor may open the application." }) allowed!: boolean;
 }
 
-@ArgsType()
-class ApplicationTargetArgs implements ApplicationReference {
-  @Field({ description: "Username of the workspace owner." }) owner!: string;
-  @Field({ description: "Name of the workspace." }) workspace!: string;
-  @Field({ description: "Name of the workspace agent." }) agent!: string;
-  @Field({ description: "Slug of the application." }) slug!: string;
-  @Field({ nullable: true, description: "Application key presented by the visitor, if any." })
-  apiKey?: string;
-}
+const ApplicationTargetArgs = argumentsOf(ApplicationReference);
 
 @Resolver()
 export class ProxyReportsResolver {
@@ -123,7 +115,10 @@ export class ProxyReportsResolver {
     description:
       "Resolves a workspace application for the calling workspace proxy, and whether the visitor may open it.",
   })
-  applicationTarget(@Args() args: ApplicationTargetArgs, @Ctx() ctx: Context): Promise<ApplicationTarget> {
+  applicationTarget(
+    @Args(() => ApplicationTargetArgs) args: ApplicationReference,
+    @Ctx() ctx: Context,
+  ): Promise<ApplicationTarget> {
     return readApplicationTarget(ctx, args);
   }
 }

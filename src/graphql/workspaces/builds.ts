@@ -14,7 +14,7 @@ import {
 import { type AgentRow, agentsByResource } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import { type JobRow, jobsByIds } from "../../domain/provisioners/provisioner-jobs.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import {
@@ -154,7 +154,7 @@ export class BuildsOfWorkspacesResolver {
   @FieldResolver(() => WorkspaceBuildConnection, { description: "Its builds, the latest first." })
   builds(
     @Root() workspace: WorkspaceRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<BuildRow>> {
     return buildsOf(ctx, workspace, page);

@@ -1,6 +1,6 @@
 import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { Page } from "../../domain/kernel/paging.js";
+import type { Page, PageArguments } from "../../domain/kernel/paging.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import type { TemplateRow } from "../../domain/templates/templates.js";
 import type { UserRow } from "../../domain/users/users.js";
@@ -25,7 +25,7 @@ export class WorkspacesOfUsersResolver {
   })
   workspaces(
     @Root() user: UserRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<WorkspaceRow>> {
     return workspacesOfUser(ctx, user, page);
@@ -40,7 +40,7 @@ export class WorkspacesOfOrganizationsResolver {
   })
   workspaces(
     @Root() organization: OrganizationRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<WorkspaceRow>> {
     return workspacesOfOrganization(ctx, organization, page);
@@ -55,7 +55,7 @@ export class WorkspacesOfTemplatesResolver {
   })
   workspaces(
     @Root() template: TemplateRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => PageArgs) page: PageArguments,
     @Ctx() ctx: Context,
   ): Promise<Page<WorkspaceRow>> {
     return workspacesOfTemplate(ctx, template, page);

@@ -10,9 +10,9 @@ import { nextAutostart } from "../../domain/workspaces/autostart.js";
 import { isOutdated } from "../../domain/workspaces/builds.js";
 import {
   listWorkspaces,
-  WorkspaceOrderField,
-  type WorkspacesQuery,
   WorkspaceFilter,
+  WorkspaceOrder,
+  WorkspacesQuery,
 } from "../../domain/workspaces/workspace-list.js";
 import {
   type WorkspaceHealth,
@@ -28,12 +28,12 @@ import {
 import { WorkspaceAgentUsageType } from "../agents/agents.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
-import { connectionOf, listArgs, orderOf } from "../engine/lists.js";
+import { connectionOf, orderType } from "../engine/lists.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { TemplateType } from "../templates/templates.js";
 import { PublicUserType } from "../users/users.js";
-import { inputType } from "../engine/inputs.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
 
 /** Description of arguments that name a workspace. */
 
@@ -127,18 +127,15 @@ export const WorkspaceConnection = connectionOf("Workspace", () => WorkspaceType
   description: "A page of workspaces.",
 });
 
-const WorkspaceFilterInput = inputType("WorkspaceFilter", WorkspaceFilter, {
+inputType("WorkspaceFilter", WorkspaceFilter, {
   description: "Criteria for filtering workspaces. A workspace must match all given fields.",
 });
 
-const WorkspaceOrder = orderOf("Workspace", WorkspaceOrderField, {
+orderType("Workspace", WorkspaceOrder, {
   LAST_USED_AT: "By the time of the last use.",
 });
 
-const WorkspacesArgs = listArgs({
-  filter: () => WorkspaceFilterInput,
-  orderBy: { type: () => WorkspaceOrder, default: "by the last use, descending" },
-});
+const WorkspacesArgs = argumentsOf(WorkspacesQuery);
 
 @Resolver(() => WorkspaceType)
 export class WorkspacesResolver {

@@ -1,6 +1,13 @@
+import { longestText } from "../../domain/scim/scim-documents.js";
+import { longestUserName } from "../../domain/scim/user-mapping.js";
 import { type Json, objectOf } from "../engine/openapi/schemas.js";
 
-const text = (description: string, more: Json = {}): Json => ({ type: "string", ...more, description });
+const text = (description: string, more: Json = {}): Json => ({
+  type: "string",
+  ...("format" in more ? {} : { maxLength: longestText }),
+  ...more,
+  description,
+});
 
 const flag = (description: string): Json => ({ type: "boolean", description });
 
@@ -8,16 +15,22 @@ const optional = (properties: Json): Json =>
   objectOf(Object.entries(properties as Record<string, Json>).map(([name, schema]) => [name, schema, false]));
 
 const address = optional({
-  value: text("The address.", { format: "email" }),
+  value: text("The address.", { format: "email", maxLength: longestText }),
   display: text("A readable name of the address."),
   type: text("The kind of the address: `work`, `home` or `other`."),
   primary: flag("Whether this is the address of the account. At most one is."),
 });
 
 const properties: Readonly<Record<string, Json>> = {
-  schemas: { type: "array", items: { type: "string" }, description: "URNs of the schemas of the resource." },
+  schemas: {
+    type: "array",
+    items: { type: "string", maxLength: longestText },
+    description: "URNs of the schemas of the resource.",
+  },
   id: text("ID of the user.", { format: "uuid", readOnly: true }),
-  userName: text("The name by which the identity provider knows the user. Unique in any letter case."),
+  userName: text("The name by which the identity provider knows the user. Unique in any letter case.", {
+    maxLength: longestUserName,
+  }),
   name: {
     ...optional({ givenName: text("The given name."), familyName: text("The family name.") }),
     description: "The parts of the real name.",

@@ -64,13 +64,18 @@ export interface Faults {
   whole?: string;
 }
 
-/** Assigns each validation to the field whose name begins the path after `input`. Others concern the whole form. */
-export function faultsOf(error: unknown, names: readonly string[]): Faults {
+/**
+ * Assigns each validation to the field whose name begins the path after `input`, or after the field `part` of it. Others
+ * concern the whole form.
+ */
+export function faultsOf(error: unknown, names: readonly string[], part?: string): Faults {
   const { message, detail, validations, retryAfter } = describe(error);
   const fields: Record<string, string> = {};
   const others: string[] = [];
   for (const { field, detail: rule } of validations) {
-    const path = field.replace(/^input\./, "");
+    const whole = field.replace(/^input\./, "");
+    const path =
+      part !== undefined && whole.startsWith(part) ? whole.slice(part.length).replace(/^(\[\d+\])?\./, "") : whole;
     const name = names.find((each) => path.startsWith(each) && /^($|[.[])/.test(path.slice(each.length)));
     if (name !== undefined) fields[name] = [fields[name], rule].filter(Boolean).join(" ");
     else others.push(`${field}: ${rule}`);

@@ -16,6 +16,8 @@ interface ActionProps<Data, Input extends object> {
   given: Partial<Input>;
   /** The fields that the user fills in. */
   fields?: ReadonlyArray<FieldSpec | Extract<keyof Input, string>>;
+  /** The field of the input whose fields they are, if it is an object or a list of objects. */
+  part?: Extract<keyof Input, string>;
   /** The values before a change. */
   values?: Readonly<Record<string, unknown>>;
   /** The initial values of the fields of a new object. */
@@ -39,8 +41,8 @@ interface ActionProps<Data, Input extends object> {
 
 /** A button for a mutation. */
 export function Action<Data, Input extends object>(props: ActionProps<Data, Input>) {
-  const { label, on, run, given, fields, values, defaults, title, submit, note, confirm, look, prepare, said, undo } =
-    props;
+  const { label, on, run, given, fields, part, values, defaults, title, submit, note, confirm } = props;
+  const { look, prepare, said, undo } = props;
   const [isOpen, setOpen] = useState(false);
   const [revealed, setRevealed] = useState<readonly [string, string]>();
   const act = useLatest(async (filled: Record<string, unknown>) => {
@@ -69,7 +71,8 @@ export function Action<Data, Input extends object>(props: ActionProps<Data, Inpu
           title={title ?? [label, on].filter(Boolean).join(" ")}
           note={confirm ?? note}
           fields={fields ?? []}
-          input={run.input}
+          input={part === undefined ? run.input : run.input[part]?.fields}
+          part={part}
           values={values}
           defaults={defaults}
           submit={submit ?? label}

@@ -1,7 +1,8 @@
-// Forms, made from the input of a mutation: what it says about its fields gives them their kind, and their hints.
+// Forms, made from the input of a mutation: what it says about its fields gives them their kinds, hints, and checks.
 import { useId, useRef, useState } from "preact/hooks";
 import { type Faults, faultsOf, InvalidInput } from "../api/errors";
-import type { InputField } from "../api/operation";
+import { faultOf, type Limited, type Limits } from "../api/limits";
+import type { InputField, InputFields } from "../api/operation";
 import { Dialog } from "./dialog";
 import { durationOf, inOrder, secondsOf, wordsOf } from "./text";
 
@@ -22,18 +23,19 @@ export interface FieldSpec {
   suggest?: (text: string) => Promise<Options>;
 }
 
-type Input = Readonly<Record<string, InputField>>;
-
-interface Resolved extends FieldSpec {
+interface Resolved extends FieldSpec, Limited {
   label: string;
   kind: NonNullable<FieldSpec["kind"]>;
   type: string;
   isList: boolean;
-  /** Fields without options but with a limited set of values. */
   isRequired: boolean;
 }
 
+/** The kinds of fields by the kinds of values, and by their types. */
 const kinds: Record<string, Resolved["kind"]> = {
+  secret: "password",
+  duration: "duration",
+  "multi-line": "area",
   Int: "number",
   BigInt: "number",
   Boolean: "check",
@@ -43,28 +45,29 @@ const kinds: Record<string, Resolved["kind"]> = {
   JSONObject: "json",
 };
 
-function resolve(spec: FieldSpec | string, input: Input): Resolved {
+function resolve(spec: FieldSpec | string, input: InputFields): Resolved {
   const given: FieldSpec = typeof spec === "string" ? { name: spec } : spec;
-  const { type = "String", isList = false, isRequired = false, options, hint } = input[given.name] ?? {};
+  const known: Partial<InputField> = input[given.name] ?? {};
+  const { type = "String", isList = false, isRequired = false, options, hint, kind = "", limits, words } = known;
   const choices = given.options ?? (options && inOrder(options).map((value) => [value, wordsOf(value)] as const));
   const list = isList ? (choices ? "choices" : "area") : undefined;
-  const isDuration = type === "Int" && given.name.endsWith("Seconds");
+  const isDuration = kind === "duration";
   return {
     label: wordsOf(isDuration ? given.name.replace(/Seconds$/, "") : given.name),
     isRequired: isRequired && type !== "Boolean",
     // What the API says about IDs and seconds is of no use to those who choose names and write hours.
     hint: isDuration ? durationHint : given.options ? undefined : hint && forPeople(hint),
-    kind:
-      list ??
-      (isDuration ? "duration" : undefined) ??
-      kinds[type] ??
-      (given.name.toLowerCase().includes("password") ? "password" : "text"),
+    kind: list ?? kinds[kind] ?? kinds[type] ?? "text",
+    // Options are not limited further, and what is read from another form is checked by the server.
+    ...(!choices && !given.read && { limits, words: isDuration ? longestOf(limits) : words }),
     ...given,
     options: choices,
     type,
     isList,
   };
 }
+
+const longestOf = ({ maximum }: Limits = {}) => (maximum === undefined ? undefined : `at most ${durationOf(maximum)}`);
 
 const durationHint = "Such as 8 hours or 30 minutes, or never.";
 
@@ -95,7 +98,6 @@ function valueOf(field: Resolved, data: FormData, isChange: boolean): unknown {
       .map((line) => line.trim())
       .filter(Boolean);
   if (text === "") {
-    // Of a required text, the server reports what is wrong together with all other faults.
     const isText = !["number", "date", "duration", "json"].includes(kind);
     return (isChange && ["String", "URL"].includes(field.type)) || (field.isRequired && isText) ? "" : undefined;
   }
@@ -108,8 +110,7 @@ function valueOf(field: Resolved, data: FormData, isChange: boolean): unknown {
 
 function secondsIn(name: string, text: string): number {
   const seconds = secondsOf(text);
-  if (seconds === undefined)
-    throw new InvalidInput([{ field: name, detail: "Needs a whole number with a unit, such as 8 hours." }]);
+  if (seconds === undefined) throw invalid(name, "Needs a whole number with a unit, such as 8 hours.");
   return seconds;
 }
 
@@ -117,14 +118,42 @@ function parsed(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new InvalidInput([{ field: name, detail: `Is not JSON: ${(error as Error).message}.` }]);
+    throw invalid(name, `Is not JSON: ${(error as Error).message}.`);
   }
+}
+
+const invalid = (field: string, detail: string) => new InvalidInput([{ field, detail }]);
+
+/** Reads the values of fields, and checks their limits. Throws all faults together. */
+async function valuesOf(
+  fields: readonly Resolved[],
+  data: FormData,
+  isChange: boolean,
+): Promise<Record<string, unknown>> {
+  const values: Record<string, unknown> = {};
+  const faults: InvalidInput[] = [];
+  for (const field of fields) {
+    try {
+      const value = await valueOf(field, data, isChange);
+      const isMissing = field.isRequired && (value === undefined || value === "");
+      const fault = isMissing ? "Is required." : faultOf(value, field);
+      if (fault !== undefined) throw invalid(field.name, fault);
+      if (value !== undefined) values[field.name] = value;
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error;
+      faults.push(error);
+    }
+  }
+  if (faults.length > 0) throw new InvalidInput(faults.flatMap(({ validations }) => validations));
+  return values;
 }
 
 interface FormProps {
   fields: ReadonlyArray<FieldSpec | string>;
   /** The fields as the schema describes them. */
-  input?: Input;
+  input?: InputFields;
+  /** The field of the input that they are within, in the paths of faults. */
+  part?: string;
   /** The values before; only what is changed is sent then. */
   values?: Readonly<Record<string, unknown>>;
   /** The initial values of new fields. */
@@ -135,12 +164,13 @@ interface FormProps {
   onCancel?: () => void;
 }
 
-const noInput: Input = {};
+const noInput: InputFields = {};
 
 /** A form whose faults appear next to their fields, all together. The first one gets the focus. */
 export function Form({
   fields: specs,
   input = noInput,
+  part,
   values,
   defaults,
   submit,
@@ -168,15 +198,12 @@ export function Form({
         if (!values || kind === "check") return true;
         return (kind === "choices" ? data.getAll(name).join("\n") : String(data.get(name) ?? "")) !== initial(name);
       });
-      const read = await Promise.all(
-        changed.map(async (field) => [field.name, await valueOf(field, data, values !== undefined)] as const),
-      );
-      await onSubmit(Object.fromEntries(read.filter(([, value]) => value !== undefined)));
+      await onSubmit(await valuesOf(changed, data, values !== undefined));
       setFaults({ fields: {} });
       if (!values) form.current?.reset();
     } catch (error) {
       const names = fields.map(({ name }) => name);
-      const found = faultsOf(error, names);
+      const found = faultsOf(error, names, part);
       setFaults(found);
       const first = names.find((name) => found.fields[name]);
       form.current?.querySelector<HTMLElement>(`[name="${first}"]`)?.focus();
@@ -221,7 +248,7 @@ function localTime(time: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-const types: Partial<Record<Resolved["kind"], string>> = { date: "datetime-local", duration: "text" };
+const inputTypes: Partial<Record<Resolved["kind"], string>> = { date: "datetime-local", duration: "text" };
 
 interface FieldProps {
   field: Resolved;
@@ -291,7 +318,7 @@ function Field({ field, isNew, value, fault }: FieldProps) {
       ) : (
         <input
           {...shared}
-          type={(types[kind] ?? kind) as "text"}
+          type={(inputTypes[kind] ?? kind) as "text"}
           defaultValue={value}
           autoComplete={autoComplete}
           list={suggest && `${id}-found`}

@@ -21,9 +21,9 @@ import {
 type Banner = AppearanceQuery["appearance"]["announcementBanners"][number];
 
 const bannerFields: readonly FieldSpec[] = [
-  { name: "message", kind: "area", isRequired: true },
-  { name: "backgroundColor", label: "Background color", hint: "# and six hexadecimal digits." },
-  { name: "enabled", label: "Show it", kind: "check" },
+  { name: "message", isRequired: true },
+  { name: "backgroundColor", hint: "# and six hexadecimal digits." },
+  { name: "enabled", label: "Show it" },
 ];
 
 export function AppearanceView() {
@@ -56,6 +56,7 @@ export function AppearanceView() {
               look="primary"
               run={UpdateAppearance}
               given={{}}
+              part="announcementBanners"
               fields={bannerFields}
               defaults={{ enabled: true, backgroundColor: "#1d5fbf" }}
               prepare={(values) => store([...banners, values as Banner])}
@@ -144,7 +145,7 @@ export function LicensesView() {
             look="primary"
             run={AddLicense}
             given={{}}
-            fields={[{ name: "license", kind: "area" }]}
+            fields={["license"]}
             submit="Add"
             said="The license is added."
           />

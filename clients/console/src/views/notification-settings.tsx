@@ -17,15 +17,18 @@ import {
   UpdateTransports,
 } from "./notification-settings.gql";
 
+/** Settings without a value have their default. */
+const orDefault = (text: string) => text || null;
+
 const smtpFields: readonly FieldSpec[] = [
-  { name: "host", label: "Server" },
-  { name: "port", kind: "number" },
-  { name: "from", label: "Sender" },
-  { name: "hello", label: "Name in HELO" },
-  { name: "username" },
-  { name: "password", kind: "password", hint: "Empty keeps the present one.", autoComplete: "off" },
-  { name: "forceTls", label: "TLS from the start", kind: "check" },
-  { name: "requireTls", label: "Require STARTTLS", kind: "check" },
+  { name: "host", label: "Server", read: orDefault },
+  { name: "port" },
+  { name: "from", label: "Sender", read: orDefault },
+  { name: "hello", label: "Name in HELO", read: orDefault },
+  { name: "username", read: orDefault },
+  { name: "password", hint: "Empty keeps the present one." },
+  { name: "forceTls", label: "TLS from the start" },
+  { name: "requireTls", label: "Require STARTTLS" },
 ];
 
 export function NotificationSettingsView() {
@@ -77,6 +80,7 @@ export function NotificationSettingsView() {
                   label="Change email"
                   run={UpdateTransports}
                   given={{}}
+                  part="smtp"
                   fields={smtpFields.filter(isFree(smtp.lockedFields))}
                   values={{ ...smtp, password: "" }}
                   prepare={(values) => ({ smtp: values })}
@@ -110,7 +114,8 @@ export function NotificationSettingsView() {
                   label="Change webhook"
                   run={UpdateTransports}
                   given={{}}
-                  fields={[{ name: "url", label: "URL", kind: "url", hint: "Empty switches it off." }]}
+                  part="webhook"
+                  fields={[{ name: "url", label: "URL", kind: "url", hint: "Empty switches it off.", read: orDefault }]}
                   values={webhook}
                   prepare={(values) => ({ webhook: { url: webhook.url, ...values } })}
                   submit="Save"

@@ -1,12 +1,10 @@
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
-import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
 import { Facts, Heading, Share, Time } from "../ui/parts";
 import { bytesOf } from "../ui/text";
 import { CreateUserSecret, DeleteUserSecret, Secrets, UpdateUserSecret } from "./secrets.gql";
 
-const value: FieldSpec = { name: "value", kind: "password", autoComplete: "off" };
 const fields = [
   "description",
   { name: "envName", label: "Environment variable" },
@@ -24,7 +22,7 @@ export function SecretsView() {
           look="primary"
           run={CreateUserSecret}
           given={{}}
-          fields={["name", value, ...fields]}
+          fields={["name", "value", ...fields]}
           submit="Add"
         />
       </Heading>
@@ -65,7 +63,7 @@ export function SecretsView() {
                   on={secret.name}
                   run={UpdateUserSecret}
                   given={{ name: secret.name }}
-                  fields={[{ ...value, label: "New value", hint: "Empty keeps the present one." }, ...fields]}
+                  fields={[{ name: "value", label: "New value", hint: "Empty keeps the present one." }, ...fields]}
                   values={secret}
                   submit="Save"
                 />

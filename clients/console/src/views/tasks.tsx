@@ -77,7 +77,7 @@ export function TasksView() {
             run={CreateTask}
             given={{}}
             fields={[
-              { name: "input", label: "Prompt", kind: "area", hint: "What the agent is to do.", isRequired: true },
+              { name: "input", label: "Prompt", hint: "What the agent is to do.", isRequired: true },
               {
                 name: "templateVersionId",
                 label: "Template",
@@ -217,7 +217,7 @@ export function TaskView({ id }: { id: string }) {
             label="Edit prompt"
             run={UpdateTaskPrompt}
             given={{ task: id }}
-            fields={[{ name: "input", label: "Prompt", kind: "area" }]}
+            fields={[{ name: "input", label: "Prompt" }]}
             values={{ input: task.initialPrompt }}
             prepare={(values) => ({ input: (values.input as string | undefined) ?? task.initialPrompt })}
             submit="Save"
@@ -337,7 +337,7 @@ export function TaskView({ id }: { id: string }) {
                           title="Edit what is queued"
                           run={EditTaskInput}
                           given={{ id: input.id }}
-                          fields={[{ name: "input", label: "Text", kind: "area" }]}
+                          fields={[{ name: "input", label: "Text" }]}
                           values={{ input: input.content }}
                           prepare={(values) => ({ input: (values.input as string | undefined) ?? input.content })}
                           submit="Save"
@@ -358,11 +358,11 @@ export function TaskView({ id }: { id: string }) {
               {
                 name: "input",
                 label: "Message",
-                kind: "area",
                 isRequired: true,
                 hint: "It is queued until the agent can take it.",
               },
             ]}
+            input={SendTaskInput.input}
             submit="Send"
             onSubmit={async ({ input = "" }) => {
               await perform(SendTaskInput, { input: { task: id, input: input as string } });
