@@ -5,6 +5,7 @@ import type { BackgroundTasks } from "./background-tasks.js";
 import type { Seals } from "./deployment/seals.js";
 import type { Entitlements } from "./entitlements/entitlements.js";
 import type { ExternalAuthRegistry } from "./external-auth/registry.js";
+import type { HealthResults } from "./health/health-checks.js";
 import type { Transports } from "./notifications/transports.js";
 import type { DocumentFetches } from "./oauth2/document-fetches.js";
 import type { DocumentProbe } from "./oauth2/document-probe.js";
@@ -40,5 +41,7 @@ declare module "./kernel/context.js" {
     /** Counts the secrets that were left out of deliveries to agents. */
     deliveries: { undelivered: number };
     proxyHealth: ProxyHealth;
+    /** The latest results of the checks of the deployment's health. */
+    health: HealthResults;
   }
 }

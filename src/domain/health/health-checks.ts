@@ -11,12 +11,6 @@ import { anyOf, day } from "../kernel/queries.js";
 import { choice, dateTime, type Input, inputOf, optional, required } from "../kernel/values.js";
 import { type CheckText, checkTexts, HealthCode, type HealthState } from "./catalog.js";
 
-declare module "../kernel/context.js" {
-  interface Services {
-    health: HealthResults;
-  }
-}
-
 const results = (db: Db) =>
   db
     .selectFrom("healthChecks")
