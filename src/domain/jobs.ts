@@ -8,6 +8,7 @@ import { clockJob } from "./deployment/clock.js";
 import { zoneCheck } from "./deployment/zone-check.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
+import { invitationPurge } from "./invitations/invitations.js";
 import { monthsJob } from "../infrastructure/database/months.js";
 import { minute } from "./kernel/queries.js";
 import { inboxPurge } from "./notifications/inbox.js";
@@ -66,6 +67,7 @@ const jobs: readonly Job[] = [
   daemonPurge,
   failureReports,
   idempotencyKeyPurge,
+  invitationPurge,
   jobReaper,
   keyPurge,
   loginAddressPurge,

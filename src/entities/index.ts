@@ -6,6 +6,7 @@ import { Deployment } from "./deployment.js";
 import { EncryptionKey } from "./encryption.js";
 import { ExternalAuthDevice, ExternalAuthLink, ExternalAuthState } from "./external-auth.js";
 import { AiUsage, Group, GroupAiBudget, GroupMember, MemberChange } from "./groups.js";
+import { Invitation } from "./invitations.js";
 import { License } from "./licenses.js";
 import {
   IdempotencyKey,
@@ -71,6 +72,7 @@ export const entities = [
   InboxCursor,
   InboxEpoch,
   InboxNotification,
+  Invitation,
   License,
   LoginAddress,
   MemberChange,

@@ -22,6 +22,7 @@ import type {
   GroupSchema,
   MemberChangeSchema,
 } from "./groups.js";
+import type { InvitationSchema } from "./invitations.js";
 import type { LicenseSchema } from "./licenses.js";
 import type {
   IdempotencyKeySchema,
@@ -103,6 +104,7 @@ type Entities =
   | typeof InboxCursorSchema
   | typeof InboxEpochSchema
   | typeof InboxNotificationSchema
+  | typeof InvitationSchema
   | typeof LicenseSchema
   | typeof LoginAddressSchema
   | typeof LoginConversionSchema

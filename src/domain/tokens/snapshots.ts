@@ -76,6 +76,7 @@ const snapshotRows = (db: Db, ids: readonly string[]) =>
       "k.userId",
       "u.status",
       "u.siteRoles",
+      "u.mustChangePassword",
     ])
     .select((eb) => [
       eb
@@ -136,6 +137,7 @@ function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {
       organizations: new Map(Object.entries(row.organizations)),
       scopes,
       entersWorkspaces,
+      mustChangePassword: row.mustChangePassword,
       credential: { id, kind, expiresAt, parentId, ...(oauth && { oauth }) },
     },
   };

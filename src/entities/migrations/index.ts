@@ -71,6 +71,7 @@ import { AccountNotices } from "./0098-account-notices.js";
 import { CredentialEpochs } from "./0099-credential-epochs.js";
 import { DeletingSources } from "./0090-deleting-sources.js";
 import { AutostopNotices } from "./0100-autostop-notices.js";
+import { Invitations } from "./0105-invitations.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -146,4 +147,5 @@ export const migrations: MigrationObject[] = [
   { name: "0096-clean-reports", class: CleanReports },
   { name: "0090-deleting-sources", class: DeletingSources },
   { name: "0100-autostop-notices", class: AutostopNotices },
+  { name: "0105-invitations", class: Invitations },
 ];

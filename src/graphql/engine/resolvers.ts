@@ -22,6 +22,9 @@ import {
 import { GroupBudgetsResolver } from "../groups/budgets.js";
 import { GroupsResolver } from "../groups/groups.js";
 import { JoinedGroupsResolver } from "../groups/joined-groups.js";
+import { AcceptingInvitationsResolver } from "../invitations/accepting.js";
+import { InvitationsResolver } from "../invitations/invitations.js";
+import { InvitingResolver } from "../invitations/inviting.js";
 import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
 import { IdentitiesResolver } from "../sign-in/identities.js";
@@ -101,6 +104,7 @@ import { AccountsResolver } from "../users/accounts.js";
 
 /** Every resolver of the schema, by area. */
 export const resolvers: Function[] = [
+  AcceptingInvitationsResolver,
   AccountsResolver,
   AgentLogsResolver,
   AgentManifestAppsResolver,
@@ -128,6 +132,8 @@ export const resolvers: Function[] = [
   GroupsResolver,
   JoinedGroupsResolver,
   JoinedOrganizationsResolver,
+  InvitationsResolver,
+  InvitingResolver,
   LicensesResolver,
   IdentitiesResolver,
   LoginConversionsResolver,

@@ -2,7 +2,15 @@ import type { StoredOperation } from "../../graphql/engine/stored-operations.js"
 import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
 import { type Html, html, type Part } from "../html.js";
 import { notice } from "../layout.js";
-import { type Outcome, type PageHandler, perform, type StatusPage, type Visit, withReturnTo } from "../visit.js";
+import {
+  type Outcome,
+  type PageHandler,
+  passwordPath,
+  perform,
+  type StatusPage,
+  type Visit,
+  withReturnTo,
+} from "../visit.js";
 import { forgottenPath } from "./passcodes.js";
 import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
@@ -59,14 +67,20 @@ export function loginPages(
       const input = { email, password: visit.form.get("password") ?? "" };
       try {
         await forms.requireOwn(visit);
-        const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.anonymous(), { input });
+        const { login } = await perform<{ login: NewSession }>(signIn, visit.anonymous(), { input });
         visit.beginSession(login.sessionToken);
+        if (login.user.mustChangePassword) return { goTo: withReturnTo(passwordPath, returnTo) };
         return leadsAway.test(returnTo) ? onward(visit, returnTo) : { goTo: returnTo };
       } catch (error) {
         return formPage(visit, returnTo, email, rejectionOf(visit, error));
       }
     },
   };
+}
+
+interface NewSession {
+  sessionToken: string;
+  user: { mustChangePassword: boolean };
 }
 
 const credentials = (email: string): Field[] => [
