@@ -55,7 +55,6 @@ const changed = (ctx: Context, id: string) => ({ invitation: () => ctx.load(invi
 /** What giving access needs besides inviting. */
 const neededToGive = ({ roles, organizations, groups }: AccessFields): Need[] => [
   ...(roles?.length ? (["assign_role:assign"] as const) : []),
-  ...(organizations?.length ? (["organization_member:create"] as const) : []),
   ...(organizations?.some((each) => each.roles?.length) ? (["assign_org_role:assign"] as const) : []),
   ...(groups?.length ? (["group:update"] as const) : []),
 ];
@@ -85,7 +84,7 @@ class ImportedInvitationType implements ImportedRow {
 @Resolver()
 export class InvitingResolver {
   @Access({
-    needs: ["invitation:create"],
+    needs: ["invitation:create", "organization_member:create"],
     openTo: ["session", "token"],
     byArguments: ({ input }: { input: InviteUser }) => ({ needs: neededToGive(input), openTo: ["session", "token"] }),
   })
@@ -101,7 +100,10 @@ export class InvitingResolver {
     return { ...changed(ctx, id), link };
   }
 
-  @Access({ needs: ["invitation:update"], openTo: ["session", "token"] })
+  @Access({
+    needs: ["invitation:update", "invitation:create", "organization_member:create", "group:update"],
+    openTo: ["session", "token"],
+  })
   @Mutates(
     "Sends an invitation again that was not accepted, at most 10 times, once a minute: with a new link, for seven days. The former link stops working. By what the caller may give, it gives access from then on.",
     sentInvitation,

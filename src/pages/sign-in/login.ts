@@ -70,7 +70,7 @@ export function loginPages(
         const { login } = await perform<{ login: NewSession }>(signIn, visit.anonymous(), { input });
         visit.beginSession(login.sessionToken);
         if (login.user.mustChangePassword) return { goTo: withReturnTo(passwordPath, returnTo) };
-        return leadsAway.test(returnTo) ? onward(visit, returnTo) : { goTo: returnTo };
+        return goOn(visit, returnTo);
       } catch (error) {
         return formPage(visit, returnTo, email, rejectionOf(visit, error));
       }
@@ -90,6 +90,9 @@ const credentials = (email: string): Field[] => [
 
 /** The paths that redirect to other servers: to providers, and to applications, of which some requests are rejected. */
 const leadsAway = /^\/(login\/|oauth2\/authorize(\?|$))/;
+
+/** Leads a visitor who has sent a form to another path. */
+export const goOn = (visit: Visit, to: string): Outcome => (leadsAway.test(to) ? onward(visit, to) : { goTo: to });
 
 /**
  * Goes on by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects after it,

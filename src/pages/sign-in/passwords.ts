@@ -5,6 +5,7 @@ import { type Field, fieldsOf, type Rejection, rejectionOf, sessionForm } from "
 import { type Html, html } from "../html.js";
 import { notice } from "../layout.js";
 import { type PageHandler, passwordPath, perform, signedIn, type StatusPage, type Visit } from "../visit.js";
+import { goOn } from "./login.js";
 import { returnToOf } from "./visitor-forms.js";
 
 interface Owner {
@@ -49,7 +50,7 @@ export function passwordPages(operation: (name: string) => StoredOperation): {
       try {
         const isFirst = mustChange(ctx);
         await perform(change, ctx, { input: { currentPassword, newPassword } });
-        if (isFirst) return { goTo: returnToOf(visit) };
+        if (isFirst) return goOn(visit, returnToOf(visit));
         return await pageOf(visit, ctx, { top: changed });
       } catch (error) {
         return pageOf(visit, ctx, { rejection: rejectionOf(visit, error) });
