@@ -437,6 +437,8 @@ describe("the GraphQL schema", () => {
       "deleteOAuth2Client",
       "notificationUnsubscription",
       "unsubscribeFromNotification",
+      "invitationOffer",
+      "acceptInvitation",
     ]);
   });
 
@@ -466,6 +468,8 @@ describe("the GraphQL schema", () => {
       // Links in mails.
       "notificationUnsubscription",
       "unsubscribeFromNotification",
+      "invitationOffer",
+      "acceptInvitation",
     ]);
   });
 
@@ -510,6 +514,8 @@ describe("the GraphQL schema", () => {
       "NotificationSettings",
       "PrebuildsSettings",
       "HeldWorkspaces",
+      "FirstStep",
+      "FirstSteps",
       "ServerInfo",
       "SignInProvider",
       // Each of its series has a scope of its own.
@@ -527,10 +533,16 @@ describe("the GraphQL schema", () => {
       "OAuth2ServerMetadata",
       "OAuth2ProtectedResourceMetadata",
       "NotificationUnsubscription",
+      // For those who have the link.
+      "InvitationOffer",
       // For the holder of its registration access token.
       "OAuth2ClientConfiguration",
       // Reached only through the object that they are a part of.
       "UserRole",
+      "InvitedMembership",
+      "InvitedGroup",
+      "ImportedInvitation",
+      "ImportedInvitationFault",
       "ConnectionSshInfo",
       "ConnectionWebInfo",
       "EncryptionKeyStatus",

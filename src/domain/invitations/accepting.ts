@@ -39,7 +39,7 @@ export const notValid = () =>
 const withToken = ({ db }: Pick<Context, "db">, token: string) =>
   invitations(db).where("i.tokenHash", "=", hashSecret(token)).where(isOpen);
 
-/** What the page of an invitation shows. */
+/** An invitation as its page shows it. */
 export interface InvitationOffer {
   email: string;
   name: string;
@@ -79,7 +79,7 @@ const takesLogin = ({ config, services }: Context, { loginType }: InvitationRow,
   (loginType === null || loginType === login) &&
   (login === "password" ? config.passwordAuth : services.identityProviders.has(login));
 
-/** What an invitation gives now: what its inviter may still give. */
+/** An invitation that can be accepted now, with all that its inviter may still give. */
 export interface Offer extends Pick<InvitationRow, "id" | "email" | "inviterId" | "groupIds"> {
   siteRoles: InvitationRow["siteRoles"];
   memberships: InvitedMembership[];

@@ -70,7 +70,7 @@ export const invitations = (db: QueryCreator<Schema>) =>
 
 export type InvitationRow = InferResult<ReturnType<typeof invitations>>[number];
 
-/** What an invitation gives, as the target of a permission check: an account that holds it. */
+/** An invitation as the target of a permission check: an account that holds all that it gives. */
 export const invitationTarget = ({ siteRoles, memberships }: Pick<InvitationRow, "siteRoles" | "memberships">) => ({
   ownerId: null,
   siteRoles,

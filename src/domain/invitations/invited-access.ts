@@ -1,4 +1,4 @@
-// What an invitation gives: roles in the deployment, memberships with roles, and groups.
+// The access that an invitation gives: roles in the deployment, memberships with roles, and groups.
 import { findGroup, findGroupByName, type GroupRow, isEveryone } from "../groups/groups.js";
 import {
   authorize,
@@ -40,7 +40,7 @@ export const accessFields = {
 const AccessFields = inputOf(accessFields);
 export type AccessFields = Input<typeof AccessFields>;
 
-/** What a person gets. */
+/** The access that a person gets. */
 export interface InvitedAccess {
   siteRoles: SiteRole[];
   memberships: InvitedMembership[];
@@ -157,7 +157,7 @@ export function requireGivable(
   for (const { organizationId } of groups) authorize(actor, "group:update", { organizationId });
 }
 
-/** What a user may still give, of what an invitation gives. Groups are left to `mayGiveGroup`. */
+/** Returns the part of the access of an invitation that a user may still give. Groups are left to `mayGiveGroup`. */
 export function givableBy(inviter: UserActor, { siteRoles: site, memberships }: Omit<InvitedAccess, "groupIds">) {
   const noRoles = { ownerId: null, siteRoles: [], memberships: [] };
   return {

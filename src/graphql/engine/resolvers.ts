@@ -19,6 +19,7 @@ import {
   ExternalAuthProvidersResolver,
   ExternalAuthResolver,
 } from "../external-auth/external-auth.js";
+import { FirstStepsResolver } from "../first-steps.js";
 import { GroupBudgetsResolver } from "../groups/budgets.js";
 import { GroupsResolver } from "../groups/groups.js";
 import { JoinedGroupsResolver } from "../groups/joined-groups.js";
@@ -128,6 +129,7 @@ export const resolvers: Function[] = [
   ExternalAuthOverviewResolver,
   ExternalAuthProvidersResolver,
   ExternalAuthResolver,
+  FirstStepsResolver,
   GroupBudgetsResolver,
   GroupsResolver,
   JoinedGroupsResolver,

@@ -52,7 +52,7 @@ const sentInvitation = {
 
 const changed = (ctx: Context, id: string) => ({ invitation: () => ctx.load(invitationsById, id) });
 
-/** What giving access needs besides inviting. */
+/** The needs of giving access, besides those of inviting. */
 const neededToGive = ({ roles, organizations, groups }: AccessFields): Need[] => [
   ...(roles?.length ? (["assign_role:assign"] as const) : []),
   ...(organizations?.some((each) => each.roles?.length) ? (["assign_org_role:assign"] as const) : []),

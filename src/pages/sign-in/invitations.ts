@@ -24,7 +24,7 @@ interface Offered {
   serverInfo: { identityProviders: Array<{ type: string; label: string }> };
 }
 
-/** What a person has entered, or else what the invitation suggests. */
+/** The values that a person has entered, or that the invitation suggests. */
 interface Entered {
   username: string;
   name: string;
