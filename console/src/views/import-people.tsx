@@ -1,0 +1,177 @@
+// The dialog that invites the people in a file.
+import { useId, useState } from "preact/hooks";
+import { perform } from "../api/client";
+import { inSentences } from "../api/errors";
+import { Dialog } from "../ui/dialog";
+import { say } from "../ui/notices";
+import { countOf } from "../ui/text";
+import { cellOf, download } from "./export";
+import { ImportInvitations } from "./invitations.gql";
+
+interface Row {
+  line: number;
+  email: string;
+  name: string;
+  link: string | null;
+  faults: ReadonlyArray<{ column: string; detail: string }>;
+}
+
+const example =
+  "email,name,organizations,groups,roles\nada@example.com,Ada Lovelace,main,main/developers,main/organization-auditor\n";
+
+/** Rows that are shown; faults come first. */
+const mostShown = 100;
+
+export function ImportPeople() {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        Import
+      </button>
+      {isOpen && <ImportDialog onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** What is known of a file: its rows, and whether its people are invited. */
+interface Checked {
+  csv: string;
+  rows: readonly Row[];
+  isDone: boolean;
+}
+
+function ImportDialog({ onClose }: { onClose: () => void }) {
+  const id = useId();
+  const [checked, setChecked] = useState<Checked>();
+  const [fault, setFault] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+
+  async function send(csv: string, isPreview: boolean): Promise<void> {
+    setBusy(true);
+    setFault(undefined);
+    try {
+      const { importInvitations } = await perform(ImportInvitations, { input: { csv, isPreview } });
+      setChecked({ csv, rows: importInvitations.rows, isDone: !isPreview });
+      if (!isPreview) say(`${countOf(importInvitations.invitedCount, "person", "people")} invited.`);
+    } catch (error) {
+      setChecked(undefined);
+      setFault(inSentences(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  const faulty = checked?.rows.filter(({ faults }) => faults.length > 0).length ?? 0;
+  return (
+    <Dialog title="Import people" onClose={onClose}>
+      <p class="note">
+        A file of comma-separated values, with at most 1,000 people. All of them are invited, or none.{" "}
+        <button type="button" class="plain" onClick={() => download("people.csv", example)}>
+          Get an example
+        </button>
+      </p>
+      {fault && (
+        <p class="alarm" role="alert">
+          {fault}
+        </p>
+      )}
+      {!checked?.isDone && (
+        <div class="field">
+          <label for={id}>File</label>
+          <input
+            id={id}
+            type="file"
+            accept=".csv,text/csv"
+            disabled={isBusy}
+            onChange={({ currentTarget }) => {
+              const file = currentTarget.files?.[0];
+              // The same file can be chosen again once it is mended.
+              currentTarget.value = "";
+              if (file) void file.text().then((text) => send(text, true));
+            }}
+          />
+        </div>
+      )}
+      {checked && <Preview checked={checked} faulty={faulty} />}
+      <footer>
+        <button type="button" onClick={onClose}>
+          {checked?.isDone ? "Done" : "Cancel"}
+        </button>
+        {checked?.isDone && checked.rows.some(({ link }) => link !== null) && (
+          <button type="button" class="primary" onClick={() => download("invitations.csv", linksOf(checked.rows))}>
+            Save the links
+          </button>
+        )}
+        {checked && !checked.isDone && (
+          <button
+            type="button"
+            class="primary"
+            disabled={isBusy || faulty > 0}
+            onClick={() => void send(checked.csv, false)}
+          >
+            Invite {countOf(checked.rows.length, "person", "people")}
+          </button>
+        )}
+      </footer>
+    </Dialog>
+  );
+}
+
+const linksOf = (rows: readonly Row[]): string =>
+  ["email,name,link", ...rows.map(({ email, name, link }) => [email, name, link].map(cellOf).join(","))].join("\n") +
+  "\n";
+
+function Preview({ checked: { rows, isDone }, faulty }: { checked: Checked; faulty: number }) {
+  const shown = rows.toSorted((one, other) => Number(other.faults.length > 0) - Number(one.faults.length > 0));
+  const all = countOf(rows.length, "person", "people");
+  return (
+    <>
+      <p role="status">
+        {isDone
+          ? `${all} invited. ${rows.some(({ link }) => link) ? "Save the links now: they are not shown again." : "The links are mailed."}`
+          : faulty > 0
+            ? `${countOf(faulty, "row")} of ${rows.length} must be mended. Then choose the file again.`
+            : `${all} can be invited.`}
+      </p>
+      {!isDone && (
+        <div class="table preview" tabIndex={0} role="region" aria-label="Rows of the file">
+          <table aria-label="Rows">
+            <thead>
+              <tr>
+                <th class="number">Line</th>
+                <th>Email</th>
+                <th>Faults</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.slice(0, mostShown).map(({ line, email, faults }) => (
+                <tr key={line}>
+                  <td class="number" data-title="Line">
+                    {line}
+                  </td>
+                  <td data-title="Email">{email || "–"}</td>
+                  <td data-title="Faults">
+                    {faults.length === 0 ? (
+                      <span class="faint">None</span>
+                    ) : (
+                      faults.map(({ column, detail }) => (
+                        <span key={column + detail} class="fault block">
+                          {column && `${column}: `}
+                          {detail}
+                        </span>
+                      ))
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {!isDone && rows.length > mostShown && (
+        <p class="faint">The first {mostShown} rows are shown, those with faults before the others.</p>
+      )}
+    </>
+  );
+}
