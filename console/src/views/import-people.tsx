@@ -65,12 +65,7 @@ function ImportDialog({ onClose }: { onClose: () => void }) {
   const faulty = checked?.rows.filter(({ faults }) => faults.length > 0).length ?? 0;
   return (
     <Dialog title="Import people" onClose={onClose}>
-      <p class="note">
-        A file of comma-separated values, with at most 1,000 people. All of them are invited, or none.{" "}
-        <button type="button" class="plain" onClick={() => download("people.csv", example)}>
-          Get an example
-        </button>
-      </p>
+      <p class="note">A file of comma-separated values, with at most 1,000 people. All of them are invited, or none.</p>
       {fault && (
         <p class="alarm" role="alert">
           {fault}
@@ -95,6 +90,11 @@ function ImportDialog({ onClose }: { onClose: () => void }) {
       )}
       {checked && <Preview checked={checked} faulty={faulty} />}
       <footer>
+        {!checked && (
+          <button type="button" onClick={() => download("people.csv", example)}>
+            Get an example
+          </button>
+        )}
         <button type="button" onClick={onClose}>
           {checked?.isDone ? "Done" : "Cancel"}
         </button>
@@ -155,12 +155,14 @@ function Preview({ checked: { rows, isDone }, faulty }: { checked: Checked; faul
                     {faults.length === 0 ? (
                       <span class="faint">None</span>
                     ) : (
-                      faults.map(({ column, detail }) => (
-                        <span key={column + detail} class="fault block">
-                          {column && `${column}: `}
-                          {detail}
-                        </span>
-                      ))
+                      <div>
+                        {faults.map(({ column, detail }) => (
+                          <span key={column + detail} class="fault block">
+                            {column && `${column}: `}
+                            {detail}
+                          </span>
+                        ))}
+                      </div>
                     )}
                   </td>
                 </tr>

@@ -4,7 +4,7 @@ import { Action } from "../ui/action";
 import type { Options } from "../ui/form";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { say } from "../ui/notices";
-import { Heading, PersonLink, Status, Time } from "../ui/parts";
+import { Heading, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { titleOf, wordsOf } from "../ui/text";
 import { ImportPeople } from "./import-people";
@@ -29,7 +29,10 @@ const organizationRoles: readonly RoleName[] = [
 ];
 const statuses: readonly InvitationStatus[] = ["OPEN", "ACCEPTED", "REVOKED", "EXPIRED"];
 
-const optionsOf = (names: readonly RoleName[]): Options => names.map((name) => [name, wordsOf(name)] as const);
+const optionsOf = (names: readonly RoleName[]): Options => names.map((name) => [name, roleOf(name)] as const);
+
+/** `ORGANIZATION_USER_ADMIN` → "User admin", beside the name of the organization. */
+const roleOf = (name: RoleName): string => wordsOf(name.replace("ORGANIZATION_", ""));
 
 interface Sent {
   link: string | null;
@@ -71,7 +74,12 @@ function InviteButton({ roles }: { roles: Options }) {
         ...(organizations.length > 1
           ? [{ name: "organizations", options: organizations, hint: "Without any, the default organization." }]
           : []),
-        { name: "memberRoles", label: "Roles there", kind: "choices" as const, options: optionsOf(organizationRoles) },
+        {
+          name: "memberRoles",
+          label: "Roles in them",
+          kind: "choices" as const,
+          options: optionsOf(organizationRoles),
+        },
         ...(groups.length > 0 ? [{ name: "groups", options: groups }] : []),
         { name: "roles", label: "Roles in the deployment", options: roles },
         ...(ways.length > 1 ? [{ name: "loginType", label: "Signs in with", options: ways }] : []),
@@ -109,21 +117,19 @@ interface Row {
   groups: ReadonlyArray<{ name: string; displayName: string }>;
 }
 
-/** All that an invitation gives, in words. */
+/** All that an invitation gives: a line for the deployment, for each organization, and for the groups. */
 function Given({ siteRoles: site, memberships, groups }: Row) {
-  const inOrganizations = memberships.map(({ organizationName, roles }) =>
-    roles.length > 0 ? `${organizationName} (${roles.map(roleThere).join(", ")})` : organizationName,
-  );
-  return (
-    <>
-      {[...site.map((name) => wordsOf(name)), ...inOrganizations].join(", ") || "–"}
-      {groups.length > 0 && <span class="faint block">Groups: {groups.map(titleOf).join(", ")}</span>}
-    </>
-  );
+  const lines = [
+    ...(site.length > 0 ? [site.map(roleOf).join(", ")] : []),
+    ...memberships.map(({ organizationName, roles }) => [organizationName, ...roles.map(roleOf)].join(", ")),
+    ...(groups.length > 0 ? [`Groups: ${groups.map(titleOf).join(", ")}`] : []),
+  ];
+  return lines.map((line) => (
+    <span key={line} class="block">
+      {line}
+    </span>
+  ));
 }
-
-/** `ORGANIZATION_USER_ADMIN` → `user admin`, beside the name of the organization. */
-const roleThere = (name: RoleName): string => wordsOf(name.replace("ORGANIZATION_", "")).toLowerCase();
 
 const isOpen = ({ status }: { status: InvitationStatus }) => status === "OPEN" || status === "EXPIRED";
 
@@ -185,8 +191,18 @@ export function InvitationsView() {
             ),
           },
           { title: "Gives", show: (row) => <Given {...row} /> },
-          { title: "Invited by", show: ({ inviter }) => <PersonLink user={inviter} /> },
-          { title: "Sent", sort: "CREATED_AT", show: ({ sentAt }) => <Time at={sentAt} /> },
+          {
+            title: "Sent",
+            sort: "CREATED_AT",
+            show: ({ sentAt, inviter }) => (
+              <>
+                <Time at={sentAt} />
+                <span class="faint block">
+                  by <a href={`/users/${inviter.id}`}>{inviter.name || inviter.username}</a>
+                </span>
+              </>
+            ),
+          },
           {
             title: "Actions",
             isAction: true,
@@ -252,7 +268,7 @@ function stateOf({ status, isVoid, delivery, isMailed, mailFault, expiresAt, use
       </>
     );
   if (status !== "OPEN") return undefined;
-  if (isVoid) return "Its sender may create no users any more. Send it again.";
+  if (isVoid) return "Its sender lost the right to invite: send it again.";
   if (mailFault) return `Not delivered: ${mailFault}`;
   const way = delivery === "LINK" ? "Link handed over" : isMailed ? "Mailed" : "Waits for the mail server";
   return (

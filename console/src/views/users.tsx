@@ -318,7 +318,7 @@ export function UserView({ id }: { id: string }) {
         facts={[
           ["Username", user.username],
           ["Status", <Status key="status" name={user.status} />],
-          ["Password", user.mustChangePassword && "Must be changed at the next sign-in"],
+          ...(user.mustChangePassword ? [["Password", "Must be changed at the next sign-in"] as const] : []),
           ["Signs in with", user.isServiceAccount ? "Keys (service account)" : wordsOf(user.loginType)],
           ["Roles", siteRolesOf(user.roles).map(wordsOf).join(", ") || "Member"],
           ["Last seen", <Time key="seen" at={user.lastSeenAt} />],

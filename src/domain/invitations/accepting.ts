@@ -31,10 +31,9 @@ const isOpen = sql<SqlBool>`${i.endReason} is null and ${i.expiresAt} > now()`;
 
 /** The same error for every link that does not work, so that strangers learn nothing from it. */
 export const notValid = () =>
-  new DomainError(
-    "NOT_FOUND",
-    "This invitation cannot be used. It was used already, was revoked, or has expired. Ask for another one.",
-  );
+  new DomainError("NOT_FOUND", "This invitation cannot be used.", {
+    detail: "It was used already, was revoked, or has expired. Ask for another one.",
+  });
 
 const withToken = ({ db }: Pick<Context, "db">, token: string) =>
   invitations(db).where("i.tokenHash", "=", hashSecret(token)).where(isOpen);

@@ -162,12 +162,14 @@ async function groupsNamed(references: References, refs: readonly string[], prob
   return found;
 }
 
-/** The faults of a row by its columns: `organizations[0].roles[1]` is in the column of roles. */
+/** The faults of a row by its columns, one for each value: `organizations[0].roles[1]` is in the column of roles. */
 const faultsIn = (problems: Problems): RowFault[] =>
-  problems.found.map(({ field, detail }) => ({
-    column: /^organizations\[\d+\]\.roles/.test(field) ? "roles" : field.replace(/[.[].*$/, ""),
-    detail,
-  }));
+  problems.found
+    .filter(({ field }, at, all) => field === "roles" || all.findIndex((each) => each.field === field) === at)
+    .map(({ field, detail }) => ({
+      column: /^organizations\[\d+\]\.roles/.test(field) ? "roles" : field.replace(/[.[].*$/, ""),
+      detail,
+    }));
 
 function rejectFaults(rows: readonly ImportedRow[]): void {
   const problems = new Problems();

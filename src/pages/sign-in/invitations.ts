@@ -52,8 +52,9 @@ export function invitationPages(
       status: rejection?.status,
       title: "You are invited",
       main: html`${described(offer)} ${takesPassword ? await forms.form(visit, invitationPath, "/", fields) : undefined}
-      ${takesPassword && ways.length > 0 ? html`<p class="or">or</p>` : undefined} ${otherWays(ways, email)}
-      ${!takesPassword && ways.length === 0 ? html`<p>No way to sign in is configured. Ask ${offer.inviterName}.</p>` : undefined}`,
+        ${takesPassword && ways.length > 0 ? html`<p class="or">or</p>` : undefined} ${otherWays(ways, email)}
+        ${!takesPassword && ways.length === 0 ? html`<p>No way to sign in is configured. Ask ${offer.inviterName}.</p>` : undefined}
+        <p class="faint">The link works once, and ends ${timeOf(offer.expiresAt)}.</p>`,
     };
   }
 
@@ -85,17 +86,12 @@ export function invitationPages(
 /** The only rule of the form itself: without a script, the password cannot be shown while it is typed. */
 const mistyped: Rejection = { status: 400, faults: { repeated: "Differs from the password." } };
 
-const described = ({ email, inviterName, organizationNames, expiresAt }: Offer): Html =>
+const described = ({ email, inviterName, organizationNames }: Offer): Html =>
   html`<p>
-      <strong>${inviterName}</strong> invites you to create an
-      account${organizationNames.length > 0 ? html` in <strong>${organizationNames.join(", ")}</strong>` : undefined}.
-    </p>
-    <dl>
-      <dt>Email</dt>
-      <dd>${email}</dd>
-      <dt>The link works until</dt>
-      <dd>${timeOf(expiresAt)}</dd>
-    </dl>`;
+    <strong>${inviterName}</strong> invites you to create an account with the address <strong>${email}</strong>${
+      organizationNames.length > 0 ? html` in ${organizationNames.join(", ")}` : undefined
+    }.
+  </p>`;
 
 const accountFields = ({ username, name }: Entered): Field[] => [
   {
