@@ -135,7 +135,7 @@ function Preview({ checked: { rows, isDone }, faulty }: { checked: Checked; faul
             : `${all} can be invited.`}
       </p>
       {!isDone && (
-        <div class="table preview" tabIndex={0} role="region" aria-label="Rows of the file">
+        <div class="table preview" tabIndex={0} role="region" aria-label="Preview">
           <table aria-label="Rows">
             <thead>
               <tr>

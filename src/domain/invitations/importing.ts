@@ -111,7 +111,8 @@ async function planRow(
 ): Promise<{ faults: RowFault[]; invitation?: PlannedInvitation }> {
   const roles = listIn(cells.roles);
   const named = listIn(cells.organizations);
-  const all = named.length > 0 ? named : ["default"];
+  const ofRoles = [...new Set(roles.filter((role) => role.includes("/")).map((role) => role.split("/")[0]!))];
+  const all = [named, ofRoles, ["default"]].find(({ length }) => length > 0)!;
   const rolesIn = (organization: string) =>
     roles.filter((role) => isIn(role, organization)).map((role) => role.slice(organization.length + 1));
   const organizations = all.map((organization) => ({ organization, roles: rolesIn(organization) as never }));

@@ -136,7 +136,7 @@ export class InvitingResolver {
     openTo: ["session", "token"],
   })
   @Mutates(
-    "Invites the people in a file of comma-separated values (RFC 4180), at most 1000: all of them or none. Its first line has the names of the columns: `email`, and optionally `name`, `organizations`, `groups`, and `roles`. Cells of the last three have several values, separated by semicolons; a role in an organization is written `organization/role`, a group `organization/group`.",
+    "Invites the people in a file of comma-separated values (RFC 4180), at most 1000: all of them or none. Its first line has the names of the columns: `email`, and optionally `name`, `organizations`, `groups`, and `roles`. Cells of the last three have several values, separated by semicolons; a role in an organization is written `organization/role`, a group `organization/group`. Without `organizations`, people join those of their roles, or else the default one.",
     {
       rows: {
         type: () => [ImportedInvitationType],
