@@ -356,6 +356,18 @@ describe("invitations", () => {
     expect(JSON.stringify(auditEvents)).to.not.contain(tokenIn(link));
   });
 
+  it("tell administrators about the new account", async () => {
+    const w = the();
+    const { link } = await invite(owner(), { name: "Newly Invited" });
+    await accept(w.nobody, link);
+    const titles = async () => {
+      await runJob(w.app, "noticeJob");
+      const { body } = await owner().get("/api/v2/notifications/inbox");
+      return body.notifications.map(({ title }: { title: string }) => title) as string[];
+    };
+    await eventually(async () => (await titles()).includes("Account Newly Invited was created"), "the notice arrives");
+  });
+
   it("keep the secret of their links to themselves", async () => {
     const w = the();
     const { link } = await invite(owner());

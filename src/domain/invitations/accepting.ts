@@ -11,6 +11,7 @@ import { folded, foldedColumn } from "../kernel/text.js";
 import { check, type Input, inputOf, isValid, optional, pasted, required, secret } from "../kernel/values.js";
 import { groupsHint } from "../groups/memberships.js";
 import { ProviderName } from "../../infrastructure/identity-providers.js";
+import { rememberAddress } from "../sign-in/login-failures.js";
 import { chosenPassword, passwordProblem } from "../sign-in/passwords.js";
 import { issueSession } from "../tokens/sessions.js";
 import { hashSecret } from "../tokens/token-text.js";
@@ -157,6 +158,7 @@ export async function acceptInvitation(ctx: Context, input: AcceptInvitation): P
   }).catch(onTaken);
   await giveAccess(ctx, offer, { id: userId, username });
   const sessionToken = await issueSession(ctx, userId);
+  await rememberAddress(ctx, userId);
   ctx.audit({ action: "login", actorId: userId, ...auditedAs("user", userId, username) });
   return { userId, sessionToken };
 }
