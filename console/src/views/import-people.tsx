@@ -127,15 +127,15 @@ function Preview({ checked: { rows, isDone }, faulty }: { checked: Checked; faul
   const all = countOf(rows.length, "person", "people");
   return (
     <>
-      <p role="status">
+      <output class="block">
         {isDone
           ? `${all} invited. ${rows.some(({ link }) => link) ? "Save the links now: they are not shown again." : "The links are mailed."}`
           : faulty > 0
             ? `${countOf(faulty, "row")} of ${rows.length} must be mended. Then choose the file again.`
             : `${all} can be invited.`}
-      </p>
+      </output>
       {!isDone && (
-        <div class="table preview" tabIndex={0} role="region" aria-label="Preview">
+        <div class="table preview">
           <table aria-label="Rows">
             <thead>
               <tr>

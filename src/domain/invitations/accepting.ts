@@ -152,7 +152,12 @@ export async function acceptInvitation(ctx: Context, input: AcceptInvitation): P
   await requireFree(ctx, { email });
   const { siteRoles, inviterId: invitedBy } = offer;
   const { id: userId } = await addUser(ctx, {
-    ...{ email, username, name, siteRoles, invitedBy, passwordHash },
+    email,
+    username,
+    name,
+    siteRoles,
+    invitedBy,
+    passwordHash,
     loginType: "password",
     organizationIds: [],
   }).catch(onTaken);

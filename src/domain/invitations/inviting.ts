@@ -228,13 +228,13 @@ const endExpired = ({ db }: Context, emails: readonly string[]) =>
     .execute();
 
 const withoutToken = { keyId: null, tokenNonce: null, tokenCiphertext: null, leaseToken: null } as const;
-const stored = columnsOf("invitations");
+const invitations = columnsOf("invitations");
 
 /** The columns of an invitation whose link is not mailed any more. */
 export const mailEnded = {
   ...withoutToken,
   mailState: sql<"sent" | "failed" | null>`case
-    when ${stored.mailState} in ('sent', 'failed') then ${stored.mailState} end`,
+    when ${invitations.mailState} in ('sent', 'failed') then ${invitations.mailState} end`,
 };
 
 /** A new link of an invitation, and the columns that are stored of it: its hash, and encrypted until it is mailed. */
