@@ -1,5 +1,5 @@
 // The dialog that invites the people in a file.
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { perform } from "../api/client";
 import { inSentences } from "../api/errors";
 import { Dialog } from "../ui/dialog";
@@ -42,7 +42,6 @@ interface Checked {
 }
 
 function ImportDialog({ onClose }: { onClose: () => void }) {
-  const id = useId();
   const [checked, setChecked] = useState<Checked>();
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -73,19 +72,20 @@ function ImportDialog({ onClose }: { onClose: () => void }) {
       )}
       {!checked?.isDone && (
         <div class="field">
-          <label for={id}>File</label>
-          <input
-            id={id}
-            type="file"
-            accept=".csv,text/csv"
-            disabled={isBusy}
-            onChange={({ currentTarget }) => {
-              const file = currentTarget.files?.[0];
-              // The same file can be chosen again once it is mended.
-              currentTarget.value = "";
-              if (file) void file.text().then((text) => send(text, true));
-            }}
-          />
+          <label>
+            File
+            <input
+              type="file"
+              accept=".csv,text/csv"
+              disabled={isBusy}
+              onChange={({ currentTarget }) => {
+                const file = currentTarget.files?.[0];
+                // The same file can be chosen again once it is mended.
+                currentTarget.value = "";
+                if (file) void file.text().then((text) => send(text, true));
+              }}
+            />
+          </label>
         </div>
       )}
       {checked && <Preview checked={checked} faulty={faulty} />}
@@ -135,7 +135,7 @@ function Preview({ checked: { rows, isDone }, faulty }: { checked: Checked; faul
             : `${all} can be invited.`}
       </output>
       {!isDone && (
-        <div class="table preview">
+        <div class="table">
           <table aria-label="Rows">
             <thead>
               <tr>

@@ -47,14 +47,14 @@ interface Subject {
 export function Memberships({ user }: { user: Subject }) {
   const all = useOrganizationOptions();
   const { id: ownerId } = user;
-  const each: Array<[string, Check]> = user.organizations.flatMap(({ id }) => [
+  const checks: Array<[string, Check]> = user.organizations.flatMap(({ id }) => [
     [`roles ${id}`, { may: "assign_org_role:assign", organizationId: id }],
     [`remove ${id}`, { may: "organization_member:delete", ownerId, organizationId: id }],
   ]);
   const may = useAllowed<string>({
     add: { may: "organization_member:create", ownerId, anyOrg: true },
     addAnywhere: { may: "user:create" },
-    ...Object.fromEntries(each),
+    ...Object.fromEntries(checks),
   });
   const others = all.filter(([id]) => !user.organizations.some((each) => each.id === id));
   return (
