@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { GraphQLSchema } from "graphql";
 import Koa from "koa";
 import type { Logger } from "pino";
-import { BuiltInDaemons } from "./graphql/provisioners/built-in-daemons.js";
+import { BuiltInDaemons } from "./built-in-daemons.js";
 import { listeningOn } from "./config/config.js";
 import { type Config, ConfigError } from "./runtime/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";
@@ -60,7 +60,7 @@ import {
   upgradable,
 } from "./http/listener.js";
 import { countVisitors } from "./http/quotas.js";
-import { RequestLog } from "./http/request-log.js";
+import { longestProbe, RequestLog } from "./http/request-log.js";
 import { Routes } from "./http/routes.js";
 import { Unread } from "./http/unread.js";
 import { Metrics } from "./observability/metrics.js";
@@ -297,7 +297,9 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   koa.use(checkPath);
   // Before the probes: no other route of the server is reachable at an application host.
   if (applicationHosts) koa.use(applicationHosts.respondWhile(requireServing));
-  koa.use(health(services, ready, metrics));
+  const probes = health(services, ready, metrics);
+  // The router of probes costs other requests more than a look at their path.
+  koa.use((http, next) => (http.path.length <= longestProbe ? probes(http, next) : next()));
   koa.use((_, next) => {
     requireServing();
     return next();

@@ -43,6 +43,9 @@ const files = (folder: string, ending: string) =>
     .map((path) => join(folder, path));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const sources = files("src", ".ts");
+/** The clients that Node.js runs. The console runs in browsers. */
+const clients = files("clients", ".ts").filter((path) => !path.startsWith("clients/console/"));
+const programs = [...sources, ...clients];
 const imported = (path: string) =>
   [...read(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
 
@@ -56,15 +59,33 @@ describe("the layers", () => {
     domain: ["domain", "entities", "infrastructure", "runtime"],
     config: ["config", "domain", "infrastructure", "runtime"],
     http: ["http", "domain", "runtime"],
-    // The daemons of the server itself use the client for daemons.
-    graphql: ["graphql", "domain", "infrastructure", "http", "provisioner", "runtime"],
+    graphql: ["graphql", "domain", "infrastructure", "http", "runtime"],
     rest: ["rest", "graphql", "domain", "http", "runtime"],
     pages: ["pages", "graphql", "domain", "infrastructure", "http", "runtime"],
     observability: ["observability", "domain", "infrastructure", "http", "runtime"],
-    // Clients of the public interface only.
-    provisioner: ["provisioner", "runtime"],
   };
-  const wholes = ["app", "main", "cli"];
+  const wholes = ["app", "built-in-daemons", "main", "cli"];
+  /** Allowed imports, by folder below `clients`. */
+  const parts: Record<string, string[]> = {
+    api: ["api"],
+    agent: ["agent", "api"],
+    daemon: ["daemon", "agent", "api"],
+    cli: ["cli", "api"],
+    console: ["console"],
+  };
+  /** What clients share with the server: how programs start, read what is pasted, and print. It imports neither. */
+  const shared = new Set(
+    [
+      "command-line",
+      "manual",
+      "node-version",
+      "pasted",
+      "ports",
+      "program-files",
+      "terminal",
+      "time-zones/zone-data",
+    ].map((name) => `src/runtime/${name}.ts`),
+  );
   const layerOf = (path: string) => path.split("/")[1]!.replace(/\.[tj]s$/, "");
   /** The kernel is a part of the domain that more may import, and that imports no area. */
   const isKernel = (path: string) => path.startsWith("src/domain/kernel/");
@@ -94,18 +115,29 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it("have commands for users that are clients of the public API only", () => {
-    const own = sources.filter((path) => path.startsWith("src/cli/user/"));
-    expect(own).to.include("src/cli/user/api.ts");
-    const shared = [
-      "cli/command",
-      "provisioner/settings",
-      "runtime/manual",
-      "runtime/program-files",
-      "runtime/terminal",
-    ];
-    const allowed = [...own, ...shared.map((name) => `src/${name}.ts`)];
-    for (const path of own) expect(allowed, path).to.include.members(importedFiles(path));
+  it("have clients beside the server, which import nothing of it", () => {
+    const all = [".ts", ".tsx"].flatMap((ending) => files("clients", ending));
+    expect([...new Set(all.map(layerOf))]).to.have.members(Object.keys(parts));
+    const wrong = all.flatMap((path) =>
+      importedFiles(path)
+        .filter((target) => !shared.has(target))
+        .filter((target) => !target.startsWith("clients/") || !parts[layerOf(path)]?.includes(layerOf(target)))
+        .map((target) => `${path} → ${target}`),
+    );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it("have a server that imports no client but the daemon that it runs, and an entry point for both command lines", () => {
+    const found = sources.flatMap((path) =>
+      importedFiles(path)
+        .filter((target) => !target.startsWith("src/"))
+        .map((target) => `${path} → ${target}`),
+    );
+    expect(found).to.have.members([
+      "src/built-in-daemons.ts → clients/daemon/serve-echo.ts",
+      "src/built-in-daemons.ts → clients/daemon/transport.ts",
+      "src/cli/main.ts → clients/cli/run.ts",
+    ]);
   });
 
   /** The values that pages may import from the domain besides types: contexts for stored operations, and errors. */
@@ -135,7 +167,7 @@ describe("the layers", () => {
   });
 
   it("have no circles between files, types included", () => {
-    const targets = new Map(sources.map((path) => [path, importedFiles(path)]));
+    const targets = new Map(programs.map((path) => [path, importedFiles(path)]));
     const finished = new Set<string>();
     const circles: string[] = [];
     const follow = (path: string, way: readonly string[]): void => {
@@ -145,13 +177,13 @@ describe("the layers", () => {
       for (const target of targets.get(path) ?? []) follow(target, [...way, path]);
       finished.add(path);
     };
-    for (const path of sources) follow(path, []);
+    for (const path of programs) follow(path, []);
     expect(circles).to.deep.equal([]);
   });
 
   it("read no clock but that of the database, except for licenses", () => {
     const own =
-      /^src\/(runtime\/clock|cli\/|infrastructure\/embedded-postgres\/|provisioner\/|domain\/(deployment\/clock|entitlements|licenses)\b)/;
+      /^src\/(runtime\/clock|cli\/|infrastructure\/embedded-postgres\/|domain\/(deployment\/clock|entitlements|licenses)\b)/;
     const wrong = sources.filter(
       (path) => !own.test(path) && /\bDate\.now\b|\bnew Date\b(?!\()|\bnew Date\(\)|[^.\w]Date\(\)/.test(read(path)),
     );
@@ -163,31 +195,29 @@ describe("the layers", () => {
     const foreign = [
       "src/infrastructure/retry-after.ts",
       "src/domain/oauth2/document-fetches.ts",
-      "src/provisioner/agent/conversation.ts",
+      "clients/agent/conversation.ts",
     ];
-    const wrong = sources.filter((path) => /\bDate\.parse\b|\bnew Date\([^()]*\)\.getTime\(/.test(read(path)));
+    const wrong = programs.filter((path) => /\bDate\.parse\b|\bnew Date\([^()]*\)\.getTime\(/.test(read(path)));
     expect(wrong).to.have.members(["src/runtime/clock.ts", ...foreign]);
   });
 
   it("print through the functions that remove what a terminal obeys, and nowhere else", () => {
-    const own = new Set(
-      [
-        // The functions, and what is made of their results: tables and JSON, a bar of constants, and hidden questions.
-        "runtime/terminal",
-        "cli/user/output",
-        "cli/progress",
-        "cli/user/confirm",
-        // It must run on every Node.js, and prints constants. The other one has a script of the shell.
-        "runtime/node-version",
-        "domain/agents/init-script",
-      ].map((name) => `src/${name}.ts`),
-    );
+    const own = new Set([
+      // The functions, and what is made of their results: tables and JSON, a bar of constants, and hidden questions.
+      "src/runtime/terminal.ts",
+      "clients/cli/output.ts",
+      "src/cli/progress.ts",
+      "clients/cli/confirm.ts",
+      // It must run on every Node.js, and prints constants. The other one has a script of the shell.
+      "src/runtime/node-version.ts",
+      "src/domain/agents/init-script.ts",
+    ]);
     const prints = /\bprocess\.(?:stdout|stderr)\.write\((?!"")|\bconsole\.(?:log|info|warn|error|debug)\(/;
-    expect(sources.filter((path) => prints.test(read(path)) && !own.has(path))).to.deep.equal([]);
+    expect(programs.filter((path) => prints.test(read(path)) && !own.has(path))).to.deep.equal([]);
   });
 
   it("compute local times by their own time zone data, never in SQL or by the formats of Node.js", () => {
-    for (const path of sources.filter((each) => each !== "src/runtime/time-zones/zone-data.ts")) {
+    for (const path of programs.filter((each) => each !== "src/runtime/time-zones/zone-data.ts")) {
       for (const [, zone] of read(path).matchAll(/at time zone (\S+)/gi)) expect(zone, path).to.match(/^'UTC'/);
       expect(read(path), path).to.not.match(/DateTimeFormat\([^)]*timeZone|new Cron\((?![^)]*timezone: "UTC")/);
     }
@@ -209,8 +239,8 @@ describe("the layers", () => {
   });
 
   it("keep an area in a file or in a folder, never in both", () => {
-    const folders = new Set(sources.map(dirname));
-    expect(sources.filter((path) => folders.has(path.replace(/\.ts$/, "")))).to.deep.equal([]);
+    const folders = new Set(programs.map(dirname));
+    expect(programs.filter((path) => folders.has(path.replace(/\.ts$/, "")))).to.deep.equal([]);
   });
 
   it("keep protocols out of the domain and SQL inside it", () => {
@@ -240,7 +270,7 @@ describe("the layers", () => {
   it("mention no other product", () => {
     const words =
       /\b(todo|fixme|xxx|issue #?\d+|mocha|chai|spec\/|design\.md|conventions\.md|\/work\/|for (the )?tests?\b)/i;
-    const lines = [...sources, ...files("src", ".graphql")].flatMap((path) =>
+    const lines = [...programs, ...["src", "clients"].flatMap((folder) => files(folder, ".graphql"))].flatMap((path) =>
       read(path)
         .split("\n")
         .filter((line) => words.test(line))
@@ -673,10 +703,17 @@ describe("the tests", () => {
     /["`]\s*(with \w+ as \(|select\b|insert into \w|update \w+( \w+)? set\b|delete from \w|lock table \w)|\bservices\.database\b|\{[^}]*\bdatabase\b[^}]*\} = [\w.()!]*\bservices\b/;
   const speaksSql = (path: string) => imported(path).includes("pg") || sql.test(read(path));
 
+  it("name a third of all for an unusual database, each of which exists", () => {
+    const named = read("test/unusual-database.txt").split("\n").filter(Boolean);
+    const existing = new Set(stories.map((path) => path.slice("test/".length, -".test.ts".length)));
+    expect(named.filter((name) => !existing.has(name))).to.deep.equal([]);
+    expect(named.length).to.be.at.least(existing.size / 3);
+  });
+
   it("import no sources, unless they say why they look inside", () => {
     const silent = tests
       .filter((path) => path !== "test/support/app.ts")
-      .filter((path) => imported(path).some((name) => /^(\.\.\/)+src\//.test(name)))
+      .filter((path) => imported(path).some((name) => /^(\.\.\/)+(src|clients)\//.test(name)))
       .filter((path) => !saysWhy(path));
     expect(silent).to.deep.equal([]);
   });
@@ -702,7 +739,7 @@ describe("the wording", () => {
     "test/support/wording.ts": "Lists the words.",
   };
   const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`);
-  const documents = ["src", "console", "test", "docs", "tools", "bench"].flatMap((folder) =>
+  const documents = ["src", "clients", "test", "docs", "tools", "bench"].flatMap((folder) =>
     [".ts", ".tsx", ".mjs", ".md", ".graphql"].flatMap((ending) => files(folder, ending)),
   );
 

@@ -4,22 +4,22 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import { buildSchema, parse, print, separateOperations, stripIgnoredCharacters, validate } from "graphql";
-import * as shown from "../console/src/ui/text.js";
-import { choiceOf, isId, limitOf, ownedName } from "../src/cli/user/command.js";
-import { failureOf } from "../src/cli/user/failures.js";
-import { requireProtection } from "../src/cli/user/oauth.js";
-import { moment, words } from "../src/cli/user/output.js";
-import { isForUsers } from "../src/cli/user/run.js";
-import { requireUrl } from "../src/cli/user/session.js";
-import { parametersOf } from "../src/cli/user/workspaces.js";
+import * as shown from "../clients/console/src/ui/text.js";
+import { choiceOf, isId, limitOf, ownedName } from "../clients/cli/command.js";
+import { failureOf } from "../clients/cli/failures.js";
+import { requireProtection } from "../clients/cli/oauth.js";
+import { moment, words } from "../clients/cli/output.js";
+import { isForUsers } from "../clients/cli/run.js";
+import { requireUrl } from "../clients/cli/session.js";
+import { parametersOf } from "../clients/cli/workspaces.js";
 
 const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 
 describe("the operations of clients", () => {
-  const files = globSync(["console/src/**/*.graphql", "src/cli/user/*.graphql"]).toSorted();
+  const files = globSync("clients/**/*.graphql").toSorted();
 
   it("are those of the console and of the command line", () => {
-    expect(files).to.include.members(["console/src/views/users.graphql", "src/cli/user/tasks.graphql"]);
+    expect(files).to.include.members(["clients/console/src/views/users.graphql", "clients/cli/tasks.graphql"]);
   });
 
   for (const file of files)

@@ -19,7 +19,7 @@ import { newKey, serve } from "./support/provisioners.js";
 import { makeProxy } from "./support/proxies.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { makeScimKey } from "./support/scim.js";
-import { readSettings } from "../src/provisioner/settings.js";
+import { readSettings } from "../clients/api/settings.js";
 import { withoutEdges } from "../src/runtime/pasted.js";
 import { startWorld, userPassword, type World } from "./support/world.js";
 

@@ -2,12 +2,12 @@
 // Looks inside: the parts of the daemon meet faults of a server that a real one does not have.
 import { expect } from "chai";
 import { GraphQLError } from "graphql";
-import { Daemon, type Worker } from "../src/provisioner/daemon.js";
-import { echo } from "../src/provisioner/echo.js";
-import { type Job, JobFailed } from "../src/provisioner/job.js";
-import { pace } from "../src/provisioner/pace.js";
-import { Refused } from "../src/provisioner/transport.js";
-import { finalClosing, type Introduction, WebSocketTransport } from "../src/provisioner/web-socket.js";
+import { Daemon, type Worker } from "../clients/daemon/daemon.js";
+import { echo } from "../clients/daemon/echo.js";
+import { type Job, JobFailed } from "../clients/daemon/job.js";
+import { pace } from "../clients/agent/pace.js";
+import { Refused } from "../clients/daemon/transport.js";
+import { finalClosing, type Introduction, WebSocketTransport } from "../clients/daemon/web-socket.js";
 import { plainDaemon } from "./support/plain-daemon.js";
 import { standInWorkspace, StandInSteward } from "./support/stand-in-steward.js";
 

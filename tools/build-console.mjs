@@ -1,23 +1,14 @@
 // Bundles the console into a folder: modules and the style under names that change with their content, each compressed
 // as well, and the manifest by which the server serves them. Runs on Node 20 and newer.
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants } from "node:zlib";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
-const source = join(project, "console");
-
-/** The files that the console is made from, relative to the project. */
-export const filesOfConsole = () =>
-  ["console/sections.json", "console/tsconfig.json"].concat(
-    readdirSync(join(source, "src"), { recursive: true })
-      .map((path) => join("console/src", path))
-      .filter((path) => statSync(join(project, path)).isFile())
-      .toSorted((a, b) => (a < b ? -1 : 1)),
-  );
+const source = join(project, "clients/console");
 
 /** Writes the console to a folder. */
 export async function buildConsole(folder) {

@@ -1,20 +1,25 @@
-// Compiles src into dist, bundled with its packages (loading 1,700 separate modules takes a third of the start), copies
-// all other files, and bundles the console into dist/console. The result replaces dist in one step, so that a failure or an interruption never leaves an
-// incomplete build. Runs on Node 20 and newer.
+// Compiles the server and its clients into dist, bundled with their packages (loading 1,700 separate modules takes a third
+// of the start), copies all other files of src, and bundles the console into dist/console. The result replaces dist in one
+// step, so that a failure or an interruption never leaves an incomplete build. Runs on Node 20 and newer.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildConsole, filesOfConsole } from "./build-console.mjs";
+import { buildConsole } from "./build-console.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 const source = join(project, "src");
 const result = join(project, "dist");
-/** Entry points: the server, the command line, the provisioner daemon, and a worker thread. */
-const programs = ["main", "cli/main", "provisioner/main", "infrastructure/passwords/estimator-worker"];
+/** Entry points by their names in dist: the server, the command line, the provisioner daemon, and a worker thread. */
+const programs = {
+  main: "src/main.ts",
+  "cli/main": "src/cli/main.ts",
+  "provisioner/main": "clients/daemon/main.ts",
+  "infrastructure/passwords/estimator-worker": "src/infrastructure/passwords/estimator-worker.ts",
+};
 /** The agent, which the server delivers to machines as a single file without packages. */
-const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
+const agent = { source: "clients/agent/main.ts", file: "agent.mjs" };
 /** The demonstration, a client of the public interface, and the programs of its workspaces. */
 const demo = {
   folder: "examples/demo",
@@ -79,9 +84,8 @@ export async function build() {
     process.exit(1);
   }
   clearInterval(progress);
-  for (const path of filesOfSource()) {
-    if (!path.endsWith(".ts")) cpSync(join(source, path), join(unfinished, path));
-  }
+  for (const path of filesIn("src"))
+    if (!path.endsWith(".ts")) cpSync(join(project, path), join(unfinished, relative("src", path)));
   for (const [module, files] of Object.entries(explorerFiles))
     for (const file of files)
       cpSync(fileURLToPath(new URL(file, import.meta.resolve(module))), join(unfinished, "explorer", file));
@@ -113,9 +117,8 @@ function describeCommit() {
 async function bundle(folder) {
   // Imported here, since no packages are installed before the first run of prepare.mjs.
   const { rolldown } = await import("rolldown");
-  const programFiles = programs.map((name) => [name, join(source, `${name}.ts`)]);
   const bundled = await rolldown({
-    input: Object.fromEntries(programFiles),
+    input: Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(project, path)])),
     external: unbundled,
     platform: "node",
     resolve: { alias },
@@ -135,7 +138,7 @@ async function bundle(folder) {
     comments: { legal: true, annotation: false, jsdoc: false },
     plugins: [asciiOnly],
   });
-  const single = await rolldown({ input: join(source, `${agent.source}.ts`), platform: "node", cwd: project });
+  const single = await rolldown({ input: join(project, agent.source), platform: "node", cwd: project });
   await single.write({ file: join(folder, agent.file), format: "esm", codeSplitting: false });
   const shown = await rolldown({
     input: join(project, demo.folder, demo.main),
@@ -170,12 +173,7 @@ const escaped = (character) =>
 function fingerprint() {
   const hash = createHash("sha256");
   const settings = ["tsconfig.json", "package-lock.json", "tools/build.mjs", "tools/build-console.mjs"];
-  const inputs = [
-    ...settings,
-    ...filesOfSource().map((path) => join("src", path)),
-    ...filesOfDemo(),
-    ...filesOfConsole(),
-  ];
+  const inputs = [...settings, ...["src", "clients", demo.folder].flatMap(filesIn)];
   for (const path of inputs) {
     const content = readFileSync(join(project, path));
     hash.update(`${path} ${content.length}\n`).update(content);
@@ -183,11 +181,11 @@ function fingerprint() {
   return hash.digest("hex");
 }
 
-const filesOfDemo = () => readdirSync(join(project, demo.folder)).map((path) => join(demo.folder, path));
-
-function filesOfSource() {
-  const entries = readdirSync(source, { recursive: true });
-  return entries.filter((path) => statSync(join(source, path)).isFile()).toSorted((a, b) => (a < b ? -1 : 1));
-}
+/** The files in a folder of the project, but for its manuals, in an order that is the same on every system. */
+const filesIn = (folder) =>
+  readdirSync(join(project, folder), { recursive: true })
+    .map((path) => join(folder, path))
+    .filter((path) => !path.endsWith(".md") && statSync(join(project, path)).isFile())
+    .toSorted((a, b) => (a < b ? -1 : 1));
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

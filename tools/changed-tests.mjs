@@ -18,6 +18,7 @@ const program = "test/support/app.ts";
 /** Folders whose name is no area. */
 const layers = new Set([
   "src",
+  "clients",
   "domain",
   "graphql",
   "rest",
@@ -36,12 +37,13 @@ export function concernedBy(project, tests) {
   const reach = new Map(tests.map((test) => [test, reachable(test)]));
   for (const path of changed) {
     const own = tests.filter((test) => reach.get(test).has(path) || namesOf(path).some((name) => isOf(test, name)));
-    if (own.length === 0 && path.startsWith("src/")) {
+    if (own.length === 0 && /^(src|clients)\//.test(path)) {
       console.log(`${path} has no test of its own: all tests run.`);
       return tests;
     }
     for (const test of own) found.add(test);
-    if (/^(src|schema\.graphql)/.test(path)) for (const test of shared) if (tests.includes(test)) found.add(test);
+    if (/^(src|clients|schema\.graphql)/.test(path))
+      for (const test of shared) if (tests.includes(test)) found.add(test);
   }
   return [...found];
 }
@@ -61,8 +63,11 @@ function changedFiles(project) {
 
 /** The words that a test of a file may begin with: `src/domain/groups/budgets.ts` → `groups`, `budgets`. */
 function namesOf(path) {
-  if (!path.startsWith("src/") && !path.startsWith("console/")) return [];
-  const names = path.replace(/\.(test\.)?\w+$/, "").split("/");
+  if (!/^(src|clients)\//.test(path)) return [];
+  const names = path
+    .replace(/\.(test\.)?\w+$/, "")
+    .replace(/^clients\/(daemon|agent)\//, "provisioner/$1/")
+    .split("/");
   return names.filter((name) => !layers.has(name) && name.length > 2 && name !== "index");
 }
 
@@ -95,7 +100,7 @@ function importsOf(path) {
   const imported = [...text.matchAll(/(?:from|import|import\()\s*["'](\.{1,2}\/[^"']+)["']/g)]
     .map(([, specifier]) => normalize(join(dirname(path), specifier)))
     .flatMap((each) => [each, each.replace(/\.js$/, ".ts"), each.replace(/\.js$/, ".tsx")]);
-  const named = [...text.matchAll(/["'`/](schema\.graphql|(?:src|test|tools|examples)\/[\w./-]+\.\w+)["'`]/g)];
+  const named = [...text.matchAll(/["'`/](schema\.graphql|(?:src|clients|test|tools|examples)\/[\w./-]+\.\w+)["'`]/g)];
   const found = [...imported, ...named.map(([, name]) => name)].filter((each) => existsSync(each));
   imports.set(path, found);
   return found;

@@ -1,5 +1,5 @@
 // Generates the modules of the operations of the console and of the command line: beside each file of operations, such as
-// console/src/views/users.graphql, one with a constant for each operation and with the types of its variables and result.
+// clients/console/src/views/users.graphql, one with a constant for each operation and with the types of its variables and result.
 // Run by `npm run console:types`, which installs the code generator with the other tools of the tests.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -29,8 +29,8 @@ const config = {
 
 /** The programs with operations: their folder, the module in it that makes constants, and whether forms need inputs. */
 const clients = [
-  { folder: "console/src", home: "api/operation", hasForms: true },
-  { folder: "src/cli/user", home: "operation.js", hasForms: false },
+  { folder: "clients/console/src", home: "api/operation", hasForms: true },
+  { folder: "clients/cli", home: "operation.js", hasForms: false },
 ];
 
 /** Returns the text of each generated module by its path. */

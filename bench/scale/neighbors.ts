@@ -20,7 +20,7 @@ const most = 2;
 
 const write = ({ people }: Deployment): Kind => {
   let done = 0;
-  const document = 'mutation($name: String!) { updateUser(input: { user: "me", name: $name }) { user { id } } }';
+  const document = "mutation($name: String!) { updateProfile(input: { name: $name }) { user { id } } }";
   return {
     name: "change of an own name",
     perSecond: writesPerSecond,

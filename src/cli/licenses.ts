@@ -15,7 +15,7 @@ import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/v
 import { utcMoment } from "../domain/kernel/text.js";
 import { withoutEdges } from "../runtime/pasted.js";
 import { jsonOf } from "../runtime/terminal.js";
-import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "./command.js";
+import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "../runtime/command-line.js";
 import { instantOf } from "../runtime/clock.js";
 
 const string = { type: "string" } as const;

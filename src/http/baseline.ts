@@ -25,13 +25,13 @@ export function baseline(
   unread: Unread,
   observers: readonly RequestObserver[],
 ): Middleware {
-  const headers: Record<string, string> = {
+  const headers = Object.entries({
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     ...(config.accessUrl.startsWith("https:") && {
       "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
     }),
-  };
+  });
 
   function stateOf({ req, res }: Http): State {
     const details = requestDetailsOf(req, config);
@@ -44,9 +44,10 @@ export function baseline(
   async function handle(http: Http, next: Koa.Next): Promise<void> {
     const begun = performance.now();
     const { details } = (http.state = stateOf(http));
-    http.set({ "X-Request-Id": details.id, ...headers });
+    http.res.setHeader("X-Request-Id", details.id);
+    for (const [name, value] of headers) http.res.setHeader(name, value);
     await next();
-    http.set(quotaHeaders(details));
+    if (details.quotas) http.set(quotaHeaders(details));
     const { method, status, _matchedRoute: route = "other" } = http;
     const completed = { method, route: String(route), status, milliseconds: performance.now() - begun, details };
     for (const observer of observers) observer.request(completed);
@@ -94,11 +95,12 @@ export class TimeLimit {
   constructor(private readonly services: Pick<Services, "config" | "log">) {}
 
   middleware: Middleware = async (http, next) => {
-    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
-    this.#running.set(http, { begun: performance.now(), giveUp });
     if (!this.#timer) this.#timer = setTimeout(() => this.#look(), tolerance).unref();
     try {
-      await Promise.race([next(), givenUp]);
+      await new Promise<void>((resolve, giveUp) => {
+        this.#running.set(http, { begun: performance.now(), giveUp });
+        next().then(resolve, giveUp);
+      });
     } finally {
       this.#running.delete(http);
     }

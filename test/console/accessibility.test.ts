@@ -54,7 +54,7 @@ describe("every view of the console", () => {
     const banner = { message: "Shown", enabled: true, backgroundColor: "#1d5fbf" };
     await run("updateAppearance", "UpdateAppearanceInput", { announcementBanners: [banner] }, "__typename");
     const { workspace, workspaceBuild: build } = createWorkspace;
-    const sections = JSON.parse(readFileSync("console/sections.json", "utf8")) as string[];
+    const sections = JSON.parse(readFileSync("clients/console/sections.json", "utf8")) as string[];
     return [
       "/",
       ...sections.map((section) => `/${section}`),

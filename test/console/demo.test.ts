@@ -167,7 +167,7 @@ describe("a visitor of the demonstration", function () {
         names.map((name) => readFile(join(running.directory, name, "state.json"), "utf8")),
       );
       return states
-        .flatMap((state) => (JSON.parse(state) as Anything).agents as Anything[])
+        .flatMap((state): Anything[] => JSON.parse(state).agents)
         .flatMap(({ processes }) => processes.groups.map(({ pid }: Anything) => pid as number))
         .filter((pid: number) => isRunning(pid));
     };

@@ -237,8 +237,11 @@ describe("the console", () => {
         world.as(person).graphql(mutation, { content: { title, message: "**Bold** words" } });
       const sockets: WebSocketRoute[] = [];
       let isCut = false;
-      await page.routeWebSocket(/\/graphql$/, (socket) => {
-        if (isCut) return void socket.close();
+      await page.routeWebSocket(/\/graphql$/, async (socket) => {
+        if (isCut) {
+          await socket.close();
+          return;
+        }
         socket.connectToServer();
         sockets.push(socket);
       });

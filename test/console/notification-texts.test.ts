@@ -14,7 +14,7 @@ import type { Anything } from "../support/world.js";
 
 /** Values that a parser of Markdown must show as they are: every mark, forged links in every form, and blocks. */
 const values = [
-  ..."\\`*_[]<>&~!#-+=|.:/(){}\"'",
+  ...Array.from("\\`*_[]<>&~!#-+=|.:/(){}\"'"),
   "[sign in again](https://evil.example/a)",
   "\\[sign in again\\](https://evil.example/b)",
   "**bold** `code` ~~gone~~ __under__",

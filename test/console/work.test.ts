@@ -332,8 +332,8 @@ describe("the console shows work", () => {
       const { world, page, asOwner, heading, row } = console();
       const id = await workspaceOf(console(), "rebuilt");
       await built(console(), id);
-      const copy = (table: string, row: string, changes: string) => `insert into ${table}
-        select (jsonb_populate_record(${row}, jsonb_build_object(${changes}))).* from more m, workspaces w
+      const copy = (table: string, source: string, changes: string) => `insert into ${table}
+        select (jsonb_populate_record(${source}, jsonb_build_object(${changes}))).* from more m, workspaces w
         join workspace_builds b on b.id = w.latest_build_id join provisioner_jobs j on j.id = b.job_id
         where w.id = '${id}'`;
       await world.app.services.database.pool.query(`

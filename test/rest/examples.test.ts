@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { Client as DemoClient, type Data, Failure } from "../../examples/demo/client.js";
 import { conversations, emailOf, firstInput, people, tasks, workspaces } from "../../examples/demo/company.js";
 import { fillServer } from "../../examples/demo/fill.js";
-import { renderResources, valuesOf } from "../../src/provisioner/render.js";
+import { renderResources, valuesOf } from "../../clients/daemon/render.js";
 import { DemoRun } from "../support/demo.js";
 import { type Program, spawnProgram } from "../support/process.js";
 import { freePort } from "../support/ports.js";

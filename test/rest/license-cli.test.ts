@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { CheckFailed, UsageError } from "../../src/cli/command.js";
+import { CheckFailed, UsageError } from "../../src/runtime/command-line.js";
 import { licenseCommands } from "../../src/cli/licenses.js";
 import { claimFaults } from "../../src/domain/licenses/claims.js";
 import { readToken } from "../../src/domain/licenses/token.js";

@@ -136,13 +136,22 @@ for (const [name, { packages, options, isShared, isPrepared }] of Object.entries
       const { db } = w.app.services.database;
       const read = sql<Record<string, string>>`select ${"a value"} as value, now()::text as time,
         current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
-        current_setting('jit') as jit, current_setting('max_parallel_workers_per_gather') as workers`;
+        current_setting('jit') as jit, current_setting('max_parallel_workers_per_gather') as workers,
+        current_setting('transaction_isolation') as isolation, current_setting('transaction_deferrable') as deferrable`;
       const results = await Promise.all([
         ...Array.from({ length: 20 }, () => read.execute(db)),
         ...Array.from({ length: 4 }, () => db.transaction().execute((transaction) => read.execute(transaction))),
       ]);
       for (const { time, ...others } of results.map(({ rows }) => rows[0]!)) {
-        expect(others).to.deep.equal({ value: "a value", statement: "3s", lock: "1s", jit: "off", workers: "0" });
+        expect(others).to.deep.equal({
+          value: "a value",
+          statement: "3s",
+          lock: "1s",
+          jit: "off",
+          workers: "0",
+          isolation: "read committed",
+          deferrable: "off",
+        });
         expect(time).to.match(/\+00$/);
       }
     });

@@ -8,7 +8,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { Cgroups } from "../../src/provisioner/process/cgroups.js";
+import { Cgroups } from "../../clients/daemon/process/cgroups.js";
 import { isRunning, node } from "../support/children.js";
 import { type Program, spawnProgram } from "../support/process.js";
 import { standInWorkspace, StandInSteward } from "../support/stand-in-steward.js";

@@ -6,12 +6,12 @@ import { link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/
 import { cpus, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { Daemon } from "../../src/provisioner/daemon.js";
-import { pace } from "../../src/provisioner/pace.js";
-import { Cgroups } from "../../src/provisioner/process/cgroups.js";
-import { Folder } from "../../src/provisioner/process/folder.js";
-import { ProcessWorker } from "../../src/provisioner/process/worker.js";
-import { finalClosing, WebSocketTransport } from "../../src/provisioner/web-socket.js";
+import { Daemon } from "../../clients/daemon/daemon.js";
+import { pace } from "../../clients/agent/pace.js";
+import { Cgroups } from "../../clients/daemon/process/cgroups.js";
+import { Folder } from "../../clients/daemon/process/folder.js";
+import { ProcessWorker } from "../../clients/daemon/process/worker.js";
+import { finalClosing, WebSocketTransport } from "../../clients/daemon/web-socket.js";
 import { isRunning, node, readReport, server } from "../support/children.js";
 import { type StandInJob, standInWorkspace, StandInSteward } from "../support/stand-in-steward.js";
 

@@ -25,7 +25,7 @@ describe("the build", () => {
   it("is the same with all packages and with the few that it needs, wherever it runs", async () => {
     const copy = await mkdtemp(join(tmpdir(), "steward-build-"));
     try {
-      const inputs = ["package.json", "package-lock.json", "tsconfig.json", "tools", "src", "console", "examples"];
+      const inputs = ["package.json", "package-lock.json", "tsconfig.json", "tools", "src", "clients", "examples"];
       await Promise.all(inputs.map((path) => cp(path, join(copy, path), { recursive: true })));
       // Packages in packages are listed themselves, and those of other platforms are not installed.
       for (const path of closure(rootsForBuild()).filter((each) => existsSync(each)))

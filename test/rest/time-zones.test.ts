@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { readConfig } from "../../src/config/config.js";
 import { checkZones } from "../../src/domain/deployment/zone-check.js";
 import { scheduledInstances } from "../../src/domain/templates/prebuild-schedules.js";
-import { nextDue } from "../../src/provisioner/agent/schedules.js";
+import { nextDue } from "../../clients/agent/schedules.js";
 import { offsetIn, parseZone } from "../../src/runtime/time-zones/tzif.js";
 import { offsetAt, useZoneFolder, zoneSources } from "../../src/runtime/time-zones/zone-data.js";
 import { boxOf, createBox, templateOf } from "../support/builds.js";

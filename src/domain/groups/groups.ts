@@ -1,5 +1,6 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
+import { prepared } from "../../infrastructure/database/prepared.js";
 import { authorize, permitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf } from "../kernel/queries.js";
@@ -87,6 +88,8 @@ function readableGroups(ctx: Context) {
   return groups(ctx.db).where((eb) => (inGroup ? eb.or([isTheirs, hasMember(own)]) : isTheirs));
 }
 
+const groupById = prepared<{ id: string }, Row>((db, { id }) => groups(db).where("g.id", "=", id));
+
 /** The condition that the group `g` has a member, by the groups of that user. */
 export const hasMember = (user: string | null | Expression<string>) =>
   sql<SqlBool>`g.id = any(array(${groupIdsOf(user)}))`;
@@ -105,7 +108,10 @@ function isReadableMembership({ actor }: Context, user: string | Expression<stri
  */
 export async function findGroup(ctx: Context, ref: string): Promise<GroupRow> {
   const named = isUuid(ref) ? "g.id" : "g.name";
-  const [group, another] = await readableGroups(ctx).where(named, "=", ref).limit(2).execute();
+  const isPlain = named === "g.id" && visible(ctx.actor, "group:read").everywhere;
+  const [group, another] = isPlain
+    ? await groupById(ctx.db, { id: ref })
+    : await readableGroups(ctx).where(named, "=", ref).limit(2).execute();
   if (!group) throw notFound();
   if (another) throw conflict("The group name is ambiguous.");
   return group;

@@ -10,7 +10,9 @@ import { type AuditEntry, auditRow, insertAuditEvents, recordFlushes } from "./a
 import { type Actor, idOf, systemActor } from "./actor.js";
 import { newId } from "./ids.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { type Database, type Db, kyselyOf } from "../../infrastructure/database/database.js";
+import type { ControlledTransaction } from "kysely";
+import type { Schema } from "../../entities/schema.js";
+import type { Database, Db } from "../../infrastructure/database/database.js";
 import type { Standby } from "../../infrastructure/database/standby.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
 import { unavailable } from "./errors.js";
@@ -55,12 +57,19 @@ type DeferredWrite<Item> = (ctx: Context, items: readonly Item[]) => Promise<unk
 
 type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<ArrayLike<Value | Error>>;
 
+/** The transaction of a mutation. */
+interface RunningTransaction {
+  db: ControlledTransaction<Schema>;
+  /** Made with its first use: it costs more than a small statement, and most mutations change tables only. */
+  em?: EntityManager;
+}
+
 /**
  * A request: its caller, the services, and the transaction while a mutation runs. Apollo copies a context field by
  * field onto the same prototype: getters work, `#private` fields would be lost.
  */
 export class Context {
-  private transaction: { em: EntityManager; db: Db } | undefined;
+  private transaction: RunningTransaction | undefined;
   /** The transaction on a standby, in a context of `readOnStandby`. */
   private onStandby: Db | undefined;
   private readonly committed: Array<() => void | Promise<void>> = [];
@@ -98,7 +107,14 @@ export class Context {
   /** The entities, in the transaction of the mutation: for changes of one object that a user makes. */
   get em(): EntityManager {
     if (!this.transaction) throw new Error("This requires a transaction.");
-    return this.transaction.em;
+    return (this.transaction.em ??= this.entitiesIn(this.transaction.db));
+  }
+
+  private entitiesIn(db: ControlledTransaction<Schema>): EntityManager {
+    const em = this.services.database.orm.em.fork();
+    em.setTransactionContext(db.withoutPlugins());
+    recordFlushes(em, (entry) => this.audit(entry));
+    return em;
   }
 
   /** The tables: for reads, lists, and changes of many rows. Inside a mutation, in its transaction. */
@@ -189,12 +205,10 @@ export class Context {
 
   /** Runs `work` in a transaction, commits it, and runs the actions of `afterCommit`. */
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
-    const em = this.services.database.orm.em.fork();
-    recordFlushes(em, (entry) => this.audit(entry));
-    await em.begin();
-    this.transaction = { em, db: kyselyOf(em) };
+    const db = await this.services.database.db.startTransaction().execute();
+    const transaction = (this.transaction = { db });
     this.deferred.clear();
-    const result = await this.committing(em, work);
+    const result = await this.committing(transaction, work);
     this.transaction = undefined;
     this.forgetLoaded();
     this.failed.length = 0;
@@ -210,19 +224,19 @@ export class Context {
   }
 
   /** After a failure, the context keeps the transaction, which rejects late statements. */
-  private async committing<Result>(em: EntityManager, work: () => Promise<Result>): Promise<Result> {
+  private async committing<Result>(transaction: RunningTransaction, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
       this.beginCommit();
-      await em.flush();
+      await transaction.em?.flush();
       await this.writeDeferred();
-      await em.commit();
+      await transaction.db.commit().execute();
       return result;
     } catch (error) {
       if (this.request.fate === "commits") this.request.fate = undefined;
       this.forgetLoaded();
       this.committed.length = 0;
-      await em.rollback();
+      await transaction.db.rollback().execute();
       const failed = this.failed.splice(0);
       if (!(error instanceof UnknownOutcome)) await Promise.all(failed.map((action) => this.afterwards(action)));
       throw error;

@@ -1,9 +1,21 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomFillSync } from "node:crypto";
 import { v7 } from "uuid";
 import { databaseTime } from "../../runtime/clock.js";
 
 /** Milliseconds by which the clock may go back without the ids: beyond that, their time matters more than their order. */
 const keptOrder = 60_000;
+
+/** Random bytes for many ids: asking for those of one takes longer than making it. */
+const pool = new Uint8Array(4096);
+let drawn = pool.length;
+
+function drawBytes(): Uint8Array {
+  if (drawn === pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  return pool.subarray(drawn, (drawn += 16));
+}
 
 let latest = -Infinity;
 let sequence = 0;
@@ -19,7 +31,7 @@ export function newId(): string {
     // Without the highest bit, so that it can grow.
     sequence = Math.floor(Math.random() * 2 ** 31);
   } else if ((sequence = (sequence + 1) | 0) === 0) latest++;
-  return v7({ msecs: latest, seq: sequence });
+  return v7({ msecs: latest, seq: sequence, random: drawBytes() });
 }
 
 const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

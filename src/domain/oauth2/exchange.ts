@@ -344,21 +344,23 @@ async function issue(
     select ${keys.expiresAt} as expiry, round(extract(epoch from ${keys.expiresAt} - now()))::int as "expiresIn",
       ${keys.grantId} as id, ${isRepeat} as "isRepeat"
     from access`;
+  // The statement is its own transaction. From here on, the request does not time out before it.
+  ctx.beginCommit();
   const {
     rows: [issued],
-  } = await statement.execute(ctx.db).catch(onDeletion);
+  } = await statement.execute(ctx.services.database.writes).catch(onDeletion);
   if (!issued) return;
   const { id: grantId, isRepeat: isAnother, ...expiry } = issued;
-  if (refresh && isAnother) await endSurplus(ctx, grantId, refresh.id);
+  if (refresh && isAnother) ctx.afterCommit(() => endSurplus(ctx.services.database.writes, grantId, refresh.id));
   exchange.tokens = { accessToken: access.text, refreshToken: refresh?.text, scope: scopes.join(" "), ...expiry };
 }
 
 /**
- * Ends the oldest unused refresh tokens of a grant beyond the maximum, except for the one just issued. The transaction has
- * locked the grant, and this statement sees the tokens of all that were issued before.
+ * Ends the oldest unused refresh tokens of a grant beyond the maximum, except for the one just issued. Sees the tokens of
+ * all that were issued before: whatever is issued later ends its own surplus.
  */
-const endSurplus = ({ db }: Context, grantId: string, issuedId: string) =>
-  db
+const endSurplus = async (db: Db, grantId: string, issuedId: string): Promise<void> => {
+  await db
     .deleteFrom("oauth2RefreshTokens")
     .where("id", "in", (eb) =>
       eb
@@ -373,3 +375,4 @@ const endSurplus = ({ db }: Context, grantId: string, issuedId: string) =>
         .select("id"),
     )
     .execute();
+};

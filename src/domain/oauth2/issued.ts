@@ -1,5 +1,6 @@
-import { type InferResult, sql } from "kysely";
+import { type Expression, type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
+import { prepared } from "../../infrastructure/database/prepared.js";
 import type { Context } from "../kernel/context.js";
 import { isSecretOf, parseToken } from "../tokens/token-text.js";
 import { parseSecret } from "./secrets.js";
@@ -12,7 +13,7 @@ const r = columnsOf("oauth2Resources", "r");
 
 type Kind = "access" | "refresh";
 
-const accessTokens = (db: Db, id: string) =>
+const accessTokens = (db: Db, id: Expression<string>) =>
   db
     .selectFrom("apiKeys")
     .where("id", "=", id)
@@ -20,7 +21,7 @@ const accessTokens = (db: Db, id: string) =>
     .select(["id", "secretHash", "grantId", "scopes", "audiences", "createdAt", "expiresAt", "epoch"])
     .select(sql<boolean>`true`.as("isUnspent"));
 
-const refreshTokens = (db: Db, id: string) =>
+const refreshTokens = (db: Db, id: Expression<string>) =>
   db
     .selectFrom("oauth2RefreshTokens as r")
     .innerJoin("oauth2Grants as g", "g.id", "r.grantId")
@@ -30,7 +31,7 @@ const refreshTokens = (db: Db, id: string) =>
     .select(sql<boolean>`r.spent_at is null`.as("isUnspent"));
 
 /** Selects the token with an id, and whether it is for a resource that the application `readerId`, if any, serves. */
-const issuedTokens = (db: Db, kind: Kind, id: string, readerId: string | null) =>
+const issuedTokens = (db: Db, kind: Kind, id: Expression<string>, readerId: Expression<string | null>) =>
   db
     .selectFrom(kind === "access" ? accessTokens(db, id).as("t") : refreshTokens(db, id).as("t"))
     .innerJoin("oauth2Grants as g", "g.id", "t.grantId")
@@ -55,6 +56,14 @@ const issuedTokens = (db: Db, kind: Kind, id: string, readerId: string | null) =
       ),
     ]);
 
+type Found = InferResult<ReturnType<typeof issuedTokens>>[number];
+
+const findBy = (kind: Kind) =>
+  prepared<{ id: string; readerId: string | null }, Found>((db, { id, readerId }) =>
+    issuedTokens(db, kind, id, readerId),
+  );
+const findByKind = { access: findBy("access"), refresh: findBy("refresh") };
+
 /** An access or refresh token that an application received, and its grant. */
 export type IssuedToken = { kind: Kind } & InferResult<ReturnType<typeof issuedTokens>>[number];
 
@@ -71,6 +80,6 @@ export async function findIssuedToken(
   const parsed = access?.kind === "oauth" ? access : parseSecret("refreshToken", text);
   if (!parsed) return undefined;
   const kind = parsed === access ? "access" : "refresh";
-  const found = await issuedTokens(database.db, kind, parsed.id, readerId).executeTakeFirst();
+  const [found] = await findByKind[kind](database.db, { id: parsed.id, readerId });
   return found && isSecretOf(found.secretHash, parsed.secret) ? { kind, ...found } : undefined;
 }

@@ -1,7 +1,8 @@
 import DataLoader from "dataloader";
-import { type InferResult, sql, type SqlBool } from "kysely";
+import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import { jsonBuildObject } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
+import { prepared } from "../../infrastructure/database/prepared.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import type { UserActor } from "../kernel/actor.js";
 import { now, rowById } from "../kernel/queries.js";
@@ -26,18 +27,20 @@ export interface Snapshot {
   lastUsedAt: number;
 }
 
-/** Ids as the rows of a table. A single id is not passed as an array, for which Postgres would plan each execution. */
-const given = (ids: readonly string[]) =>
-  ids.length === 1 ? sql<{ id: string }>`(select ${ids[0]}::text)` : sql<{ id: string }>`unnest(${ids}::text[])`;
+/** Ids as the rows of a table. */
+type Given = RawBuilder<{ id: string }>;
+const given = (ids: unknown): Given => sql`unnest(${ids}::text[])`;
+/** A single id is not passed as an array, for which Postgres would plan each execution. */
+const givenOne = (id: unknown): Given => sql`(select ${id}::text)`;
 
 /**
  * The keys `k` with these ids, and their users `u`, without access tokens of disabled applications. `offset 0` has Postgres
  * find each key by its id: with old table statistics, a join that starts from users compares every key of a user with all
  * given ids (290 ms for 1,000 of 10,000 keys).
  */
-const keysWithUsers = (db: Db, ids: readonly string[]) =>
+const keysWithUsers = (db: Db, ids: Given) =>
   db
-    .selectFrom(given(ids).as<"given">(sql`given (id)`))
+    .selectFrom(ids.as<"given">(sql`given (id)`))
     .innerJoinLateral(
       (eb) => eb.selectFrom("apiKeys").selectAll().whereRef("id", "=", "given.id").offset(sql.lit(0)).as("k"),
       (join) => join.onTrue(),
@@ -60,7 +63,7 @@ const keysWithUsers = (db: Db, ids: readonly string[]) =>
 /** The condition that the user `u` was not suspended since the key `k` was issued. */
 const isOfEpoch = sql<SqlBool>`k.epoch = ${u.credentialEpoch}`;
 
-const snapshotRows = (db: Db, ids: readonly string[]) =>
+const snapshotRows = (db: Db, ids: Given) =>
   keysWithUsers(db, ids)
     .where("u.isSystem", "=", false)
     .where((eb) => eb.or([eb("u.status", "=", "suspended"), isOfEpoch]))
@@ -98,9 +101,12 @@ const snapshotRows = (db: Db, ids: readonly string[]) =>
 
 type SnapshotRow = InferResult<ReturnType<typeof snapshotRows>>[number];
 
+const snapshotOfOne = prepared<{ id: string }, SnapshotRow>((db, { id }) => snapshotRows(db, givenOne(id)));
+const snapshotsOf = prepared<{ ids: readonly string[] }, SnapshotRow>((db, { ids }) => snapshotRows(db, given(ids)));
+
 /** Returns the valid keys among ids. */
 export async function livingKeys(db: Db, ids: readonly string[]): Promise<string[]> {
-  const rows = await keysWithUsers(db, ids)
+  const rows = await keysWithUsers(db, ids.length === 1 ? givenOne(ids[0]) : given(ids))
     .where("k.expiresAt", ">", now)
     .where("u.status", "=", "active")
     .where(isOfEpoch)
@@ -112,7 +118,7 @@ export async function livingKeys(db: Db, ids: readonly string[]): Promise<string
 /** The keys in use, by id. Those that sockets ask for again at the same time are read by one statement. */
 export function snapshots(db: Db, entersWorkspaces: boolean): Recent<Snapshot> {
   const read = async (ids: readonly string[]) => {
-    const rows = await snapshotRows(db, ids).execute();
+    const rows = await (ids.length === 1 ? snapshotOfOne(db, { id: ids[0]! }) : snapshotsOf(db, { ids }));
     return rowById(rows, ids).map((row) => row && describe(row, entersWorkspaces));
   };
   const loader = new DataLoader(read, { cache: false, maxBatchSize: 100 });

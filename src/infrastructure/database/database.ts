@@ -29,6 +29,11 @@ export class Database {
 
   constructor(
     readonly orm: MikroORM,
+    /**
+     * Kysely for single statements that write, each of which is its own transaction. They may wait for locks, and so take
+     * the connections of transactions. Throws `UnknownOutcome` if the response to one is lost.
+     */
+    readonly writes: Db,
     /** For statements outside of transactions. */
     readonly pool: Pool,
     /** All pools. */
@@ -109,17 +114,18 @@ export function openDatabase(given: DatabaseOptions): Database {
   const reads = openPool({ ...options, max: Math.max(1, Math.floor(most / 2)) });
   const transactions = openPool({ ...options, max: Math.ceil(most / 2) });
   const orm = createOrm(new StewardDialect({ reads, transactions, observer }), options.database!);
-  return new Database(orm, reads, [reads, transactions], counts, given);
+  const writes = new StewardDialect({ reads: transactions, transactions, observer, writesAlone: true });
+  return new Database(orm, kyselyWith(writes), reads, [reads, transactions], counts, given);
 }
 
 /** Opens Kysely for reads from a standby, in transactions that only read. Opens no connection yet. `sent` counts statements. */
 export function openReads(given: Omit<DatabaseOptions, "directUrl" | "needsSession">, sent: () => void): Db {
   const pool = openPool({ ...poolOptions(given, { readsOnly: true }), max: given.pool, maxLifetimeSeconds: 60 });
   const observer = { sent, succeeded() {}, failed() {} };
-  return new Kysely<Schema>({ dialect: new StewardDialect({ reads: pool, transactions: pool, observer }) }).withPlugin(
-    camelCase,
-  );
+  return kyselyWith(new StewardDialect({ reads: pool, transactions: pool, observer }));
 }
+
+const kyselyWith = (dialect: StewardDialect): Db => new Kysely<Schema>({ dialect }).withPlugin(camelCase);
 
 function poolOptions(
   { url, statementTimeout, log = noLog }: DatabaseOptions,

@@ -35,6 +35,8 @@ export interface DialectOptions {
   /** For transactions, which may wait for locks: so reads and probes always find a connection. */
   transactions: Pool;
   observer: StatementObserver;
+  /** Whether statements outside of transactions write: if the response to one is lost, its outcome is not known. */
+  writesAlone?: boolean;
 }
 
 /**
@@ -122,6 +124,9 @@ class LazyConnection implements DatabaseConnection {
   /** Identifies the transaction, so that its outcome can be asked; a rejection means that nothing was stored. */
   #transaction: Promise<TransactionIdentity> | undefined;
 
+  /** Whether the end of the transaction was sent: what is sent after it would be a transaction of its own. */
+  #isOver = false;
+
   constructor(private readonly options: DialectOptions) {}
 
   begin({ isolationLevel, accessMode }: TransactionSettings): void {
@@ -131,6 +136,7 @@ class LazyConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    if (this.#isOver) throw new Error("The transaction has ended.");
     const { rows, command, rowCount } = await this.#send(text, parameters);
     const isWrite = command === "INSERT" || command === "UPDATE" || command === "DELETE" || command === "MERGE";
     return { rows: rows as Row[], ...(isWrite && { numAffectedRows: BigInt(rowCount ?? 0) }) };
@@ -142,11 +148,12 @@ class LazyConnection implements DatabaseConnection {
   }
 
   async #send(text: string, parameters: readonly unknown[]): Promise<PgResult<object>> {
-    const { observer } = this.options;
+    const { observer, writesAlone } = this.options;
     const run = async () => {
       observer.sent();
+      let client: Connected | undefined;
       try {
-        const client = await (this.#client ??= this.#connect());
+        client = await (this.#client ??= this.#connect());
         const isNamed = client.keepsStatements && parameters.length > 0 && parameters.length <= mostParameters;
         const name = isNamed ? nameOf(text) : undefined;
         const statement = { name, text, values: parameters as unknown[] };
@@ -157,7 +164,8 @@ class LazyConnection implements DatabaseConnection {
         return result;
       } catch (error) {
         observer.failed(error);
-        throw error;
+        const isUnknown = writesAlone && client && this.#begin === undefined && isConnectionFault(error);
+        throw isUnknown ? new UnknownOutcome(error) : error;
       }
     };
     if (!channel.hasSubscribers) return run();
@@ -186,6 +194,7 @@ class LazyConnection implements DatabaseConnection {
 
   /** Commits; has nothing to do if no statement was sent. Throws `UnknownOutcome` if the outcome cannot be found out. */
   async commit(): Promise<void> {
+    this.#isOver = true;
     if (!this.#client) return;
     const client = await this.#client;
     try {
@@ -229,6 +238,7 @@ class LazyConnection implements DatabaseConnection {
   }
 
   async rollback(): Promise<void> {
+    this.#isOver = true;
     const client = await this.#client?.catch(() => undefined);
     if (!client) return;
     try {

@@ -1,0 +1,221 @@
+// The loop of a daemon: keeps a connection, takes jobs, and hands them to the workers of their types.
+import { Abandoned, Canceled, type Execute, Job, JobFailed } from "./job.js";
+import { delay, pace as usual, type Pace } from "../agent/pace.js";
+import { type JobAssigned, type Work, workSubscription } from "./protocol.js";
+import { UnknownReference } from "./render.js";
+import { type Closing, type Connection, ConnectionLost, OperationError, Refused, type Transport } from "./transport.js";
+
+/** Does the jobs of one provisioner type. */
+export interface Worker {
+  readonly type: string;
+  /**
+   * Does a job, and completes it. If it throws, it has undone what it created, and the daemon reports the failure.
+   * Must stop when `job.signal` is aborted.
+   */
+  run(job: Job): Promise<void>;
+}
+
+/** Writes a line for the operator. */
+export type Log = (message: string) => void;
+
+export interface DaemonOptions {
+  transport: Transport;
+  workers: readonly Worker[];
+  /** Maximum number of jobs at a time. */
+  slots: number;
+  log: Log;
+  pace?: Pace;
+  /** Returns why a closed connection must not be opened again, if so. */
+  finalClosing?: (closing: Closing) => Error | undefined;
+}
+
+/** Errors of operations that a repetition can avoid. */
+const temporary = new Set(["UNAVAILABLE", "RATE_LIMITED"]);
+
+export class Daemon {
+  readonly #options: DaemonOptions;
+  readonly #pace: Pace;
+  readonly #jobs = new Map<Job, Promise<void>>();
+  /** The current connection. Pending while there is none. */
+  #connection = Promise.withResolvers<Connection>();
+  #failed?: Error;
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+    this.#pace = options.pace ?? usual;
+  }
+
+  /**
+   * Executes a mutation; if the connection ends meanwhile, again on the next one. Throws when the signal is aborted.
+   */
+  readonly execute: Execute = async <Data>(document: string, variables: object, signal: AbortSignal): Promise<Data> => {
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort);
+    aborted.promise.catch(() => {});
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const connection = await Promise.race([this.#connection.promise, aborted.promise]);
+        try {
+          return await Promise.race([connection.execute<Data>(document, variables), aborted.promise]);
+        } catch (error) {
+          const isTemporary = error instanceof OperationError && temporary.has(error.code);
+          if (!(error instanceof ConnectionLost) && !isTemporary) throw error;
+          await delay(isTemporary ? this.#pace.retry : 0, signal);
+        }
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  };
+
+  /**
+   * Serves jobs until the signal is aborted and the jobs in progress have ended. Throws `Refused` if the server does
+   * not accept the daemon; jobs in progress are abandoned then.
+   */
+  async run(stopping: AbortSignal): Promise<void> {
+    const { log, transport, finalClosing } = this.#options;
+    let pause = this.#pace.reconnect;
+    try {
+      while (!this.#isDone(stopping)) {
+        try {
+          const connection = await transport.connect();
+          log("Connected. Waiting for jobs.");
+          const began = Date.now();
+          const closing = await this.#serve(connection, stopping);
+          const final = closing && finalClosing?.(closing);
+          if (final) throw final;
+          if (!closing) return;
+          if (Date.now() - began > pause) pause = this.#pace.reconnect;
+          log(`Disconnected (${closing.code}${closing.reason && ` ${closing.reason}`}).`);
+        } catch (error) {
+          if (error instanceof Refused) throw error;
+          log(`Connecting failed: ${(error as Error).message}`);
+        }
+        if (this.#isDone(stopping)) return;
+        log(`Connecting again in ${Math.round(pause / 1000)} s.`);
+        await this.#pauseBefore(pause, stopping);
+        pause = Math.min(pause * 2, this.#pace.reconnectMost);
+      }
+    } catch (error) {
+      this.#failed = error as Error;
+      for (const job of this.#jobs.keys()) job.abandon("The daemon cannot connect any longer.");
+      await this.#idle();
+      throw error;
+    }
+  }
+
+  #isDone(stopping: AbortSignal): boolean {
+    return stopping.aborted && this.#jobs.size === 0;
+  }
+
+  /** Waits before the next attempt. A daemon without jobs that is told to stop does not wait. */
+  async #pauseBefore(pause: number, stopping: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const check = async () => {
+      await this.#idle();
+      over.abort();
+    };
+    const onStop = () => void check();
+    if (stopping.aborted) onStop();
+    else stopping.addEventListener("abort", onStop);
+    // A quarter of jitter keeps many daemons from connecting together after a restart of the server.
+    const jitter = 1 + Math.random() / 4;
+    await delay(Math.min(pause * jitter, this.#pace.reconnectMost), over.signal);
+    stopping.removeEventListener("abort", onStop);
+  }
+
+  /** Resolves once there are no jobs. */
+  async #idle(): Promise<void> {
+    while (this.#jobs.size > 0) await Promise.all(this.#jobs.values());
+  }
+
+  /** Receives work until the connection ends, whose reason it returns, or until the daemon is done. */
+  async #serve(connection: Connection, stopping: AbortSignal): Promise<Closing | undefined> {
+    this.#connection.resolve(connection);
+    const drained = async () => {
+      await this.#received(connection, stopping);
+      if (stopping.aborted) await this.#idle();
+      else return connection.closed;
+      return undefined;
+    };
+    const closing = await Promise.race([connection.closed, drained()]).catch((error: Error) => {
+      this.#options.log(`The subscription to jobs failed: ${error.message}`);
+      return { code: 1000, reason: "subscription failed" };
+    });
+    this.#connection = Promise.withResolvers();
+    connection.close();
+    return closing;
+  }
+
+  /** Handles work until the subscription or the connection ends. */
+  async #received(connection: Connection, stopping: AbortSignal): Promise<void> {
+    const { slots } = this.#options;
+    try {
+      const events = connection.subscribe<{ provisionerWorkReceived: Work }>(workSubscription, { slots }, stopping);
+      for await (const { provisionerWorkReceived: work } of events) this.#handle(work, stopping);
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      connection.close();
+    }
+  }
+
+  #handle(work: Work, stopping: AbortSignal): void {
+    // A job that is not accepted goes to another daemon.
+    if (work.__typename === "ProvisionerJobAssigned" && !stopping.aborted) this.#begin(work);
+    if (work.__typename === "ProvisionerJobCancelRequested")
+      for (const job of this.#jobs.keys()) if (job.id === work.jobId) job.cancel();
+    if (work.__typename === "ProvisionerDrainRequested") this.#options.log(`The server is stopping: ${work.reason}`);
+  }
+
+  #begin(assigned: JobAssigned): void {
+    const isKnown = [...this.#jobs.keys()].some(({ id, lease }) => id === assigned.jobId && lease === assigned.lease);
+    if (isKnown || this.#failed || this.#jobs.size >= this.#options.slots) return;
+    const job = new Job(assigned, this.execute, this.#pace);
+    this.#jobs.set(
+      job,
+      this.#work(job).finally(() => this.#jobs.delete(job)),
+    );
+  }
+
+  /** Does a job to its end. Never throws. */
+  async #work(job: Job): Promise<void> {
+    const { log, workers } = this.#options;
+    const { document, transition, workspace } = job.assignment;
+    const what = workspace
+      ? `${transition?.toLowerCase()} of ${workspace.owner.username}/${workspace.name}`
+      : job.type.toLowerCase().replaceAll("_", " ");
+    const name = `Job ${job.id} (${what})`;
+    try {
+      await job.accept();
+      log(`${name} started.`);
+      const worker = workers.find(({ type }) => type === document.provisioner);
+      if (!worker) throw new JobFailed(`This daemon does not offer the provisioner "${document.provisioner}".`);
+      await worker.run(job);
+      log(`${name} succeeded.`);
+    } catch (error) {
+      log(`${name}: ${await this.#reported(job, error as Error)}`);
+    }
+  }
+
+  /** Reports why a job ended. Returns a text for the log. */
+  async #reported(job: Job, error: Error): Promise<string> {
+    const reason = job.signal.aborted ? (job.signal.reason as Error) : error;
+    if (reason instanceof Abandoned) return `abandoned. ${reason.message}`;
+    // The server has ended the job itself, for example because the quota is exceeded.
+    if (job.isEnded || (error instanceof OperationError && error.reason === "QUOTA_EXCEEDED")) return error.message;
+    try {
+      await job.fail(reason instanceof Canceled ? reason.message : messageOf(error), reason instanceof Canceled);
+      return reason instanceof Canceled ? "canceled." : `failed. ${error.message}`;
+    } catch (failure) {
+      return `failed. ${error.message} The report failed: ${(failure as Error).message}`;
+    }
+  }
+}
+
+/** The message of a failure for the user. Defects of this program are for its operator only. */
+const messageOf = (error: Error): string =>
+  [JobFailed, OperationError, UnknownReference].some((kind) => error instanceof kind)
+    ? error.message
+    : `The provisioner failed: ${error.message}`;

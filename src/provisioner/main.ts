@@ -1,4 +1,0 @@
-// Entry point of the provisioner daemon.
-import { inNewNode } from "../runtime/node-version.js";
-
-await inNewNode(() => import("./run.js"));
