@@ -129,8 +129,14 @@ export const invitationsById = async (ctx: Context, ids: readonly string[]) =>
 
 /** Finds an invitation and locks it until the transaction ends. Throws for callers who may not do `action` with it. */
 export async function lockInvitation(ctx: Context, id: string, action: "update" | "delete"): Promise<InvitationRow> {
-  authorize(ctx.actor, `invitation:${action}`, invitationTarget(await findInvitation(ctx, id)));
-  const locked = await invitations(ctx.db).where("i.id", "=", id).forNoKeyUpdate().executeTakeFirst();
+  const permission = `invitation:${action}` as const;
+  // Callers who may do it with no invitation are rejected before one is looked up.
+  authorize(ctx.actor, permission, invitationTarget({ siteRoles: [], memberships: [] }));
+  const it = invitations(ctx.db).where("i.id", "=", id);
+  const found = await it.executeTakeFirst();
+  if (!found) throw notFound();
+  authorize(ctx.actor, permission, invitationTarget(found));
+  const locked = await it.forNoKeyUpdate().executeTakeFirst();
   if (!locked) throw notFound();
   return locked;
 }

@@ -272,7 +272,7 @@ export const invitationPath = "/login/invitation";
  */
 export async function resendInvitation(ctx: Context, input: ResendInvitation): Promise<Sent> {
   const { userId } = requireUser(ctx.actor);
-  authorize(ctx.actor, "invitation:read");
+  authorize(ctx.actor, "invitation:update", invitationTarget({ siteRoles: [], memberships: [] }));
   // Before the invitation is locked, as by those who replace it.
   await takeTurn(ctx, "invitations");
   const invitation = await lockInvitation(ctx, input.id, "update");
@@ -336,7 +336,6 @@ export const invitedGroupsById = async (ctx: Context, ids: readonly string[]) =>
 /** Ends an open invitation. One that was revoked stays so. Throws CONFLICT for one that was accepted. Returns its id. */
 export async function revokeInvitation(ctx: Context, id: string): Promise<string> {
   const invitation = await lockInvitation(ctx, id, "delete");
-  authorize(ctx.actor, "invitation:delete", invitationTarget(invitation));
   if (invitation.status === "accepted") throw conflict("The invitation was accepted.");
   if (invitation.status === "revoked") return id;
   await ctx.db
