@@ -61,7 +61,7 @@ describe("the console invites people", () => {
     await dialog().getByText("Must have a column named email.").waitFor();
     await choose("email,roles\nimported-one@example.com,auditor\nimported,nobody\n");
     await dialog().getByText("1 row of 2 must be mended").waitFor();
-    const faulty = dialog().getByRole("row", { name: /imported / });
+    const faulty = dialog().getByRole("list", { name: "Rows with faults" });
     expect(await faulty.locator(".fault").allInnerTexts()).to.have.length(2);
     expect(
       await dialog()

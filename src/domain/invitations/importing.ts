@@ -166,7 +166,7 @@ async function groupsNamed(references: References, refs: readonly string[], prob
 /** The faults of a row by its columns, one for each value: `organizations[0].roles[1]` is in the column of roles. */
 const faultsIn = (problems: Problems): RowFault[] =>
   problems.found
-    .filter(({ field }, at, all) => field === "roles" || all.findIndex((each) => each.field === field) === at)
+    .filter(({ field }, at, all) => field === "roles" || all.findLastIndex((each) => each.field === field) === at)
     .map(({ field, detail }) => ({
       column: /^organizations\[\d+\]\.roles/.test(field) ? "roles" : field.replace(/[.[].*$/, ""),
       detail,

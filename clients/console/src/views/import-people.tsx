@@ -19,7 +19,7 @@ interface Row {
 const example =
   "email,name,organizations,groups,roles\nada@example.com,Ada Lovelace,main,main/developers,main/organization-auditor\n";
 
-/** Rows that are shown; faults come first. */
+/** Rows with faults that are shown. */
 const mostShown = 100;
 
 export function ImportPeople() {
@@ -122,58 +122,42 @@ const linksOf = (rows: readonly Row[]): string =>
   ["email,name,link", ...rows.map(({ email, name, link }) => [email, name, link].map(cellOf).join(","))].join("\n") +
   "\n";
 
+/** The rows with faults, and how many there are of both kinds. */
 function Preview({ checked: { rows, isDone }, faulty }: { checked: Checked; faulty: number }) {
-  const shown = rows.toSorted((one, other) => Number(other.faults.length > 0) - Number(one.faults.length > 0));
   const all = countOf(rows.length, "person", "people");
+  if (isDone)
+    return (
+      <output class="block">
+        {all} invited.{" "}
+        {rows.some(({ link }) => link) ? "Save the links now: they are not shown again." : "The links are mailed."}
+      </output>
+    );
   return (
     <>
       <output class="block">
-        {isDone
-          ? `${all} invited. ${rows.some(({ link }) => link) ? "Save the links now: they are not shown again." : "The links are mailed."}`
-          : faulty > 0
-            ? `${countOf(faulty, "row")} of ${rows.length} must be mended. Then choose the file again.`
-            : `${all} can be invited.`}
+        {faulty > 0
+          ? `${countOf(faulty, "row")} of ${rows.length} must be mended. Then choose the file again.`
+          : `${all} can be invited.`}
       </output>
-      {!isDone && (
-        <div class="table">
-          <table aria-label="Rows">
-            <thead>
-              <tr>
-                <th class="number">Line</th>
-                <th>Email</th>
-                <th>Faults</th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.slice(0, mostShown).map(({ line, email, faults }) => (
-                <tr key={line}>
-                  <td class="number" data-title="Line">
-                    {line}
-                  </td>
-                  <td data-title="Email">{email || "–"}</td>
-                  <td data-title="Faults">
-                    {faults.length === 0 ? (
-                      <span class="faint">None</span>
-                    ) : (
-                      <div>
-                        {faults.map(({ column, detail }) => (
-                          <span key={column + detail} class="fault block">
-                            {column && `${column}: `}
-                            {detail}
-                          </span>
-                        ))}
-                      </div>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {!isDone && rows.length > mostShown && (
-        <p class="faint">The first {mostShown} rows are shown, those with faults before the others.</p>
-      )}
+      <ul class="links" aria-label="Rows with faults">
+        {rows
+          .filter(({ faults }) => faults.length > 0)
+          .slice(0, mostShown)
+          .map(({ line, email, faults }) => (
+            <li key={line}>
+              <span>
+                Line {line}: <b>{email || "no email"}</b>
+                {faults.map(({ column, detail }) => (
+                  <span key={column + detail} class="fault block">
+                    {column && `${column}: `}
+                    {detail}
+                  </span>
+                ))}
+              </span>
+            </li>
+          ))}
+      </ul>
+      {faulty > mostShown && <p class="faint">The first {mostShown} of them are shown.</p>}
     </>
   );
 }
