@@ -29,7 +29,7 @@ describe("the first steps", () => {
     await daemon.leave();
     const { id } = await makeTemplate(w);
     expect(await doneIn(w)).to.include("TEMPLATE");
-    await w.as(w.owner).graphql("mutation($id: String!) { deleteTemplate(input: { template: $id }) { __typename } }", {
+    await w.as(w.owner).graphql("mutation($id: UUID!) { deleteTemplate(input: { templateId: $id }) { __typename } }", {
       id,
     });
     expect(await doneIn(w)).to.not.include("TEMPLATE");
