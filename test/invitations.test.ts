@@ -199,6 +199,15 @@ describe("invitations", () => {
     await invite(owner());
   });
 
+  it("are limited to sixty a minute for each user", async () => {
+    const w = the();
+    const hasty = w.as(await admin());
+    const preview = { csv: "email\na@example.com", isPreview: true };
+    for (let sent = 0; sent < 60; sent++) await mutate(hasty, "importInvitations", preview, "invitedCount");
+    expect(await code(hasty, inviteDocument, { input: { email: newEmail() } })).to.equal("RATE_LIMITED");
+    await invite(w.as(await admin()));
+  });
+
   const resending = (id: string) =>
     [
       "mutation($input: ResendInvitationInput!) { resendInvitation(input: $input) { link } }",
