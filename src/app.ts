@@ -14,6 +14,7 @@ import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { openDatabase } from "./infrastructure/database/database.js";
 import { Standby } from "./infrastructure/database/standby.js";
+import { InvitationMails } from "./domain/invitations/invitation-mail.js";
 import { Dispatcher } from "./domain/notifications/dispatch.js";
 import { InputQueue } from "./domain/tasks/input-queue.js";
 import { AgentApi } from "./infrastructure/agent-api.js";
@@ -132,6 +133,9 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     const dispatcher = new Dispatcher(services);
     dispatcher.start();
     closers.push(() => dispatcher.close());
+    const invitationMails = new InvitationMails(services);
+    invitationMails.start();
+    closers.push(() => invitationMails.close());
     const inputs = new InputQueue(services);
     inputs.start();
     closers.push(() => inputs.close());

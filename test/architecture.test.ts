@@ -470,6 +470,8 @@ describe("the GraphQL schema", () => {
       "deleteOAuth2Client",
       "notificationUnsubscription",
       "unsubscribeFromNotification",
+      "invitationOffer",
+      "acceptInvitation",
     ]);
   });
 
@@ -499,6 +501,8 @@ describe("the GraphQL schema", () => {
       // Links in mails.
       "notificationUnsubscription",
       "unsubscribeFromNotification",
+      "invitationOffer",
+      "acceptInvitation",
     ]);
   });
 
@@ -543,6 +547,8 @@ describe("the GraphQL schema", () => {
       "NotificationSettings",
       "PrebuildsSettings",
       "HeldWorkspaces",
+      "FirstStep",
+      "FirstSteps",
       "ServerInfo",
       "SignInProvider",
       // Each of its series has a scope of its own.
@@ -560,10 +566,16 @@ describe("the GraphQL schema", () => {
       "OAuth2ServerMetadata",
       "OAuth2ProtectedResourceMetadata",
       "NotificationUnsubscription",
+      // For those who have the link.
+      "InvitationOffer",
       // For the holder of its registration access token.
       "OAuth2ClientConfiguration",
       // Reached only through the object that they are a part of.
       "UserRole",
+      "InvitedMembership",
+      "InvitedGroup",
+      "ImportedInvitation",
+      "ImportedInvitationFault",
       "ConnectionSshInfo",
       "ConnectionWebInfo",
       "EncryptionKeyStatus",

@@ -29,6 +29,7 @@ import { userActor } from "./support/actors.js";
 const matrix = `
 resource                | actions                              | owner             | template-admin | user-admin        | auditor         | member | organization-admin | organization-template-admin | organization-user-admin | organization-auditor | organization-member
 user                    | CRUD read_personal update_personal   | *                 | R              | *                 | R               |        | R                  | R                           | R                       | R                    |
+invitation              | CRUD                                 | *                 |                | *                 |                 |        |                    |                             |                         |                      |
 assign_role             | R assign unassign                    | *                 |                | R                 | R               |        |                    |                             |                         |                      |
 assign_org_role         | R assign unassign                    | *                 | R              | *                 | R               |        | *                  | R                           | *                       | R                    | R
 organization            | CRUD                                 | *                 | R              | R                 | R               |        | R U                | R                           | R                       | R                    | R
@@ -168,7 +169,8 @@ const sharedForAdministration: Record<string, string> = {
 function ownersAlone(resource: string, role: string): string | undefined {
   if (resource === "organization_member" && role.endsWith("admin")) return "C U D";
   if (resource === "workspace_transfer" && role === "organization-admin") return "C";
-  return role === "user-admin" ? { user: "U D update_personal", api_key: "D" }[resource] : "";
+  const losses: Record<string, string> = { user: "U D update_personal", api_key: "D", invitation: "C U D" };
+  return role === "user-admin" ? losses[resource] : "";
 }
 
 const situations: Situation[] = [

@@ -67,6 +67,10 @@ const title = () => `t${newId().slice(-12)}`;
 // The permission table of everything that exists today: one line for each cell that an operation exercises.
 // prettier-ignore
 const cells: Cell[] = [
+  { permission: "invitation:create", may: "OU", asked: everywhere, tried: change("inviteUser", () => `email: "${title()}@example.com", delivery: LINK`) },
+  { permission: "invitation:read", may: "OU", asked: everywhere, tried: () => "{ invitations(first: 1) { totalCount } }", shows: () => "totalCount" },
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: () => "mutation { dismissFirstSteps { __typename } }", about: "the first steps" },
+  { permission: "deployment_config:read", may: "OA", asked: everywhere, tried: () => "{ firstSteps { isDismissed } }", shows: () => "isDismissed", about: "the first steps" },
   { permission: "user:create", may: "OU", asked: everywhere, tried: change("createUser", () => `email: "${title()}@example.com", username: "${title()}", isServiceAccount: true`) },
   { permission: "user:read", may: "OTUAotuax", asked: stored("victim"), tried: (s) => `{ user(user: "${s.victim}") { id email } }`, shows: is("victim") },
   { permission: "user:update", may: "OU", asked: stored("victim"), tried: change("updateUser", (s) => `user: "${s.victim}", name: "Changed"`) },

@@ -31,6 +31,7 @@ const fullUsers: Record<string, string> = {
 
 /** Payloads that return the caller, or a user just created; all others take the scope `user:read`. */
 const ownPayloads = [
+  "AcceptInvitationPayload",
   "CreateUserPayload",
   "ChangePasswordPayload",
   "ConvertLoginPayload",
@@ -60,7 +61,13 @@ describe("full users", () => {
   });
 
   it("alone have an email address, roles, a status, and a last-seen time", () => {
-    expect(fieldsReturning("EmailAddress")).to.deep.equal(["User.email", "User.formerEmail"]);
+    expect(fieldsReturning("EmailAddress")).to.have.members([
+      "User.email",
+      "User.formerEmail",
+      // Of people who have no account.
+      "Invitation.email",
+      "InvitationOffer.email",
+    ]);
     expect(fieldsReturning("UserStatus")).to.deep.equal(["User.status"]);
     expect(fieldsReturning("UserRole")).to.have.members(["User.roles", "OrganizationMember.roles"]);
     const lastUses = objects.filter((type) => isObjectType(type) && type.getFields().lastSeenAt);
@@ -75,6 +82,8 @@ describe("full users", () => {
       "ConnectionWebInfo.user",
       "ConversationMessage.sender",
       "GroupMember.user",
+      "Invitation.inviter",
+      "Invitation.user",
       "NotificationMessage.user",
       "OAuth2App.createdBy",
       "OAuth2App.serviceUser",

@@ -8,6 +8,8 @@ const exempt: Readonly<Record<string, string>> = {
   "Query.externalAgentCredentials": "one credential by the id of its agent",
   "Query.externalAuth": "asks the provider",
   "Query.externalAuthAccessToken": "for agents only, asks the provider",
+  "Query.invitation": "one row by its id, of at most 10,000",
+  "Query.invitationOffer": "one row by the token of a link",
   "Query.notificationUnsubscription": "opens a token without a row",
   "Query.oauth2AuthorizationRequest": "for the consent page, by the id of an application",
   "Query.oauth2ClientConfiguration": "for clients that registered themselves",

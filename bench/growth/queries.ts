@@ -101,6 +101,16 @@ export const lists = [
     orders: ["USERNAME", "CREATED_AT"],
   }).filter(({ role, what }) => !lacksSide(role) || !what.startsWith("small organization")),
   ...list({
+    field: "invitations",
+    nodes: "id email name status isVoid memberships { organizationName roles } groups { name } inviter { username }",
+    roles: ["owner"],
+    filters: {
+      search: `filter: { search: "zebulon" }`,
+      status: `filter: { status: OPEN }`,
+    },
+    orders: ["EMAIL", "CREATED_AT"],
+  }),
+  ...list({
     field: "organizationMembers",
     arguments: `organization: "default"`,
     nodes: "id username name avatarUrl joinedAt roles { name }",
@@ -229,6 +239,7 @@ export const points = [
     everyone: `organization: "default", name: "${everyone}"`,
   }).filter(({ role, what }) => role !== "member" || !what),
   ...point("healthChecks", ["owner"], { "": "" }),
+  ...point("firstSteps", ["owner"], { "": "" }),
   ...point("heldWorkspaces", ["owner"], { "": "" }),
   ...point("inboxNotification", ["member"], { "": `id: "${known.notification(1)}"` }),
   ...point("licenses", ["owner"], { "": "" }),

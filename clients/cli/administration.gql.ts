@@ -52,6 +52,7 @@ export type CreateUserInput = {
   email: string;
   isServiceAccount?: boolean | null | undefined;
   loginType?: LoginType | null | undefined;
+  mustChangePassword?: boolean | null | undefined;
   name?: string | null | undefined;
   organizationIds?: Array<string> | null | undefined;
   password?: string | null | undefined;

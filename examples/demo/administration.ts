@@ -1,5 +1,5 @@
 // What only a server of the demonstration's own gets, since it belongs to the whole deployment: a license, an identity
-// provider, proxies, linked accounts, appearance, and a service account.
+// provider, proxies, linked accounts, appearance, invitations, and a service account.
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { type Client, Failure } from "./client.js";
 import { emailOf } from "./company.js";
@@ -67,6 +67,13 @@ export async function administer(made: Company): Promise<LiveProxy> {
   await owner.mutate("createApiKey", { name: "pipeline", scopes: ["template:read", "workspace:read"], user: user.id });
   await owner.mutate("updateUserSecret", { name: "npm-token", description: "Private packages, read only" });
   await owner.mutate("setQuietHours", { schedule: "CRON_TZ=Europe/Lisbon 0 20 * * *" });
+  // The company has no mail server, and its people have accounts.
+  await owner.run("mutation { dismissFirstSteps { __typename } }");
+  for (const [username, name] of [
+    ["xenia", "Xenia Castro"],
+    ["yusuf", "Yusuf Demir"],
+  ] as const)
+    await owner.mutate("inviteUser", { email: emailOf({ username }), name, delivery: "LINK" });
   const leaving = made.ids.get("sven");
   if (leaving) await owner.mutate("suspendUser", { user: leaving });
   await linkAccount(owner);

@@ -8,6 +8,7 @@ import { clockJob } from "./deployment/clock.js";
 import { zoneCheck } from "./deployment/zone-check.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
+import { invitationPurge } from "./invitations/invitations.js";
 import { monthsJob } from "../infrastructure/database/months.js";
 import { healthJob } from "./health/evaluation.js";
 import { goneReplicaPurge } from "./health/replicas.js";
@@ -73,6 +74,7 @@ const jobs: readonly Job[] = [
   goneReplicaPurge,
   healthJob,
   idempotencyKeyPurge,
+  invitationPurge,
   jobReaper,
   ...keyEndNotices,
   keyPurge,

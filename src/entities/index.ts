@@ -14,6 +14,7 @@ import { EncryptionKeySchema } from "./encryption.js";
 import { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
 import { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema, MemberChangeSchema } from "./groups.js";
 import { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
+import { InvitationSchema } from "./invitations.js";
 import { LicenseSchema } from "./licenses.js";
 import {
   IdempotencyKeySchema,
@@ -97,6 +98,7 @@ export const entities = [
   InboxCursorSchema,
   InboxEpochSchema,
   InboxNotificationSchema,
+  InvitationSchema,
   LicenseSchema,
   LoginAddressSchema,
   MemberChangeSchema,

@@ -78,6 +78,8 @@ export const UserSchema = defineEntity({
     loginType: p.enum(["password", "oidc", "github", "none"]),
     /** argon2id hash in PHC format; null if no password is set. */
     passwordHash: p.text().nullable().lazy(),
+    /** Whether the user can do nothing else before the password was changed. */
+    mustChangePassword: p.boolean().default(false),
     siteRoles: p.array().default([]),
     isServiceAccount: p.boolean().default(false),
     isSystem: p.boolean().default(false),

@@ -16,6 +16,8 @@ export interface Field {
   value?: string;
   /** Advice below the field. */
   hint?: string;
+  /** Whether it may stay empty. */
+  isOptional?: true;
   /** Whether it takes a code, which is typed from another place. */
   isCode?: true;
 }
@@ -46,12 +48,14 @@ export function rejectionOf({ http }: Visit, thrown: unknown): Rejection {
  * empty one.
  */
 export function fieldsOf(fields: readonly Field[], { message, faults = {} }: Partial<Rejection> = {}): Part[] {
-  const focused = fields.find(({ name }) => Object.hasOwn(faults, name)) ?? fields.find(({ value }) => !value);
+  const focused =
+    fields.find(({ name }) => Object.hasOwn(faults, name)) ??
+    fields.find(({ value, isOptional }) => !value && !isOptional);
   return [alarm(message), ...fields.map((field) => labeled(field, faults[field.name], field === focused))];
 }
 
 function labeled(
-  { name, label, type, autocomplete, value, hint, isCode }: Field,
+  { name, label, type, autocomplete, value, hint, isCode, isOptional }: Field,
   fault: string | undefined,
   isFocused: boolean,
 ) {
@@ -64,7 +68,7 @@ function labeled(
       type="${type}"
       autocomplete="${autocomplete}"
       value="${value ?? ""}"
-      required
+      ${isOptional ? undefined : html`required`}
       ${isCode && html`class="code" maxlength="32" autocapitalize="characters" spellcheck="false"`}
       ${notes === "" ? undefined : html`aria-describedby="${notes}"`}
       ${fault === undefined ? undefined : html`aria-invalid="true"`}

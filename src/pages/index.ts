@@ -18,14 +18,15 @@ import { objectPages } from "./objects.js";
 import { authorizationPages } from "./oauth2/authorization.js";
 import { devicePages } from "./oauth2/device-consent.js";
 import { grantPages } from "./oauth2/grants.js";
+import { invitationPages, invitationPath } from "./sign-in/invitations.js";
 import { loginPages } from "./sign-in/login.js";
 import { forgottenPath, newPasswordPath, passcodePages } from "./sign-in/passcodes.js";
-import { passwordPages, passwordPath } from "./sign-in/passwords.js";
+import { passwordPages } from "./sign-in/passwords.js";
 import { providerPages } from "./sign-in/providers.js";
 import { VisitorForms } from "./sign-in/visitor-forms.js";
 import { keyPages } from "./tokens.js";
 import { unsubscribePages } from "./unsubscribe.js";
-import { browserErrors, pageErrors, type PageHandler, visited, visitedRow } from "./visit.js";
+import { browserErrors, pageErrors, type PageHandler, passwordPath, visited, visitedRow } from "./visit.js";
 
 /** Capabilities of the domain that only browsers need, which therefore are no operations of the schema. */
 export interface BrowserServices {
@@ -51,6 +52,7 @@ export function routePages(
   const login = loginPages(forms, signingIn);
   const passcodes = passcodePages(forms, signingIn);
   const password = passwordPages(operationsOf("sign-in/passwords"));
+  const invitations = invitationPages(forms, operationsOf("sign-in/invitations"));
   const provider = providerPages(attempts);
   const console = routeConsole(routes, services);
   const home = homePages(console, signingIn("SignedIn"), signingIn("SignOut"));
@@ -78,6 +80,8 @@ export function routePages(
     ["POST", forgottenPath, passcodes.send],
     ["GET", newPasswordPath, passcodes.choose],
     ["POST", newPasswordPath, passcodes.change],
+    ["GET", invitationPath, invitations.show],
+    ["POST", invitationPath, invitations.accept],
     ["GET", "/login/:provider", provider.ask],
     ["GET", "/login/:provider/callback", provider.finish],
     ["GET", passwordPath, password.show],

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
-import { requireOneOf } from "../graphql/engine/access.js";
+import { passwordChangeRequired, requireChangedPassword, requireOneOf } from "../graphql/engine/access.js";
 import { failureOf, report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/variables.js";
 import { readForm } from "../http/body.js";
@@ -53,12 +53,14 @@ export class Visit {
 
   /**
    * The context of the caller. Throws UNAUTHENTICATED for a bad credential, and FORBIDDEN for a form without its CSRF token
-   * or with the access token of an application: forms are decisions of users.
+   * or with the access token of an application: forms are decisions of users. So it does for users who must change their
+   * password first, whom `show` leads to the page for it, except where they do that.
    */
   async caller(): Promise<Context> {
     const csrfToken = this.form.get("csrf_token") ?? undefined;
     const actor = await actorOf(this.services, this.http.req, { surface: "page", csrfToken });
     if (this.http.method === "POST") requireOneOf(["session", "token", "application"], actor);
+    if (!changingPaths.has(this.http.path)) requireChangedPassword(actor);
     return this.#context(actor);
   }
 
@@ -90,6 +92,20 @@ export class Visit {
     clearCookie(this.http, csrfCookie, { ...this.cookies, readable: true });
   }
 }
+
+/** Where users change their password, and where password managers lead them. */
+export const passwordPath = "/account/password";
+
+/** The paths of users who must change their password first. */
+const changingPaths: ReadonlySet<string> = new Set([passwordPath, "/logout"]);
+
+/** The page at which users change a password that they must change first, and go on from there. */
+const changeFirst = ({ method, path, originalUrl }: Http): Outcome => ({
+  goTo: withReturnTo(passwordPath, ownPath(method === "GET" ? originalUrl : path)),
+});
+
+const asksForChange = (error: unknown): boolean =>
+  error instanceof DomainError && error.details.reason === passwordChangeRequired;
 
 /** Characters; enough for any authorization request of an application. It fits into the header of a request. */
 const longest = 8192;
@@ -184,7 +200,8 @@ export const pageErrors =
     try {
       await next();
     } catch (error) {
-      fail(services, http, error);
+      if (asksForChange(error)) show(http, changeFirst(http));
+      else fail(services, http, error);
     }
   };
 
@@ -202,6 +219,7 @@ export const browserErrors =
       if (details.redirectUri !== undefined) show(http, { goTo: details.redirectUri, status: 302 });
       else if (http.accepts("json", "html") !== "html") throw error;
       else if (code === "UNAUTHENTICATED") show(http, signInFirst(http));
+      else if (asksForChange(error)) show(http, changeFirst(http));
       else fail(services, http, error);
     }
   };

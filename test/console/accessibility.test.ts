@@ -41,6 +41,8 @@ describe("every view of the console", () => {
       "secret scimKey { id }",
     );
     await new ScimClient(w.nobody, createScimKey.secret).get("/Users/missing");
+    const guest = { email: "a-guest-with-a-long-address@department.example.com", delivery: "LINK", roles: ["AUDITOR"] };
+    await run("inviteUser", "InviteUserInput", { ...guest, groups: [group.id] }, "link");
     await run("createUserSecret", "CreateUserSecretInput", { name: "shown", value: "x" }, "userSecret { id }");
     await run("createWorkspaceProxy", "CreateWorkspaceProxyInput", { name: "shown" }, "workspaceProxy { id }");
     await run(

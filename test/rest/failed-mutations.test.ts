@@ -18,6 +18,7 @@ const stored = `
     union all select (u.id, u.email, u.username, u.name, u.site_roles, u.status)::text from users u
     union all select m::text from organization_members m
     union all select o::text from organizations o
+    union all select (i.id, i.email, i.end_reason)::text from invitations i
     union all select 'key ' || id || coalesce(name, '') from api_keys
     union all select i::text from inbox_notifications i where i.user_id not in (select id from users where site_roles <> '{}')
     union all select c::text from inbox_cursors c where c.user_id not in (select id from users where site_roles <> '{}')
@@ -111,6 +112,11 @@ describe("a mutation", () => {
         return `email: "${name}@example.com", username: "${name}", isServiceAccount: true`;
       },
       "user { id roles { name } organizationIds }",
+    ),
+    inviteUser: graphql(
+      "inviteUser",
+      () => `email: "${fresh("guest")}@example.com", delivery: LINK, roles: [AUDITOR]`,
+      "link invitation { id memberships { organizationName } inviter { username } }",
     ),
     createOrganization: graphql("createOrganization", () => `name: "${fresh("org")}"`, "organization { id name }"),
     createApiKey: graphql("createApiKey", () => `name: "${fresh("key")}"`, "token apiKey { id name user { id } }"),

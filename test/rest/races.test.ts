@@ -4,6 +4,7 @@
 import { expect } from "chai";
 import { keysOf } from "../support/accounts.js";
 import { insertUsers } from "../support/crowds.js";
+import { invite, tokenIn } from "../support/invitations.js";
 import { insertKey } from "../support/keys.js";
 import { deleteRows, setColumns } from "../support/tables.js";
 import { logged, usualHashes } from "../support/app.js";
@@ -58,15 +59,15 @@ describe("a change that races the deletion of its object", () => {
   const password = "seven-lamps-beside-the-old-canal";
 
   /** A member of the default organization, signed in without waiting for a password hash. */
-  async function person(): Promise<{ id: string; client: Client }> {
-    const { id } = await newAccount();
+  async function person(columns: object = {}): Promise<{ id: string; client: Client }> {
+    const { id } = await newAccount(columns);
     return { id, client: the().as(await insertKey(the(), { id }, "session").then(({ text }) => ({ token: text }))) };
   }
 
-  async function newAccount() {
+  async function newAccount(columns: object = {}) {
     const username = `racer-${++made}`;
     const email = `${username}@example.com`;
-    const account = { username, email, password_hash: await hashed() };
+    const account = { username, email, password_hash: await hashed(), ...columns };
     const [id] = await insertUsers(the(), [account], { organization: the().defaultOrganization });
     return { id: id!, username, email };
   }
@@ -96,6 +97,14 @@ describe("a change that races the deletion of its object", () => {
   };
   const removal = (id: string) =>
     act(owner(), "removeOrganizationMember", `organization: "default", user: "${id}"`, member);
+
+  /** The acceptance of an invitation, and the id of the administrator who sent it. */
+  async function acceptance(access: object = {}): Promise<{ inviter: string; change: Race["change"] }> {
+    const { id: inviter, client } = await person({ site_roles: ["user-admin"] });
+    const { link } = await invite(client, access);
+    const guest = `token: "${tokenIn(link)}", username: "guest-${++made}", password: "${password}"`;
+    return { inviter, change: act(the().nobody, "acceptInvitation", guest, `sessionToken ${user}`) };
+  }
 
   let version: Promise<string> | undefined;
   const stopped = async (ownerId: string) => insertStopped(the(), ownerId, await (version ??= insertVersion(the())));
@@ -236,6 +245,22 @@ describe("a change that races the deletion of its object", () => {
         change: act(client, "acceptWorkspaceTransfer", `id: "${offer}"`, "workspaceId"),
         end: once(deletion(id), "CONFLICT"),
       };
+    },
+    "acceptInvitation, deleteUser of its inviter": async () => {
+      const { inviter, change } = await acceptance();
+      return { change, end: deletion(inviter) };
+    },
+    "acceptInvitation, deleteGroup": async () => {
+      const { id } = await the().group();
+      const { change } = await acceptance({ groups: [id] });
+      return { change, end: groupDeletion(id) };
+    },
+    "acceptInvitation, deleteOrganization": async () => {
+      const organization = await the().organization();
+      const { id } = await the().group(undefined, { organization: organization.id });
+      const organizations = [{ organization: "default" }, { organization: organization.id }];
+      const { change } = await acceptance({ organizations, groups: [id] });
+      return { change, end: organizationDeletion(organization.id) };
     },
     "createGroup, deleteOrganization": async () => {
       const { id } = await the().organization();

@@ -37,6 +37,8 @@ const parts: Record<string, Part> = {
 const table: Record<string, string> = {
   "signed in": "any",
   "user:create": "O U",
+  "invitation:create": "O U",
+  "invitation:read": "O U",
   "user:read": "O T U A o! t u! a own",
   "user:update": "O U",
   "user:delete": "O U",

@@ -10,6 +10,7 @@ export const userActor = (traits: Partial<UserActor> = {}): UserActor => ({
   organizations: new Map(),
   scopes: ["all"],
   entersWorkspaces: false,
+  mustChangePassword: false,
   credential: { id: "0123456789", kind: "session", expiresAt: "2099-01-01T00:00:00.000Z", parentId: null },
   ...traits,
 });

@@ -7,6 +7,7 @@ import { stopNotices } from "../../src/domain/workspaces/stop-notices.js";
 import { sessionEnds } from "../../src/domain/connection-logs/ended-sessions.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
 import { runChecks } from "../../src/domain/health/evaluation.js";
+import { invitationPurge } from "../../src/domain/invitations/invitations.js";
 import { monthsJob } from "../../src/infrastructure/database/months.js";
 import { inboxPurge } from "../../src/domain/notifications/inbox.js";
 import { idempotencyKeyPurge } from "../../src/domain/notifications/idempotency-keys.js";
@@ -51,6 +52,7 @@ const jobs = {
   grantPurge,
   idempotencyKeyPurge,
   inboxPurge,
+  invitationPurge,
   jobReaper,
   keyPurge,
   loginAddressPurge,

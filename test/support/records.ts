@@ -72,6 +72,21 @@ function people({ n, own, first, owner }: Records) {
         site_roles: site,
       },
     ],
+    invitations: [
+      {
+        ...times,
+        id: own("invitation"),
+        email: `guest-${n}@example.com`,
+        site_roles: site,
+        memberships: [{ organizationId: organization_id, roles: [] }],
+        group_ids: [group_id],
+        inviter_id: owner,
+        inviter_epoch: 0,
+        token_hash: bytesOf(own("invitation")),
+        sent_at: "now",
+        expires_at: later,
+      },
+    ],
     organizations: [{ ...times, id: own("organization"), name: `organization-${n}` }],
     organization_members: [
       { ...created, organization_id: own("organization"), user_id: owner, roles: [] },

@@ -30,6 +30,7 @@ export const chapters: readonly Chapter[] = [
     title: "People",
     sections: [
       { path: "/users", label: "Users", check: reads("user", false) },
+      { path: "/invitations", label: "Invitations", check: { may: "invitation:read" } },
       { path: "/organizations", label: "Organizations", check: reads("organization") },
       { path: "/groups", label: "Groups", check: reads("group") },
       { path: "/applications", label: "Applications", check: reads("oauth2_app_secret", false) },
@@ -84,6 +85,7 @@ const views: Record<string, View> = {
   "/inbox": async () => (await import("./views/inbox-view")).InboxView,
   "/users": async () => (await import("./views/users")).UsersView,
   "/users/:id": async () => (await import("./views/users")).UserView as AnyComponent,
+  "/invitations": async () => (await import("./views/invitations")).InvitationsView,
   "/organizations": async () => (await import("./views/organizations")).OrganizationsView,
   "/organizations/:id": async () => (await import("./views/organizations")).OrganizationView as AnyComponent,
   "/groups": async () => (await import("./views/groups")).GroupsView,

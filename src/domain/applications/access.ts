@@ -67,11 +67,12 @@ export async function readApplicationTarget(ctx: Context, wanted: ApplicationRef
   return { workspaceId, agentId, appId, url: allowed ? app.url : null, userId: visitor?.userId ?? null, allowed };
 }
 
-/** Returns the holder of an application key. Proxies receive no other credentials, so none is accepted. */
+/** Returns the holder of an application key, unless the holder must change the password first. Proxies receive no other credentials, so none is accepted. */
 async function visitorOf({ services }: Context, apiKey: string): Promise<UserActor | undefined> {
   if (parseToken(apiKey)?.kind !== "application") return undefined;
   try {
-    return await services.credentials.authenticateUser(apiKey);
+    const visitor = await services.credentials.authenticateUser(apiKey);
+    return visitor.mustChangePassword ? undefined : visitor;
   } catch (error) {
     if (error instanceof DomainError && error.code === "UNAUTHENTICATED") return undefined;
     throw error;

@@ -62,6 +62,11 @@ const policy = {
     read_personal: [owner, userAdmin, theOwner],
     update_personal: [owner, only("dominated", userAdmin), theOwner],
   },
+  // Invitations create accounts. What they give is judged like an account that holds it.
+  invitation: {
+    ...each(writes, owner, only("dominated", userAdmin)),
+    read: [owner, userAdmin],
+  },
   assign_role: {
     ...each(["assign", "unassign"], owner),
     read: [owner, userAdmin, auditor],

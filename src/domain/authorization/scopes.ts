@@ -36,6 +36,7 @@ const follows: Record<Exclude<Resource, ScopedResource>, ScopedResource | "all">
   assign_role: "user",
   group_ai_budget: "group",
   group_member: "group",
+  invitation: "user",
   notification_message: "notification_template",
   oauth2_app_secret: "oauth2_app",
   prebuilt_workspace: "workspace",

@@ -93,7 +93,7 @@ export async function recoverAccess(ctx: Context, email: string): Promise<Admini
   await ctx.db.deleteFrom("userLinks").where("userId", "=", user.id).execute();
   await ctx.db
     .updateTable("users")
-    .set({ passwordHash, loginType: "password", status: "active", updatedAt: now })
+    .set({ passwordHash, mustChangePassword: false, loginType: "password", status: "active", updatedAt: now })
     .where("id", "=", user.id)
     .execute();
   const diff = { password: { old: "***", new: "***" } };

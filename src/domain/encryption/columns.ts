@@ -143,6 +143,15 @@ export const templateVariables = encrypted({
   owner: "template_id",
 });
 
+/** The tokens of invitations, until they are mailed. Invitations can be sent again, with another token. */
+export const invitationTokens = encrypted({
+  table: "invitations",
+  column: "token",
+  keyId: "key_id",
+  owner: "id",
+  isReplaceable: true,
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -157,4 +166,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   deviceCodes,
   agentTokens,
   templateVariables,
+  invitationTokens,
 ];

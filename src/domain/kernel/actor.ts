@@ -14,6 +14,8 @@ export interface UserActor {
   readonly scopes: readonly string[];
   /** Whether the deployment allows administrators to enter workspaces of other users. */
   readonly entersWorkspaces: boolean;
+  /** Whether the user can do nothing else before the password was changed, whatever the credential is. */
+  readonly mustChangePassword: boolean;
   readonly credential: Credential;
 }
 

@@ -61,6 +61,7 @@ export type Lock =
   | "boot"
   | "connections"
   | "failure_reports"
+  | "invitations"
   | "licenses"
   | "months"
   | "owners"

@@ -23,6 +23,7 @@ const minute = 60;
 const hour = 3_600;
 
 const linksPerMinute = 60;
+const invitationsPerMinute = 60;
 /** Maximum number of failed authentications per minute and address. */
 const mostRejections = 60;
 
@@ -66,6 +67,8 @@ export class RateLimits {
   readonly userCodes: Limit;
   /** Test notifications, by user. */
   readonly testNotifications: Limit;
+  /** Invitations that are sent, by user. */
+  readonly invitations: Limit;
   /** Links of accounts that are started or finished, by user. */
   readonly links: Limit;
   /** Work whose outcome decides whether it is an attempt, by address. */
@@ -88,6 +91,7 @@ export class RateLimits {
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
     this.userCodes = shared("device-user-codes", 10, 10 * minute);
     this.#registrations = shared("oauth2-registration", config.oauth2RegistrationsPerHour, hour);
+    this.invitations = shared("invitations", invitationsPerMinute, minute);
     this.links = shared("external-auth", linksPerMinute, minute);
   }
 

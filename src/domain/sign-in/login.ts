@@ -93,7 +93,7 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
   const hash = await ctx.services.passwords.hash(newPassword);
   const { numUpdatedRows } = await ctx.db
     .updateTable("users")
-    .set({ passwordHash: hash, updatedAt: now })
+    .set({ passwordHash: hash, mustChangePassword: false, updatedAt: now })
     .where("id", "=", account.id)
     .where("passwordHash", "=", account.passwordHash)
     .executeTakeFirst();

@@ -234,7 +234,7 @@ async function spend(ctx: Context, { id, codeHash }: Passcode, password: string)
     .where("p.expiresAt", ">", now)
     .where("u.passwordHash", "is not distinct from", account.passwordHash)
     .where(mayReset)
-    .set({ passwordHash: hash, updatedAt: now })
+    .set({ passwordHash: hash, mustChangePassword: false, updatedAt: now })
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw wrongCode();
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", id).execute();

@@ -14,6 +14,7 @@ import type { Identity, ProviderName } from "../../infrastructure/identity-provi
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
 import { link, linkDiff, userLinkedTo } from "./user-identities.js";
+import { giveAccess, type Offer, offerToIdentity } from "../invitations/accepting.js";
 import { announce } from "../users/account-events.js";
 import { isKnownAs } from "../users/accounts.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
@@ -157,7 +158,7 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
   }
   await ctx.db
     .updateTable("users")
-    .set({ loginType: identity.provider, passwordHash: null, updatedAt: now })
+    .set({ loginType: identity.provider, passwordHash: null, mustChangePassword: false, updatedAt: now })
     .where("id", "=", userId)
     .execute();
   await endSessions(ctx, userId, credential.id);
@@ -179,41 +180,54 @@ const usernameTries = 5;
 async function createAccount(ctx: Context, identity: Identity): Promise<Account> {
   const { email, provider } = identity;
   if (email === undefined) throw forbidden("The provider returned no verified email.", { detail: identity.emailDoubt });
-  const isAllowed = isInDomains(email, ctx.config.oidcEmailDomains) && isValid(emailAddress, email);
+  const offer = await offerToIdentity(ctx, email, provider);
+  const isAllowed =
+    offer !== undefined || (isInDomains(email, ctx.config.oidcEmailDomains) && isValid(emailAddress, email));
   if (!isAllowed) throw forbidden("There is no account for you here. Ask an administrator for one.");
 
   const name = cleaned(identity.name ?? "", 128);
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
     if (await isKnownAs(ctx, username, null)) continue;
-    const account = await insertAccount(ctx, { email, username, name, loginType: provider });
+    const account = await insertAccount(ctx, { email, username, name, loginType: provider }, offer);
     if (!account) continue;
     if (!(await link(ctx, identity, account.id))) break;
-    const diff = { email: { new: email }, username: { new: username }, loginType: { new: provider } };
+    const diff = {
+      email: { new: email },
+      username: { new: username },
+      loginType: { new: provider },
+      ...(offer && offer.siteRoles.length > 0 && { siteRoles: { new: offer.siteRoles } }),
+    };
     ctx.audit({
       action: "create",
       actorId: account.id,
       ...identified(account),
       diff: { ...diff, ...linkDiff({ new: identity }) },
     });
+    if (offer) await giveAccess(ctx, offer, account);
     await announce(ctx, "created", account);
     return account;
   }
   throw conflict("Another request has created an account for you. Sign in again.");
 }
 
-/** Inserts an account into the default organization. Returns nothing if the email or the username is taken. */
+/**
+ * Inserts an account, into the default organization unless an invitation offers others. Returns nothing if the email or the
+ * username is taken.
+ */
 async function insertAccount(
   { db }: Context,
   account: Pick<Account, "email" | "username" | "name" | "loginType">,
+  offer: Offer | undefined,
 ): Promise<Account | undefined> {
+  const invited = offer && { siteRoles: offer.siteRoles, createdBy: offer.inviterId };
   const created = await db
     .insertInto("users")
-    .values({ ...account, id: newId(), createdAt: now, updatedAt: now })
+    .values({ ...account, ...invited, id: newId(), createdAt: now, updatedAt: now })
     .onConflict((existing) => existing.doNothing())
     .returning(accountFields)
     .executeTakeFirst();
-  if (!created) return undefined;
+  if (!created || offer) return created;
   await db
     .insertInto("organizationMembers")
     .columns(["organizationId", "userId", "createdAt"])

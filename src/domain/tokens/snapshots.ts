@@ -79,6 +79,7 @@ const snapshotRows = (db: Db, ids: Given) =>
       "k.userId",
       "u.status",
       "u.siteRoles",
+      "u.mustChangePassword",
     ])
     .select((eb) => [
       eb
@@ -142,6 +143,7 @@ function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {
       organizations: new Map(Object.entries(row.organizations)),
       scopes,
       entersWorkspaces,
+      mustChangePassword: row.mustChangePassword,
       credential: { id, kind, expiresAt, parentId, ...(oauth && { oauth }) },
     },
   };

@@ -7,6 +7,7 @@ import { changesOf, isEmpty } from "../kernel/objects.js";
 import { folded, foldedColumn } from "../kernel/text.js";
 import {
   check,
+  flag,
   icon,
   inputOf,
   type Input,
@@ -131,7 +132,11 @@ export async function endShares(ctx: Context, userId: string): Promise<void> {
  */
 export async function forgetPerson(ctx: Context, user: Pick<UserRow, "id" | "username">): Promise<void> {
   await removePersonal(ctx, user.id, personalTables);
-  await ctx.db.updateTable("users").set({ passwordHash: null, updatedAt: now }).where("id", "=", user.id).execute();
+  await ctx.db
+    .updateTable("users")
+    .set({ passwordHash: null, mustChangePassword: false, updatedAt: now })
+    .where("id", "=", user.id)
+    .execute();
   await forgetNotifications(ctx, user.id);
   // Offered to the former person, and where that one signed in from.
   await ctx.db.deleteFrom("workspaceTransfers").where("receiverId", "=", user.id).execute();
@@ -196,21 +201,32 @@ export type NamedUser = Input<typeof NamedUser>;
 export const ResetUserPassword = inputOf({
   user: required(reference, "The user: ID, username, or `me`."),
   password: required(secret, "The new password; weak passwords are rejected."),
+  mustChangePassword: optional(
+    flag,
+    "Whether the user can sign in with it, but do nothing else, until it was changed. Default: false.",
+  ),
 });
 export type ResetUserPassword = Input<typeof ResetUserPassword>;
 
 /** Replaces the password of a user and ends all of its sessions and tokens. Returns the id. */
-export async function resetUserPassword(ctx: Context, { user: ref, password }: ResetUserPassword): Promise<string> {
+export async function resetUserPassword(ctx: Context, input: ResetUserPassword): Promise<string> {
+  const { user: ref, password } = input;
+  const mustChangePassword = input.mustChangePassword ?? false;
   const hash = await newPasswordHash(ctx.afresh(), ref, password);
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
   if (user.loginType !== "password") throw badInput([{ field: "password", detail: hasNoPassword }]);
 
   // By Kysely, whose statements have no values in their text: Postgres may log the text.
-  await ctx.db.updateTable("users").set({ passwordHash: hash, updatedAt: now }).where("id", "=", user.id).execute();
+  const changes = { passwordHash: hash, mustChangePassword, updatedAt: now };
+  await ctx.db.updateTable("users").set(changes).where("id", "=", user.id).execute();
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "password_reset");
-  ctx.audit({ action: "update", ...identified(user), diff: { password: { old: "***", new: "***" } } });
+  const diff = {
+    password: { old: "***", new: "***" },
+    ...(mustChangePassword && { mustChangePassword: { new: true } }),
+  };
+  ctx.audit({ action: "update", ...identified(user), diff });
   ctx.publish(userHint(user.id));
   return user.id;
 }

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { auditedAs, diffOf } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
-import { userIdOf } from "../kernel/actor.js";
+import { type SiteRole, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -37,6 +37,10 @@ export const CreateUser = inputOf({
     secret,
     "Password. Required if `loginType` is PASSWORD, which is the default, and rejected otherwise.",
   ),
+  mustChangePassword: optional(
+    flag,
+    "Whether the user can sign in, but do nothing else, until the password was changed. Only with a password. Default: false.",
+  ),
   organizationIds: optional(
     listOf(uuid),
     "IDs of the organizations to join, at least one. Default: the default organization.",
@@ -48,7 +52,7 @@ export type CreateUser = Input<typeof CreateUser>;
 /** Creates a user or a service account with memberships in organizations. Returns its id. */
 export async function createUser(ctx: Context, input: CreateUser): Promise<string> {
   authorize(ctx.actor, "user:create");
-  const { organizationIds, isServiceAccount = null, password } = input;
+  const { organizationIds, isServiceAccount = null, password, mustChangePassword } = input;
   const account = {
     email: input.email,
     username: input.username,
@@ -60,13 +64,19 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
   if (isServiceAccount && account.loginType !== "none")
     problems.add("loginType", "Service accounts cannot sign in: their login type is none.");
   problems.add("password", await firstPasswordProblem(password ?? undefined, account));
+  if (mustChangePassword && account.loginType !== "password") problems.add("mustChangePassword", hasNoPassword);
   if (organizationIds?.length === 0) problems.add("organizationIds", "Must name at least one organization.");
   problems.throwIfAny();
   if ((organizationIds?.length ?? 0) > maxOrganizationsPerUser) throw tooManyOrganizations();
 
   const passwordHash = password ? await ctx.services.passwords.hash(password) : null;
   await requireFree(ctx, account);
-  const { id } = await addUser(ctx, { ...account, passwordHash, organizationIds }).catch(throwTaken);
+  const { id } = await addUser(ctx, {
+    ...account,
+    passwordHash,
+    organizationIds,
+    mustChangePassword: mustChangePassword ?? false,
+  }).catch(throwTaken);
   return id;
 }
 
@@ -80,6 +90,10 @@ interface NewUser {
   status?: UserStatus;
   isServiceAccount?: boolean;
   passwordHash?: string | null;
+  mustChangePassword?: boolean;
+  siteRoles?: SiteRole[];
+  /** Who invited the user, who then creates the account. Default: the caller creates it. */
+  invitedBy?: string;
   /** Default: the default organization. */
   organizationIds?: readonly string[] | null | undefined;
 }
@@ -89,21 +103,36 @@ interface NewUser {
  * Violates unique indexes if another user has the email or the username.
  */
 export async function addUser(ctx: Context, { organizationIds: wanted, ...user }: NewUser) {
-  const { avatarUrl, status, passwordHash, isServiceAccount = false, ...account } = user;
+  const { invitedBy, ...stored } = user;
+  const {
+    avatarUrl,
+    status,
+    passwordHash,
+    isServiceAccount = false,
+    mustChangePassword,
+    siteRoles,
+    ...account
+  } = stored;
   const id = newId();
   const added = await ctx.db
     .insertInto("users")
-    .values({ id, createdAt: now, updatedAt: now, ...user, createdBy: userIdOf(ctx.actor) ?? null })
+    .values({ id, createdAt: now, updatedAt: now, ...stored, createdBy: invitedBy ?? userIdOf(ctx.actor) ?? null })
     .returning(["id", "createdAt", "updatedAt", "scimVersion as version"])
     .executeTakeFirstOrThrow();
-  await announce(ctx, "created", { id, ...user });
+  await announce(ctx, "created", { id, ...stored });
   const organizationIds = await joinAsNew(ctx, id, wanted ?? null);
-  const others = { ...(avatarUrl && { avatarUrl }), ...(status && status !== "active" && { status }) };
+  const others = {
+    ...(avatarUrl && { avatarUrl }),
+    ...(status && status !== "active" && { status }),
+    ...(mustChangePassword && { mustChangePassword }),
+    ...(siteRoles?.length && { siteRoles }),
+  };
   const diff = diffOf(
     {},
     { ...account, isServiceAccount, ...others, organizationIds, password: passwordHash && "***" },
   );
-  ctx.audit({ action: "create", ...auditedAs("user", id, user.username), diff });
+  const entry = { action: "create", ...auditedAs("user", id, user.username), diff } as const;
+  ctx.audit(invitedBy === undefined ? entry : { ...entry, actorId: id });
   ctx.afterCommit(() => noteGrowth(ctx));
   return added;
 }

@@ -46,6 +46,7 @@ export const userFields = [
   "u.status",
   "u.loginType",
   "u.siteRoles",
+  "u.mustChangePassword",
   "u.isServiceAccount",
   "u.isSystem",
   "u.lastSeenAt",

@@ -4,7 +4,6 @@ import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { may } from "../authorization/authorization.js";
 import { hasFeature } from "../entitlements/requirements.js";
-import type { OrganizationRole, SiteRole, UserActor } from "../kernel/actor.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { hour, minute, now } from "../kernel/queries.js";
@@ -14,6 +13,7 @@ import { nextStart, type WeeklySchedule, weeklyScheduleOf } from "../quiet-hours
 import { ownSchedules, scheduleOfUser } from "../quiet-hours/quiet-hours.js";
 import { templatesById } from "../templates/templates.js";
 import { systemIdentity } from "../users/system-identities.js";
+import { userActor } from "../users/user-actors.js";
 import { openStatuses } from "./build-status.js";
 import { startFor } from "./transitions.js";
 import { firstOn } from "./workspace-schedule.js";
@@ -21,7 +21,6 @@ import { type WorkspaceRow, workspaces } from "./workspaces.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const w = columnsOf("workspaces", "w");
-const m = columnsOf("organizationMembers", "m");
 
 /** The settings of a template for starts by schedules. */
 interface AutostartRules {
@@ -132,38 +131,10 @@ async function startDue(ctx: Context, id: string): Promise<void> {
 
 /** Starts a workspace within what its owner may do, unless the owner is suspended. */
 async function startForOwner(ctx: Context, workspace: WorkspaceRow): Promise<void> {
-  const owner = await readOwner(ctx, workspace.ownerId);
+  const owner = await userActor(ctx, workspace.ownerId);
   if (!owner || !may(owner, "workspace:start", { ...workspace, acl: null })) return;
   const initiatorId = await systemIdentity(ctx, "system");
   await startFor(ctx, workspace, { reason: "autostart" }, { initiatorId, starter: { actor: owner } });
-}
-
-/** Reads an owner as the policy sees users, to ask what the owner may do; `undefined` for one who is suspended. */
-export async function readOwner(ctx: Context, userId: string): Promise<UserActor | undefined> {
-  const owner = await ctx.db
-    .selectFrom("users as u")
-    .select([
-      "u.siteRoles",
-      sql<Record<string, OrganizationRole[]>>`(
-        select coalesce(json_object_agg(${m.organizationId}, m.roles), '{}')
-        from organization_members m where ${m.userId} = u.id)`.as("organizations"),
-    ])
-    .where("u.id", "=", userId)
-    .where("u.status", "=", "active")
-    // Deleted users keep their status and their roles in the deployment.
-    .where("u.deletedAt", "is", null)
-    .executeTakeFirst();
-  return (
-    owner && {
-      kind: "user",
-      userId,
-      siteRoles: owner.siteRoles as SiteRole[],
-      organizations: new Map(Object.entries(owner.organizations)),
-      scopes: ["all"],
-      entersWorkspaces: false,
-      credential: { id: "", kind: "session", expiresAt: "", parentId: null },
-    }
-  );
 }
 
 /** Notes that a start is not possible, such as with a version that asks for new values, and tells the owner why. */

@@ -11,8 +11,8 @@ import { workspaceNotifications } from "../notifications/templates/workspace-not
 import { isUnfinished } from "../tasks/task-messages.js";
 import { ownerHint, taskHint } from "../tasks/task-status.js";
 import { findTemplate } from "../templates/templates.js";
+import { userActor } from "../users/user-actors.js";
 import { findUser, type FoundUser, holdUsers, userTarget } from "../users/users.js";
-import { readOwner } from "./autostart.js";
 import { latestBuildOf } from "./builds.js";
 import { requireQuota } from "./quotas.js";
 import {
@@ -271,7 +271,7 @@ export type WorkspaceOffer = Input<typeof WorkspaceOffer>;
 export async function acceptWorkspaceTransfer(ctx: Context, id: string): Promise<string> {
   const { workspace, offeredById, users, userId } = await takeOffer(ctx, id);
   requireTransferable(workspace, users, userId);
-  const administrator = await readOwner(ctx, offeredById);
+  const administrator = await userActor(ctx, offeredById);
   const target = targetOf(workspace, users.get(workspace.ownerId)!);
   if (!administrator || !mayOn(administrator, "workspace_transfer:create", target))
     throw conflict("The administrator who offered the workspace may no longer do so.");

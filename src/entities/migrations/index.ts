@@ -73,6 +73,7 @@ import { DeletingSources } from "./0090-deleting-sources.js";
 import { AutostopNotices } from "./0100-autostop-notices.js";
 import { Health } from "./0101-health.js";
 import { EndNotices } from "./0102-end-notices.js";
+import { Invitations } from "./0105-invitations.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -150,4 +151,5 @@ export const migrations: MigrationObject[] = [
   { name: "0100-autostop-notices", class: AutostopNotices },
   { name: "0101-health", class: Health },
   { name: "0102-end-notices", class: EndNotices },
+  { name: "0105-invitations", class: Invitations },
 ];

@@ -22,6 +22,8 @@ export interface AccessOptions {
   anyScope?: true;
   /** Whether the root field takes no credential. */
   open?: true;
+  /** Whether users may use the root field who can do nothing else before they have changed their password. */
+  changesPassword?: true;
   /**
    * The needs of the root field that depend on its arguments. They are checked before the field resolves and its
    * transaction begins.
@@ -148,6 +150,18 @@ export function requireOneOf(callers: readonly Caller[], actor: Actor): void {
   const sent = callerNames[actor.credential.kind];
   throw forbidden("Forbidden.", { detail: `This operation takes ${wanted}; ${sent} cannot be used for it.` });
 }
+
+/** Throws FORBIDDEN for a user who can do nothing before the password was changed, whatever the credential is. */
+export function requireChangedPassword(actor: Actor): void {
+  if (actor.kind !== "user" || !actor.mustChangePassword) return;
+  throw forbidden("You must change your password first.", {
+    detail: "An administrator set it. Change it with `changePassword`, or on the page /account/password.",
+    reason: passwordChangeRequired,
+  });
+}
+
+/** The reason of such a failure for programs. */
+export const passwordChangeRequired = "password_change_required";
 
 /** Which callers root fields take instead of one of another kind, as a sentence. */
 export function rightCallerOf(fields: readonly Field[], { kind }: Actor): string {

@@ -2,7 +2,7 @@ import type { GraphQLField } from "graphql";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { accessOf, requireKind, rightCallerOf, takes } from "./access.js";
+import { accessOf, requireChangedPassword, requireKind, rightCallerOf, takes } from "./access.js";
 import type { Selection } from "./needs.js";
 
 /** Which callers may run an operation, decided by its root fields and by what it selects below them. */
@@ -27,8 +27,8 @@ export class Admission {
   }
 
   /**
-   * Throws UNAUTHENTICATED without a credential that the root fields take, and FORBIDDEN for one of the wrong kind or
-   * with too narrow scopes, before any object is looked up. `count` runs between the two (order of a request).
+   * Throws UNAUTHENTICATED without a credential that the root fields take, and FORBIDDEN for a user who must change the
+   * password first, and for a credential of the wrong kind or with too narrow scopes, before any object is looked up. `count` runs between the two (order of a request).
    */
   check(ctx: Context, count?: (ctx: Context) => void): void {
     if (!this.open) this.#authenticate(ctx);
@@ -45,6 +45,7 @@ export class Admission {
   }
 
   #authorize({ actor }: Context): void {
+    if (!this.#closed.every((field) => accessOf(field).changesPassword)) requireChangedPassword(actor);
     for (const field of this.#closed) requireKind(field, actor);
     if (actor.kind === "user") requireScopes(actor, this.needs);
   }

@@ -19,10 +19,14 @@ import {
   ExternalAuthProvidersResolver,
   ExternalAuthResolver,
 } from "../external-auth/external-auth.js";
+import { FirstStepsResolver } from "../first-steps.js";
 import { GroupBudgetsResolver } from "../groups/budgets.js";
 import { GroupsResolver } from "../groups/groups.js";
 import { JoinedGroupsResolver } from "../groups/joined-groups.js";
 import { HealthResolver } from "../health.js";
+import { AcceptingInvitationsResolver } from "../invitations/accepting.js";
+import { InvitationsResolver } from "../invitations/invitations.js";
+import { InvitingResolver } from "../invitations/inviting.js";
 import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
 import { IdentitiesResolver } from "../sign-in/identities.js";
@@ -102,6 +106,7 @@ import { AccountsResolver } from "../users/accounts.js";
 
 /** Every resolver of the schema, by area. */
 export const resolvers: Function[] = [
+  AcceptingInvitationsResolver,
   AccountsResolver,
   AgentLogsResolver,
   AgentManifestAppsResolver,
@@ -125,11 +130,14 @@ export const resolvers: Function[] = [
   ExternalAuthOverviewResolver,
   ExternalAuthProvidersResolver,
   ExternalAuthResolver,
+  FirstStepsResolver,
   GroupBudgetsResolver,
   GroupsResolver,
   JoinedGroupsResolver,
   JoinedOrganizationsResolver,
   HealthResolver,
+  InvitationsResolver,
+  InvitingResolver,
   LicensesResolver,
   IdentitiesResolver,
   LoginConversionsResolver,

@@ -17,7 +17,7 @@ export const ChangePasswordInput = inputType("ChangePasswordInput", ChangePasswo
 @Resolver()
 export class LoginResolver {
   @Mutates(
-    "Signs in with email and password.",
+    "Signs in with email and password. A user whose `mustChangePassword` is true can only change the password then: everything else is FORBIDDEN, with the reason `password_change_required`.",
     {
       sessionToken: { type: () => String, description: "The token for further requests. It cannot be read again." },
       user: { type: () => UserType, description: "The user who signed in.", covers: "everything" },
@@ -43,6 +43,7 @@ export class LoginResolver {
   @Access({
     needs: ["user:update_personal"],
     openTo: ["session"],
+    changesPassword: true,
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
   async changePassword(

@@ -20,6 +20,7 @@ export class PasswordValidationType implements PasswordCheck {
 export class PasswordsResolver {
   @Access({
     anyScope: true,
+    changesPassword: true,
     openTo: ["session", "token"],
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })

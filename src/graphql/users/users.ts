@@ -75,6 +75,11 @@ export class UserType implements Omit<
   @Field(() => UserStatus, { description: "The status of the user, which decides if the user may use the deployment." })
   status!: UserStatus;
   @Field(() => LoginType, { description: "How the user signs in." }) loginType!: LoginType;
+  @Field({
+    description:
+      "Whether the user can do nothing else before the password was changed, which an administrator has set.",
+  })
+  mustChangePassword!: boolean;
   @Field({ description: "Whether this is a service account, that is, an account for programs." })
   isServiceAccount!: boolean;
   @Field(() => DateTime, {

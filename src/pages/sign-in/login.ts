@@ -2,7 +2,15 @@ import type { StoredOperation } from "../../graphql/engine/stored-operations.js"
 import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
 import { type Html, html, type Part } from "../html.js";
 import { notice } from "../layout.js";
-import { type Outcome, type PageHandler, perform, type StatusPage, type Visit, withReturnTo } from "../visit.js";
+import {
+  type Outcome,
+  type PageHandler,
+  passwordPath,
+  perform,
+  type StatusPage,
+  type Visit,
+  withReturnTo,
+} from "../visit.js";
 import { forgottenPath } from "./passcodes.js";
 import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
@@ -59,14 +67,20 @@ export function loginPages(
       const input = { email, password: visit.form.get("password") ?? "" };
       try {
         await forms.requireOwn(visit);
-        const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.anonymous(), { input });
+        const { login } = await perform<{ login: NewSession }>(signIn, visit.anonymous(), { input });
         visit.beginSession(login.sessionToken);
-        return leadsAway.test(returnTo) ? onward(visit, returnTo) : { goTo: returnTo };
+        if (login.user.mustChangePassword) return { goTo: withReturnTo(passwordPath, returnTo) };
+        return goOn(visit, returnTo);
       } catch (error) {
         return formPage(visit, returnTo, email, rejectionOf(visit, error));
       }
     },
   };
+}
+
+interface NewSession {
+  sessionToken: string;
+  user: { mustChangePassword: boolean };
 }
 
 const credentials = (email: string): Field[] => [
@@ -76,6 +90,9 @@ const credentials = (email: string): Field[] => [
 
 /** The paths that redirect to other servers: to providers, and to applications, of which some requests are rejected. */
 const leadsAway = /^\/(login\/|oauth2\/authorize(\?|$))/;
+
+/** Leads a visitor who has sent a form to another path. */
+export const goOn = (visit: Visit, to: string): Outcome => (leadsAway.test(to) ? onward(visit, to) : { goTo: to });
 
 /**
  * Goes on by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects after it,

@@ -4,7 +4,9 @@ import { accountPage, listOf, timeOf } from "../account.js";
 import { type Field, fieldsOf, type Rejection, rejectionOf, sessionForm } from "../forms.js";
 import { type Html, html } from "../html.js";
 import { notice } from "../layout.js";
-import { type PageHandler, perform, signedIn, type StatusPage, type Visit } from "../visit.js";
+import { type PageHandler, passwordPath, perform, signedIn, type StatusPage, type Visit } from "../visit.js";
+import { goOn } from "./login.js";
+import { returnToOf } from "./visitor-forms.js";
 
 interface Owner {
   email: string;
@@ -17,9 +19,6 @@ interface Identity {
   subject: string;
   createdAt: string;
 }
-
-/** Where users change their password, and where password managers lead them. */
-export const passwordPath = "/account/password";
 
 /** The page on which users change their password. */
 export function passwordPages(operation: (name: string) => StoredOperation): {
@@ -34,6 +33,7 @@ export function passwordPages(operation: (name: string) => StoredOperation): {
     ctx: Context,
     { top, rejection }: { top?: Html; rejection?: Rejection } = {},
   ): Promise<StatusPage> {
+    if (mustChange(ctx)) return firstPage(visit, rejection);
     const { me, userIdentities } = await perform<{ me: Owner; userIdentities: Identity[] }>(owner, ctx.afresh());
     const main = me.loginType === "PASSWORD" ? changeForm(visit, me, rejection) : withoutPassword(userIdentities);
     return accountPage(visit, { status: rejection?.status, title: "Password", main: html`${top} ${main}` });
@@ -48,7 +48,9 @@ export function passwordPages(operation: (name: string) => StoredOperation): {
       );
       if (repeated !== newPassword) return pageOf(visit, ctx, { rejection: mistyped });
       try {
+        const isFirst = mustChange(ctx);
         await perform(change, ctx, { input: { currentPassword, newPassword } });
+        if (isFirst) return goOn(visit, returnToOf(visit));
         return await pageOf(visit, ctx, { top: changed });
       } catch (error) {
         return pageOf(visit, ctx, { rejection: rejectionOf(visit, error) });
@@ -58,6 +60,24 @@ export function passwordPages(operation: (name: string) => StoredOperation): {
     find: async () => ({ goTo: passwordPath }),
   };
 }
+
+/** Whether the user can do nothing else before: then the page reads nothing of the account. */
+const mustChange = ({ actor }: Context): boolean => actor.kind === "user" && actor.mustChangePassword;
+
+/** The page of users who must change their password first. */
+const firstPage = (visit: Visit, rejection?: Rejection): StatusPage => ({
+  status: rejection?.status,
+  title: "Change your password",
+  main: html`<p>An administrator has set your password. Choose one that only you know, and you can go on.</p>
+    ${sessionForm(
+      visit,
+      passwordPath,
+      html`<input type="hidden" name="return_to" value="${returnToOf(visit)}" /> ${fieldsOf(fields, rejection)}<button>
+          Change password
+        </button>`,
+    )}
+    ${sessionForm(visit, "/logout", html`<button class="quiet">Sign out</button>`)}`,
+});
 
 /** The only rule of the form itself: without a script, the password cannot be shown while it is typed. */
 const mistyped: Rejection = { status: 400, faults: { repeated: "Differs from the new password." } };

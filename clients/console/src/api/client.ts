@@ -3,7 +3,7 @@ import { createClient } from "graphql-ws";
 import { describe } from "./errors";
 import type { Operation } from "./operation";
 import { noticeAbsence } from "./reachability";
-import { csrfToken, signInAgain } from "./session";
+import { changePasswordFirst, csrfToken, signInAgain } from "./session";
 import { signal } from "./signal";
 
 /** Whether subscriptions are connected. */
@@ -18,8 +18,9 @@ export const socket = createClient({
 });
 
 function onFailure(error: CombinedError): void {
-  const { code } = describe(error);
+  const { code, reason } = describe(error);
   if (code === "UNAUTHENTICATED") signInAgain();
+  else if (reason === "password_change_required") changePasswordFirst();
   else if (code === "UNREACHABLE") noticeAbsence();
 }
 

@@ -16,6 +16,8 @@ export interface Described {
   /** Seconds to wait before the next try. */
   retryAfter?: number;
   requestId?: string;
+  /** The reason of a rejection, for programs. */
+  reason?: string;
 }
 
 type Extensions = Partial<Omit<Described, "message">>;

@@ -13,8 +13,14 @@ export const csrfToken = (): string =>
 /** The ID of the caller, once it is known. */
 export const callerId = signal<string | undefined>(undefined);
 
-/** Shows the sign-in page, which leads back to the current page. */
-export function signInAgain(): void {
+/** Shows a page of the server, which leads back to the current page. */
+function leaveFor(path: string): void {
   const returnTo = new URLSearchParams({ return_to: location.pathname + location.search });
-  location.assign(`/login?${returnTo}`);
+  location.assign(`${path}?${returnTo}`);
 }
+
+/** Shows the sign-in page. */
+export const signInAgain = (): void => leaveFor("/login");
+
+/** Shows the page of the password, which the user must change before anything else. */
+export const changePasswordFirst = (): void => leaveFor("/account/password");

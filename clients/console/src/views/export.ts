@@ -20,7 +20,7 @@ export type Format = "csv" | "jsonl";
 const types = { csv: "text/csv", jsonl: "application/jsonl" } as const;
 
 /** A value of a cell: quoted, and never a formula in a spreadsheet. */
-function cellOf(value: unknown): string {
+export function cellOf(value: unknown): string {
   const text = value == null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return `"${safe.replaceAll('"', '""')}"`;
@@ -28,6 +28,17 @@ function cellOf(value: unknown): string {
 
 const lineOf = (entry: Entry, columns: readonly string[], format: Format): string =>
   format === "csv" ? columns.map((column) => cellOf(entry[column])).join(",") : JSON.stringify(entry);
+
+/** Offers a text as a file of the type of comma-separated values. */
+export function download(name: string, ...parts: string[]): void {
+  save(name, "csv", parts);
+}
+
+function save(name: string, format: Format, parts: readonly string[]): void {
+  const url = URL.createObjectURL(new Blob([...parts], { type: types[format] }));
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
+  URL.revokeObjectURL(url);
+}
 
 /** Takes what is written: a file, or a download. */
 interface Target {
@@ -47,11 +58,7 @@ function downloadOf(name: string, format: Format): Target {
   return {
     write: async (text) => parts.push(text),
     abort: async () => {},
-    close: async () => {
-      const url = URL.createObjectURL(new Blob(parts, { type: types[format] }));
-      Object.assign(document.createElement("a"), { href: url, download: name }).click();
-      URL.revokeObjectURL(url);
-    },
+    close: async () => save(name, format, parts),
   };
 }
 

@@ -8,6 +8,7 @@ import { Filters } from "../ui/list";
 import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts";
 import { amountOf, countOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { isMuted } from "./health-checks";
+import { FirstSteps } from "./first-steps";
 import { OrganizationChoice, useOrganization } from "./organization-choice";
 import { Overview as OverviewQuery, OverviewOrganization, ReleaseHeldWorkspaces } from "./overview.gql";
 
@@ -84,6 +85,7 @@ export function Overview() {
           )}
         </p>
       )}
+      {may("config") && <FirstSteps mayDismiss={may("release")} />}
       <ul class="tiles">
         {data.people && (
           <Tile

@@ -9,11 +9,12 @@ import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
-import { amountOf, keyNameOf, titleOf, wordsOf } from "../ui/text";
+import { amountOf, keyNameOf, wordsOf } from "../ui/text";
 import { RevokeGrant } from "./applications.gql";
 import { CreateKey, Identities, makerOf, RevokeButton } from "./keys";
 import { useOrganizationOptions } from "./organization-choice";
 import { QuietHours } from "./preferences";
+import { GroupsOf, LogOf, Memberships } from "./user-access";
 import {
   ActivateUser,
   CreateUser,
@@ -40,6 +41,10 @@ const rolesOf = (roles: ReadonlyArray<{ name: string }>): string =>
     .filter(({ name }) => name !== "MEMBER")
     .map(({ name }) => wordsOf(name))
     .join(", ");
+
+/** The roles in the deployment; those in organizations are shown with these. */
+const siteRolesOf = (roles: ReadonlyArray<{ name: RoleName; organizationId: string }>): RoleName[] =>
+  roles.filter(({ organizationId }) => organizationId === "").map(({ name }) => name);
 
 interface UserRow {
   id: string;
@@ -71,6 +76,9 @@ export function UsersView() {
       <Heading title="Users">
         {may("create") && (
           <>
+            <a class="button" href="/invitations">
+              Invite people
+            </a>
             <Action
               label="Create a service account"
               run={CreateUser}
@@ -84,11 +92,13 @@ export function UsersView() {
               look="primary"
               run={CreateUser}
               given={{ loginType: "PASSWORD" }}
+              defaults={{ mustChangePassword: true }}
               fields={[
                 "email",
                 "username",
                 "name",
-                { name: "password", autoComplete: "new-password", isRequired: true, hint: "The user can change it." },
+                { name: "password", autoComplete: "new-password", isRequired: true, hint: "" },
+                { name: "mustChangePassword", label: "The user must change it first", hint: "" },
                 ...(organizations.length > 1
                   ? [
                       {
@@ -215,6 +225,7 @@ export function UserView({ id }: { id: string }) {
     keys: { may: "api_key:read", ownerId: id },
     createKey: { may: "api_key:create", ownerId: id },
     revoke: { may: "api_key:delete", ownerId: id },
+    audit: { may: "audit_log:read" },
     grants: { may: "oauth2_grant:read", ownerId: id },
     revokeGrant: { may: "oauth2_grant:delete", ownerId: id },
   });
@@ -245,12 +256,8 @@ export function UserView({ id }: { id: string }) {
             run={SetUserRoles}
             given={{ user: id }}
             fields={[{ name: "roles", options: siteRoleOptions, hint: "Everyone is a member." }]}
-            values={{ roles: user.roles.map(({ name }) => name) }}
-            prepare={({ roles }) => ({
-              roles:
-                (roles as RoleName[] | undefined) ??
-                user.roles.map(({ name }) => name).filter((name) => name !== "MEMBER"),
-            })}
+            values={{ roles: siteRolesOf(user.roles) }}
+            prepare={({ roles }) => ({ roles: (roles as RoleName[] | undefined) ?? siteRolesOf(user.roles) })}
             submit="Save"
           />
         )}
@@ -261,7 +268,11 @@ export function UserView({ id }: { id: string }) {
             note="All sessions of the user end."
             run={ResetUserPassword}
             given={{ user: id }}
-            fields={[{ name: "password", label: "New password", autoComplete: "new-password" }]}
+            fields={[
+              { name: "password", label: "New password", autoComplete: "new-password" },
+              { name: "mustChangePassword", label: "The user must change it first", hint: "" },
+            ]}
+            defaults={{ mustChangePassword: true }}
             submit="Reset"
             said="The password is reset."
           />
@@ -307,8 +318,9 @@ export function UserView({ id }: { id: string }) {
         facts={[
           ["Username", user.username],
           ["Status", <Status key="status" name={user.status} />],
+          ...(user.mustChangePassword ? [["Password", "Must be changed at the next sign-in"] as const] : []),
           ["Signs in with", user.isServiceAccount ? "Keys (service account)" : wordsOf(user.loginType)],
-          ["Roles", rolesOf(user.roles) || "Member"],
+          ["Roles", siteRolesOf(user.roles).map(wordsOf).join(", ") || "Member"],
           ["Last seen", <Time key="seen" at={user.lastSeenAt} />],
           ["Created", <Time key="created" at={user.createdAt} />],
           [
@@ -336,18 +348,8 @@ export function UserView({ id }: { id: string }) {
             </>
           )}
         />
-        <Links
-          title="Organizations"
-          empty="A member of none."
-          rows={user.organizations}
-          show={(each) => <a href={`/organizations/${each.id}`}>{titleOf(each)}</a>}
-        />
-        <Links
-          title="Groups"
-          empty="In no group."
-          rows={user.groups.nodes}
-          show={(group) => <a href={`/groups/${group.id}`}>{titleOf(group)}</a>}
-        />
+        <Memberships user={user} />
+        <GroupsOf user={user} />
       </div>
       {data.quietHours && !user.isServiceAccount && (
         <QuietHours user={id} hours={data.quietHours} mayChange={may("edit")} />
@@ -446,6 +448,7 @@ export function UserView({ id }: { id: string }) {
           />
         </Panel>
       )}
+      {may("audit") && <LogOf user={user} />}
     </>
   );
 }
