@@ -77,6 +77,7 @@ describe("the layers", () => {
   /** What clients share with the server: how programs start, read what is pasted, and print. It imports neither. */
   const shared = new Set(
     [
+      "clock",
       "command-line",
       "manual",
       "node-version",
