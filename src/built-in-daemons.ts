@@ -10,7 +10,8 @@ import { type Admitted, type Operation, prepare } from "./graphql/engine/execute
 import type { Result } from "./graphql/engine/result.js";
 import type { Variables } from "./graphql/engine/variables.js";
 import { serveEcho } from "../clients/daemon/serve-echo.js";
-import { type Closing, type Connection, operationError, type Transport } from "../clients/daemon/transport.js";
+import type { Closing, Connection } from "../clients/api/connection.js";
+import { operationError, type Transport } from "../clients/daemon/transport.js";
 
 /** Milliseconds between updates of the daemons: they must be seen every 90 seconds, and organizations come and go. */
 const interval = 20_000;

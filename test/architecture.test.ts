@@ -71,7 +71,7 @@ describe("the layers", () => {
     agent: ["agent", "api"],
     daemon: ["daemon", "agent", "api"],
     cli: ["cli", "api"],
-    console: ["console"],
+    console: ["console", "api"],
   };
   /** What clients share with the server: how programs start, read what is pasted, and print. It imports neither. */
   const shared = new Set(
@@ -134,6 +134,7 @@ describe("the layers", () => {
         .map((target) => `${path} → ${target}`),
     );
     expect(found).to.have.members([
+      "src/built-in-daemons.ts → clients/api/connection.ts",
       "src/built-in-daemons.ts → clients/daemon/serve-echo.ts",
       "src/built-in-daemons.ts → clients/daemon/transport.ts",
       "src/cli/main.ts → clients/cli/run.ts",

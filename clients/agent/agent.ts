@@ -2,7 +2,8 @@
 import { statfs } from "node:fs/promises";
 import { cpus, freemem, totalmem } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { delay, pace as usual, type Pace } from "./pace.js";
+import { delay } from "../api/delay.js";
+import { pace as usual, type Pace } from "./pace.js";
 import { AppChecks } from "./app-health.js";
 import { AgentClient, type Lifecycle, type Manifest, type ManifestScript, TokenEnded } from "./client.js";
 import { acpAppOf, commandOf } from "./acp/command.js";

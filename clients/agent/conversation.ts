@@ -2,7 +2,8 @@
 // follows it, and stores its last messages when the workspace stops.
 import { Readable } from "node:stream";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { delay, type Pace } from "./pace.js";
+import { delay } from "../api/delay.js";
+import type { Pace } from "./pace.js";
 import { clipped } from "./text.js";
 import type { AgentClient, ConversationMessage, Manifest } from "./client.js";
 import { type FilePlace, writeSecretFiles } from "./home-files.js";

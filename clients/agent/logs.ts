@@ -1,6 +1,6 @@
 // The log of an agent: lines are collected and sent in batches, at a bounded rate.
 import { Backlog } from "./backlog.js";
-import { delay } from "./pace.js";
+import { delay } from "../api/delay.js";
 import { clipped } from "./text.js";
 import { type AgentClient, type LogLevel, type LogLine, OperationFailed } from "./client.js";
 

@@ -1,6 +1,6 @@
 // Reports a conversation to the server: new and changed messages and the state of the program, not too often, bounded, and
 // without the secrets of the workspace.
-import { delay } from "./pace.js";
+import { delay } from "../api/delay.js";
 import { clipped } from "./text.js";
 import {
   type ConversationReport,

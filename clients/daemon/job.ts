@@ -1,6 +1,7 @@
 // A job that this daemon works on: its lease, its log, and its outcome.
 import { Backlog } from "../agent/backlog.js";
-import { delay, type Pace } from "../agent/pace.js";
+import { delay } from "../api/delay.js";
+import type { Pace } from "../agent/pace.js";
 import {
   acceptMutation,
   type Assignment,

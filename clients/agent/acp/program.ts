@@ -16,7 +16,7 @@ import {
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
 import { printOutput } from "../../../src/runtime/terminal.js";
-import { delay } from "../pace.js";
+import { delay } from "../../api/delay.js";
 import { clipped, textOfLine, withLastLine } from "../text.js";
 import { version } from "../../api/version.js";
 import { Lines } from "../output.js";

@@ -4,7 +4,8 @@
 import { parseArgs } from "node:util";
 import { createClient } from "graphql-ws";
 import { printError } from "../../../src/runtime/terminal.js";
-import { delay, pace } from "../pace.js";
+import { delay } from "../../api/delay.js";
+import { pace } from "../pace.js";
 import { AgentClient, OperationFailed } from "../client.js";
 import { asMessages } from "../conversation.js";
 import { Transcript } from "../transcript.js";
