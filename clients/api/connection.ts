@@ -1,7 +1,7 @@
 // A connection to the API: operations over graphql-transport-ws, until it is closed. `reconnecting.ts` opens another one.
 import { type Client, type ClientOptions, createClient, type FormattedExecutionResult } from "graphql-ws";
 
-/** What executes operations, over a socket or within the process of the server. */
+/** A way to execute operations: a socket, or the executor of the server in its own process. */
 export interface Connection {
   /** Executes a query or a mutation. Throws its failure, or `ConnectionLost`. */
   execute<Data>(document: string, variables: object): Promise<Data>;

@@ -1,5 +1,6 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import { purgeMonths } from "../../infrastructure/database/months.js";
@@ -10,6 +11,8 @@ import { defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, moment, oneOf, parseSearch, uuid } from "../search.js";
 import { type OrderBy, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
+
+const l = columnsOf("connectionLog", "l");
 
 /** Ways to connect to a workspace. */
 export const ConnectionType = {
@@ -71,10 +74,10 @@ type Status = "ongoing" | "completed";
 
 /** The condition that a connection `l` has a status. Only sessions have a status, an end, and a `connection_id`. */
 function hasStatus(among: readonly Status[]) {
-  if (!among.includes("completed")) return sql<SqlBool>`l.disconnect_time is null and l.connection_id is not null`;
+  if (!among.includes("completed")) return sql<SqlBool>`${l.disconnectTime} is null and ${l.connectionId} is not null`;
   return among.includes("ongoing")
-    ? sql<SqlBool>`l.connection_id is not null`
-    : sql<SqlBool>`l.disconnect_time is not null`;
+    ? sql<SqlBool>`${l.connectionId} is not null`
+    : sql<SqlBool>`${l.disconnectTime} is not null`;
 }
 
 /** The emails of a row, as their index has them. */
@@ -94,7 +97,7 @@ const visitor = {
   email: "l.userEmail",
   emails: storedEmails,
   organization: "l.organizationId",
-  wasMember: sql<SqlBool>`l.user_id = l.workspace_owner_id`,
+  wasMember: sql<SqlBool>`${l.userId} = ${l.workspaceOwnerId}`,
 };
 
 /** Each filter has an index in the order of times, but for emails. */
