@@ -2,7 +2,7 @@
 import { type GraphQLSchema, parse } from "graphql";
 import type { ProvisionerActor } from "./domain/kernel/actor.js";
 import { Context, type Services } from "./domain/kernel/context.js";
-import type { Subscription } from "./domain/kernel/events.js";
+import type { Subscription } from "./runtime/events.js";
 import { newId } from "./domain/kernel/ids.js";
 import { organizationsWithWork, registerBuiltInDaemons } from "./domain/provisioners/daemon-registration.js";
 import { formatError } from "./graphql/engine/errors.js";

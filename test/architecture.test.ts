@@ -54,7 +54,7 @@ describe("the layers", () => {
   const layers: Record<string, string[]> = {
     runtime: ["runtime"],
     entities: ["entities", "runtime"],
-    infrastructure: ["infrastructure", "entities", "kernel", "runtime"],
+    infrastructure: ["infrastructure", "entities", "runtime"],
     kernel: ["kernel", "entities", "infrastructure", "runtime"],
     domain: ["domain", "entities", "infrastructure", "runtime"],
     config: ["config", "domain", "infrastructure", "runtime"],

@@ -1,7 +1,7 @@
 import { backUp } from "../domain/backup/backup.js";
 import { openBackup, restore, type RestoreSummary } from "../domain/backup/restore.js";
 import type { BackupHeader } from "../infrastructure/backup-file.js";
-import { StartRefused } from "../domain/kernel/errors.js";
+import { StartRefused } from "../runtime/errors.js";
 import { type Command, parsed, requireOptions, UsageError } from "../runtime/command-line.js";
 import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";

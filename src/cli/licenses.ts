@@ -12,7 +12,7 @@ import { newLicenseKey, signLicense } from "../domain/licenses/issuing.js";
 import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-keys.js";
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
-import { utcMoment } from "../domain/kernel/text.js";
+import { utcMoment } from "../runtime/text.js";
 import { withoutEdges } from "../runtime/pasted.js";
 import { jsonOf } from "../runtime/terminal.js";
 import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "../runtime/command-line.js";

@@ -7,7 +7,8 @@ import { readDeploymentId } from "../domain/deployment/deployment.js";
 import { configuredKeys } from "../domain/encryption/encryption-keys.js";
 import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/encryption-status.js";
-import { DomainError, StartRefused } from "../domain/kernel/errors.js";
+import { DomainError } from "../domain/kernel/errors.js";
+import { StartRefused } from "../runtime/errors.js";
 import { backupCommands } from "./backups.js";
 import {
   CheckFailed,

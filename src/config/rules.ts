@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { Cidr } from "../runtime/config.js";
 import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
-import { folded, truthOf } from "../domain/kernel/text.js";
+import { folded, truthOf } from "../runtime/text.js";
 import { isPrivateScheme, type RedirectSchemes } from "../domain/oauth2/redirect-uris.js";
 import { isLocal, originOf, originRule, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";

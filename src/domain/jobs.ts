@@ -9,7 +9,7 @@ import { zoneCheck } from "./deployment/zone-check.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
 import { monthsJob } from "../infrastructure/database/months.js";
-import { minute } from "./kernel/queries.js";
+import { minute } from "../runtime/durations.js";
 import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";
 import { idempotencyKeyPurge } from "./notifications/idempotency-keys.js";

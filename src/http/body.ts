@@ -3,7 +3,7 @@ import { MIMEType } from "node:util";
 import { getRawBody } from "raw-body";
 import type { Actor } from "../domain/kernel/actor.js";
 import { quote } from "../domain/kernel/errors.js";
-import { foreignJson, isTooDeep } from "../domain/kernel/objects.js";
+import { foreignJson, isTooDeep } from "../runtime/json.js";
 import { TransportError } from "./errors.js";
 
 /** Maximum size of the body of a request without a valid credential, in bytes. */

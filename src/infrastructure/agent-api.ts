@@ -3,8 +3,8 @@ import { Readable } from "node:stream";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Config } from "../runtime/config.js";
 import { type BoundedPool, boundedPool } from "../runtime/concurrency.js";
-import { foreignJson, isObject, isTooDeep } from "../domain/kernel/objects.js";
-import { cleaned, utcMoment } from "../domain/kernel/text.js";
+import { foreignJson, isObject, isTooDeep } from "../runtime/json.js";
+import { cleaned, utcMoment } from "../runtime/text.js";
 import { type Fetch, type OpenStream, OutsideError, outsideFetch, outsideStreams } from "./http.js";
 import { mayCallInside } from "./inside-addresses.js";
 

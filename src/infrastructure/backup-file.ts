@@ -6,7 +6,7 @@ import { access, type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createZstdCompress, createZstdDecompress } from "node:zlib";
-import { StartRefused } from "../domain/kernel/errors.js";
+import { StartRefused } from "../runtime/errors.js";
 
 const format = "steward-backup";
 /** Raised by changes that earlier versions cannot read. */

@@ -6,7 +6,7 @@ import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../runtime/config.js";
 import { type Passage, passageThrough } from "./outbound-proxy.js";
-import { foreignJson, isTooDeep } from "../domain/kernel/objects.js";
+import { foreignJson, isTooDeep } from "../runtime/json.js";
 
 /** Calls other servers, with the signature of the Fetch Standard. Resolves after the whole body was received. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;

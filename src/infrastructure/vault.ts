@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
-import { unavailable } from "../domain/kernel/errors.js";
+import { unavailable } from "../runtime/errors.js";
 
 /** A key and its id, which is stored with each value that the key encrypts. */
 export interface EncryptionKey {

@@ -4,7 +4,8 @@ import type { Context } from "../kernel/context.js";
 import type { UserActor } from "../kernel/actor.js";
 import { authorizeMachine, may } from "../authorization/authorization.js";
 import { DomainError, notFound } from "../kernel/errors.js";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn } from "../kernel/queries.js";
 import { parseToken } from "../tokens/token-text.js";
 
 /** An application, given by the names in its URL, and the application key of the visitor. */

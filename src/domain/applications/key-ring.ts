@@ -5,7 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { appConnectSecrets } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { newId } from "../kernel/ids.js";
-import { takeTurn } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const appConnectKeys = columnsOf("appConnectKeys");

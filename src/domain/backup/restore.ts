@@ -9,7 +9,7 @@ import { onOwnSessions } from "../deployment/boot.js";
 import { configuredKeys, readRegisteredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";
 import type { Database } from "../../infrastructure/database/database.js";
-import { numberOf } from "../kernel/queries.js";
+import { numberOf } from "../../infrastructure/database/locks.js";
 import { BackupFile, type BackupHeader, BackupRefused } from "../../infrastructure/backup-file.js";
 import { makeKeyFile } from "../../infrastructure/key-file.js";
 import { readKeys } from "../../infrastructure/vault.js";

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import type { Services } from "../kernel/context.js";
-import { minute } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
 
 const log = columnsOf("connectionLog");
 const l = columnsOf("connectionLog", "l");

@@ -5,12 +5,13 @@ import { databaseTime } from "../../runtime/clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";
-import { anyOf, jsonOf, takeTurn } from "../kernel/queries.js";
+import { anyOf, jsonOf } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { inputOf, type Input, list, required } from "../kernel/values.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { noteActivity } from "../workspaces/workspace-schedule.js";
 import { addressOf, ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
 

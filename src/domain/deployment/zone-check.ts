@@ -2,7 +2,7 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Services } from "../kernel/context.js";
-import { day, hour } from "../kernel/queries.js";
+import { day, hour } from "../../runtime/durations.js";
 import { databaseTime } from "../../runtime/clock.js";
 import { type ZoneSource, zoneSources } from "../../runtime/time-zones/zone-data.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";

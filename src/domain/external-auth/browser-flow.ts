@@ -4,7 +4,7 @@ import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { after, now } from "../kernel/queries.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { TokenSet } from "./provider-responses.js";

@@ -1,7 +1,8 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "../encryption/columns.js";
-import { after, anyOf, minute, rowsByKey } from "../kernel/queries.js";
+import { after, anyOf, rowsByKey } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
 import type { Context, Services } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
 import { SealBroken } from "../../infrastructure/vault.js";

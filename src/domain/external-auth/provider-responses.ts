@@ -1,6 +1,6 @@
 import { retryAfterIn } from "../../infrastructure/retry-after.js";
-import { isObject, jsonIn } from "../kernel/objects.js";
-import { isStorable } from "../kernel/text.js";
+import { isObject, jsonIn } from "../../runtime/json.js";
+import { isStorable } from "../../runtime/text.js";
 import { isValid, httpUrl } from "../kernel/values.js";
 import { codeIn, ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 

@@ -1,11 +1,12 @@
 import { sql, type SqlBool } from "kysely";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Diff } from "../kernel/audit.js";
-import { anyOf, day, now, rowsByKey } from "../kernel/queries.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
 import type { Context } from "../kernel/context.js";
 import { Problems, quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { type GroupRow, groups, membersAtOnce } from "./groups.js";
 import { lockMembers } from "./memberships.js";

@@ -1,5 +1,5 @@
 import type { Problems } from "./errors.js";
-import { isStorable, isUuid, utcMoment } from "./text.js";
+import { isStorable, isUuid, utcMoment } from "../../runtime/text.js";
 import { faultOf, int, type Value } from "./values.js";
 
 /** The paging arguments of lists. Null is the same as absent. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 import { emailAddress, isValid } from "../kernel/values.js";
 
 /** The last second of the year 9999, the maximum of RFC 3339. */

@@ -8,11 +8,12 @@ import { readDeploymentId } from "../deployment/deployment.js";
 import { licensesHint } from "../entitlements/entitlements.js";
 import { badInput, conflictOn, DomainError, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { now, takeTurn } from "../kernel/queries.js";
+import { now } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { isTime } from "./claims.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 import { endOf, isFor, isOver, verifyLicense } from "./verification.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { anyInt, bytes, inputOf, type Input, pasted, required } from "../kernel/values.js";
 
 /** A stored license. Its token is never returned. */

@@ -5,7 +5,7 @@ import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { notificationSecrets } from "../encryption/columns.js";
 import type { Services } from "../kernel/context.js";
-import type { Subscription } from "../kernel/events.js";
+import type { Subscription } from "../../runtime/events.js";
 import { newId } from "../kernel/ids.js";
 import { type Attempt, backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
 import { after, now } from "../kernel/queries.js";

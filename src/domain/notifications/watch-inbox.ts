@@ -5,7 +5,7 @@ import type { Context, Services } from "../kernel/context.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
 import { invalidQuery } from "../kernel/paging.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { type Watch, watching } from "../kernel/watching.js";
 import {
   checkFilter,

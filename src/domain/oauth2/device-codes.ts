@@ -4,8 +4,10 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { after, hour, now, purge } from "../kernel/queries.js";
-import { randomText } from "../kernel/ids.js";
+import { after, now } from "../kernel/queries.js";
+import { hour } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
+import { randomText } from "../../runtime/random.js";
 import {
   authenticateClient,
   invalidClient,

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
-import { day, minute } from "../kernel/queries.js";
+import { day, minute } from "../../runtime/durations.js";
 import { profileIn } from "./client-documents.js";
 import type { DocumentFetches } from "./document-fetches.js";
 

@@ -1,5 +1,5 @@
 import type { Context } from "../kernel/context.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { authenticateClient, invalidClient, clientCredentials } from "./client-authentication.js";
 import { requireValues } from "./oauth-errors.js";
 import { findIssuedToken, type IssuedToken } from "./issued.js";

@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Context } from "../kernel/context.js";
 import { type DomainError, rateLimited } from "../kernel/errors.js";
-import { day, purge } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import { narrowedAudiences } from "./audiences.js";
 import { authenticateClient, requireGrantType } from "./client-authentication.js";
 import { GrantType } from "./clients.js";

@@ -1,6 +1,6 @@
 import { type Expression, sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
-import { second } from "../kernel/queries.js";
+import { second } from "../../runtime/durations.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const memberChanges = columnsOf("memberChanges");

@@ -12,7 +12,7 @@ import { userIdOf } from "../kernel/actor.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
-import { folded } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
 import { check, choice, type Input, inputOf, listOf, optional, reference, required } from "../kernel/values.js";
 import { anyOf } from "../kernel/queries.js";
 import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";

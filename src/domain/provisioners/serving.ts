@@ -5,7 +5,7 @@ import { type ProvisionerActor, requireUser } from "../kernel/actor.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound, Problems, quote } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { findAnyOrganization, findOrganization } from "../organizations/organizations.js";
 import { protocolVersion, registerDaemon } from "./daemon-registration.js";
 import { scoped, tagProblem } from "./tags.js";

@@ -1,5 +1,5 @@
 import type { Problems } from "../kernel/errors.js";
-import { isStorable } from "../kernel/text.js";
+import { isStorable } from "../../runtime/text.js";
 import { objectBy } from "../kernel/values.js";
 
 /** Names and values by which jobs find daemons. */

@@ -1,7 +1,7 @@
 import { isLostRace } from "../../infrastructure/database/availability.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 import { checkDocument, type Json, member } from "./scim-documents.js";
 import { fault } from "./faults.js";
 import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "./scim-groups.js";

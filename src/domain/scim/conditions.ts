@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
-import { folded } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
 import type { Comparison, Filter, Operator, Target } from "./filter.js";
 import { leafOf, type Place } from "./paths.js";
 import type { Attribute } from "./schema.js";

@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { isStorable, utcMoment } from "../kernel/text.js";
+import { isStorable, utcMoment } from "../../runtime/text.js";
 import { fault, type ScimType } from "./faults.js";
 import { attributeNamed, leafOf, type Place, placeNamed, requireSafe, type Token, tokensOf } from "./paths.js";
 import type { Attribute, ResourceType } from "./schema.js";

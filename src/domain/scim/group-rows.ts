@@ -1,7 +1,7 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { folded, isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { notFound } from "../kernel/errors.js";
 import { type Candidates, type Columns, few, noJson, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";

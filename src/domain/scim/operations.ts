@@ -1,5 +1,5 @@
 import { DomainError, Problems, quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 import { checkDocument, type Json, member, readValue, throwFaults } from "./scim-documents.js";
 import { fault } from "./faults.js";
 import { parsePath, type Target } from "./filter.js";

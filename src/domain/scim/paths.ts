@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 import { fault, type ScimType } from "./faults.js";
 import { type Attribute, commonAttributes, type ResourceType, type Schema } from "./schema.js";
 

@@ -5,7 +5,7 @@ import { GroupSource, lockGroup, type LockedGroup } from "../groups/groups.js";
 import { lockMembers } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { folded, isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { joinOrganization } from "../organizations/organization-members.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { auditedAs } from "../kernel/audit.js";

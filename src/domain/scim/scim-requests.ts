@@ -7,8 +7,10 @@ import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { defineList, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { day, jsonOf, purge } from "../kernel/queries.js";
-import { cleaned } from "../kernel/text.js";
+import { jsonOf } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
+import { cleaned } from "../../runtime/text.js";
 import { isScimKeyId, scimKeysByIds } from "./scim-keys.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 

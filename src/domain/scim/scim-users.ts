@@ -7,7 +7,7 @@ import { authorize, permitted } from "../authorization/authorization.js";
 import { leaveGroups } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import {
   faultOf,
   flag,

@@ -1,8 +1,8 @@
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { folded, foldedColumn } from "../kernel/text.js";
-import { anyOf, now } from "../kernel/queries.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { notUnique, suspendedOtherwise } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";

@@ -1,5 +1,5 @@
 import { Problems } from "../kernel/errors.js";
-import { cleaned, folded } from "../kernel/text.js";
+import { cleaned, folded } from "../../runtime/text.js";
 import { emailAddress, faultOf, icon, isValid } from "../kernel/values.js";
 import { usernameValue } from "../users/names.js";
 import type { AccountChange } from "../users/accounts.js";

@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { meant, string } from "../kernel/values.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 
 /** A text for a program. `inputProblem` has its rule, which depends on the settings. */
 export const taskText = meant(string, { kind: "multi-line" });

@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 
 /** The names to which texts of a document may refer. */
 export interface Referable {

@@ -1,6 +1,6 @@
 import { RE2JS, RE2JSException } from "re2js";
 import { quote } from "../kernel/errors.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 import { bytes } from "../kernel/values.js";
 
 /** The types of parameters. Variables have all but the last. */

@@ -3,7 +3,7 @@ import { databaseTime } from "../../runtime/clock.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import { unauthenticated } from "../kernel/errors.js";
-import type { Events, Hint, Subscription } from "../kernel/events.js";
+import type { Events, Hint, Subscription } from "../../runtime/events.js";
 import { Activity } from "./activity.js";
 import { type ProvisionerKeyHolder, provisionerKeys } from "../provisioners/provisioner-key-tokens.js";
 import { proxies } from "../workspace-proxies/proxy-tokens.js";

@@ -1,4 +1,4 @@
-import { isObeyed, textProblem } from "../kernel/text.js";
+import { isObeyed, textProblem } from "../../runtime/text.js";
 import { bytes, meant, textBy } from "../kernel/values.js";
 
 const isBytes = (text: string, least: number, most: number): boolean => {

@@ -1,12 +1,13 @@
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Logger } from "pino";
 import * as z from "zod/mini";
 import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
-import { jsonIn } from "../kernel/objects.js";
-import { after, now, numberOf } from "../kernel/queries.js";
+import { jsonIn } from "../../runtime/json.js";
+import { after, now } from "../kernel/queries.js";
+import { numberOf } from "../../infrastructure/database/locks.js";
 import { claimed } from "../kernel/queue.js";
 import { storable } from "../kernel/values.js";
 import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";

@@ -7,7 +7,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { changesOf, given, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
-import { takeTurn } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
 import {
   check,

@@ -4,10 +4,12 @@ import { type AppConnectKey, appConnectKeysFor } from "../applications/key-ring.
 import { diffOf } from "../kernel/audit.js";
 import { authorize, authorizeMachine } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { anyOf, minute, now, purge, rowsByKey } from "../kernel/queries.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
 import { faultOf, flag, inputOf, type Input, optional, prose, required, string, uuid } from "../kernel/values.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";

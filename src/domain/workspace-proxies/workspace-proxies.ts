@@ -6,7 +6,7 @@ import { sees } from "../authorization/authorization.js";
 import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import type { ProxyReport, ProxyStatus } from "./health.js";
 import type { Site } from "./sites.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";

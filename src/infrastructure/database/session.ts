@@ -1,7 +1,7 @@
 // Opens the connections to Postgres: all of them by the same URL, on the same terms.
 import { callbackify } from "node:util";
 import { Client, type ClientConfig, Connection, type QueryResult } from "pg";
-import { StartRefused } from "../../domain/kernel/errors.js";
+import { StartRefused } from "../../runtime/errors.js";
 import { type Pooling, recognizePooling } from "./pooling.js";
 import { initializeSession, initializeTransaction, type Settings } from "./session-settings.js";
 import { type DatabaseUrl, type Endpoint, readDatabaseUrl } from "./url.js";

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { AuthorizationError, connect, type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
 import { LRUCache } from "lru-cache";
 import type { NatsServers } from "./nats-url.js";
-import { StartRefused } from "../../domain/kernel/errors.js";
+import { StartRefused } from "../../runtime/errors.js";
 import { Channel, responseTimeout } from "./channel.js";
 
 /** Maximum number of other channels whose messages are counted. Replicas that end leave theirs behind. */

@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import type * as z from "zod/mini";
 import { Problems } from "../../domain/kernel/errors.js";
-import { truthOf } from "../../domain/kernel/text.js";
+import { truthOf } from "../../runtime/text.js";
 import { accessOf, entryKeyOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
