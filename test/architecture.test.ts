@@ -31,7 +31,7 @@ import { isMachine } from "../src/domain/authorization/authorization.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { buildSchema, getSchema } from "../src/graphql/schema.js";
 import { prepare } from "../src/graphql/engine/execute.js";
-import { requireDeclaredScopes } from "../src/graphql/engine/needs.js";
+import { requireDeclaredScopes } from "../src/graphql/engine/access.js";
 import { userActor } from "./support/actors.js";
 import { columnsOfWords, rawColumns } from "./support/raw-columns.js";
 import { avoidedWords } from "./support/wording.js";

@@ -5,8 +5,7 @@ import { buildSchema, type ExecutionResult, GraphQLError, parse } from "graphql"
 import type { Context } from "../src/domain/kernel/context.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { prepare } from "../src/graphql/engine/execute.js";
-import { isLarger } from "../src/graphql/engine/result.js";
-import { paceConnections } from "../src/graphql/engine/pacing.js";
+import { isLarger, paceConnections } from "../src/graphql/engine/result.js";
 import { joined, jsonPieces, pieceLength } from "../src/http/pieces.js";
 import { world } from "./support/world.js";
 

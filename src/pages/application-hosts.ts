@@ -7,6 +7,7 @@ import { setCookie } from "../http/cookies.js";
 import { statusOf } from "../http/errors.js";
 import { type Http, type Middleware, redirect } from "../http/exchange.js";
 import { html } from "./html.js";
+import { bareTextPolicy } from "./content-security-policy.js";
 
 /** The key that opens the applications of one host. */
 const applicationCookie = "service_application_token";
@@ -79,9 +80,6 @@ function showPage(http: Http, status: number, message: string): void {
     </html> `;
   http.status = status;
   http.type = "html";
-  http.set(
-    "Content-Security-Policy",
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  );
+  http.set("Content-Security-Policy", bareTextPolicy);
   http.body = page.text;
 }

@@ -14,6 +14,7 @@ import { csrfCookie, csrfTokenOf } from "../http/csrf.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
+import { pagePolicy } from "./content-security-policy.js";
 
 /** A page with its own document and content security policy. */
 interface OwnDocument {
@@ -137,17 +138,6 @@ export async function perform<Data>(
   return data as Data;
 }
 
-/** No scripts, only our own style, nothing from other origins, and no framing. */
-const policyOf = (formAction = "") =>
-  [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-    `form-action 'self' ${formAction}`.trim(),
-  ].join("; ");
-
 /** Responds to the requests of a page with the outcome of its handler. */
 export const visited =
   (
@@ -214,7 +204,7 @@ function show(http: Http, outcome: Outcome): void {
   http.type = "html";
   http.set({
     "X-Frame-Options": "DENY",
-    "Content-Security-Policy": isOwn ? outcome.policy : policyOf(outcome.formAction),
+    "Content-Security-Policy": isOwn ? outcome.policy : pagePolicy(outcome.formAction),
   });
   http.body = (isOwn ? outcome.document : documentOf(outcome)).text;
 }

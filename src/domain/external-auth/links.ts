@@ -1,8 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "../encryption/columns.js";
-import { after, anyOf, rowsByKey } from "../kernel/queries.js";
-import { minute } from "../../runtime/durations.js";
+import { anyOf, rowsByKey } from "../kernel/queries.js";
 import type { Context, Services } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
 import { SealBroken } from "../../infrastructure/vault.js";
@@ -11,9 +10,6 @@ import type { Account } from "./provider-accounts.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const l = columnsOf("externalAuthLinks", "l");
-
-/** Milliseconds before its expiry from which on a token is refreshed. */
-export const refreshAhead = minute;
 
 /** Selects links without their tokens. The flags are by the clock of the database. */
 const links = (db: Db) =>
@@ -24,8 +20,8 @@ const links = (db: Db) =>
     .select([
       sql<boolean>`${l.refreshTokenKeyId} is not null`.as("hasRefreshToken"),
       sql<boolean>`coalesce(${l.expiresAt} <= now(), false)`.as("isExpired"),
-      // Whether the token is to be refreshed.
-      sql<boolean>`coalesce(${l.expiresAt} <= ${after(refreshAhead)}, false)`.as("isExpiring"),
+      // Milliseconds until the token expires; null if it does not.
+      sql<number | null>`1000 * extract(epoch from ${l.expiresAt} - now())`.as("expiresIn"),
       // Milliseconds since the last validation; null if there was none.
       sql<number | null>`1000 * extract(epoch from now() - ${l.validatedAt})`.as("validatedAgo"),
       // Whether the provider must not be called to validate.

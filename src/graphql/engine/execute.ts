@@ -15,11 +15,9 @@ import { DomainError } from "../../domain/kernel/errors.js";
 import type { OperationDetails } from "../../domain/kernel/request.js";
 import { Watch } from "../../domain/kernel/watching.js";
 import { isLostRace } from "../../infrastructure/database/availability.js";
-import { accessOf } from "./access.js";
-import { Admission } from "./admission.js";
+import { accessOf, Admission, selectionOf } from "./access.js";
 import { compiled, isCompilable } from "./compile.js";
 import { asGraphqlError } from "./errors.js";
-import { selectionOf } from "./needs.js";
 import { isLarger, type Result } from "./result.js";
 import { type Variable, type Variables, variablesOf } from "./variables.js";
 
