@@ -122,9 +122,8 @@ export class Daemon {
       // The connection carries the reports of the jobs in progress.
       const lost = connection.closed.then((closing) => Promise.reject(new ConnectionLost(closing)));
       lost.catch(() => {});
-      if (stopping.aborted) return await Promise.race([this.#idle(), lost]);
-      connection.close();
-      await lost;
+      if (!stopping.aborted) connection.close();
+      await (stopping.aborted ? Promise.race([this.#idle(), lost]) : lost);
     } finally {
       this.#connection = Promise.withResolvers();
     }
