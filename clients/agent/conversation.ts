@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { delay } from "../api/delay.js";
 import type { Pace } from "./pace.js";
-import { clipped } from "./text.js";
+import { clipText } from "./text.js";
 import type { AgentClient, ConversationMessage, Manifest } from "./client.js";
 import { type FilePlace, writeSecretFiles } from "./home-files.js";
 import { Transcript } from "./transcript.js";
@@ -218,7 +218,7 @@ function newestOf(messages: readonly Message[]): { messages: Message[]; cut: boo
   let bytes = 0;
   let isCut = false;
   for (const [index, { id, role, content, time }] of [...messages.entries()].toReversed()) {
-    const message = { id, role, content: clipped(content, messageBytes), time };
+    const message = { id, role, content: clipText(content, messageBytes), time };
     bytes += Buffer.byteLength(JSON.stringify(message)) + 1;
     if (bytes > mostStored) {
       const count = index + 1;

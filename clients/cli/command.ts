@@ -1,5 +1,5 @@
 // The form of the commands of users: their arguments and options are declared, and help and parsing follow from that.
-import { type Command, helpOf, parsed, UsageError } from "../../src/runtime/command-line.js";
+import { type Command, helpOf, parseWords, UsageError } from "../../src/runtime/command-line.js";
 import type { Api } from "./api.js";
 import type { Output } from "./output.js";
 
@@ -92,7 +92,7 @@ export function command<Declared extends Options = Options>({
         const type = kind === "flag" ? ("boolean" as const) : ("string" as const);
         return [name, { type, multiple: kind === "texts" }] as const;
       });
-      const { values, positionals } = parsed({
+      const { values, positionals } = parseWords({
         args: words,
         options: Object.fromEntries(config),
         allowPositionals: true,
@@ -113,14 +113,14 @@ export function command<Declared extends Options = Options>({
   };
 }
 
-const counted = (count: number) => `${count} argument${count === 1 ? "" : "s"}`;
+const countArguments = (count: number) => `${count} argument${count === 1 ? "" : "s"}`;
 
 const countFault = (least: number, most: number) => {
   if (most === 0) return "This command takes no arguments.";
-  if (least === most) return `This command takes ${counted(least)}.`;
+  if (least === most) return `This command takes ${countArguments(least)}.`;
   return most === Infinity
-    ? `This command takes at least ${counted(least)}.`
-    : `This command takes ${least} to ${counted(most)}.`;
+    ? `This command takes at least ${countArguments(least)}.`
+    : `This command takes ${least} to ${countArguments(most)}.`;
 };
 
 export { helpOf, UsageError };

@@ -99,7 +99,7 @@ export class Failed extends Error {}
 export const commandLine = "npm run steward --";
 
 /** Says in lines what failed, and what to do. Undefined for a defect of the program. */
-export function explained(error: unknown): string | undefined {
+export function explain(error: unknown): string | undefined {
   if (error instanceof ApiFailure) {
     const { detail, requiredScopes, requestId, retryAfter } = error.details;
     const faults = error.faults.map(({ field, detail: rule }) => `  ${field.replace(/^input\./, "")}: ${rule}`);

@@ -1,11 +1,11 @@
 // The commands of users: clients of the public API, with a login of their own. They load nothing of the server.
-import { list as inList, misused, wrapped } from "../../src/runtime/manual.js";
+import { list as inList, misused, wrapText } from "../../src/runtime/manual.js";
 import { print, printError } from "../../src/runtime/terminal.js";
 import { CheckFailed, steward } from "../../src/runtime/command-line.js";
 import { accountCommands } from "./account.js";
 import { Api } from "./api.js";
 import { helpOf, type UserCommand, UsageError } from "./command.js";
-import { explained, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
+import { explain, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
 import { connectCommands } from "./connect.js";
 import { inboxCommands } from "./inbox.js";
 import { Output } from "./output.js";
@@ -63,7 +63,7 @@ function report(error: unknown): number {
     return 1;
   }
   const isMisuse = error instanceof UsageError;
-  const text = isMisuse ? error.message : (explained(error) ?? (error as Error).stack ?? String(error));
+  const text = isMisuse ? error.message : (explain(error) ?? (error as Error).stack ?? String(error));
   printError(text);
   if (isMisuse) return misused;
   if (error instanceof Interrupted) return statuses.interrupted;
@@ -107,5 +107,5 @@ async function execute(words: string[], signal: AbortSignal): Promise<void> {
 const groupHelp = (group: string): string => {
   const own = Object.entries(commands).filter(([name]) => name.split(" ")[0] === group);
   const intro = `Usage: ${steward} ${group} <command> [--help] [--json] [--server URL]`;
-  return [...wrapped(intro), "", "Commands", summaries(own), "", ...wrapped(statusHelp)].join("\n");
+  return [...wrapText(intro), "", "Commands", summaries(own), "", ...wrapText(statusHelp)].join("\n");
 };

@@ -175,12 +175,12 @@ export class Daemon {
       await worker.run(job);
       log(`${name} succeeded.`);
     } catch (error) {
-      log(`${name}: ${await this.#reported(job, error as Error)}`);
+      log(`${name}: ${await this.reportEnd(job, error as Error)}`);
     }
   }
 
   /** Reports why a job ended. Returns a text for the log. */
-  async #reported(job: Job, error: Error): Promise<string> {
+  async reportEnd(job: Job, error: Error): Promise<string> {
     const reason = job.signal.aborted ? (job.signal.reason as Error) : error;
     if (reason instanceof Abandoned) return `abandoned. ${reason.message}`;
     // The server has ended the job itself, for example because the quota is exceeded.

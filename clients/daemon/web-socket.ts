@@ -60,12 +60,12 @@ export class WebSocketTransport implements Transport {
       this.#wasConnected = true;
       return connection;
     } catch (error) {
-      throw this.#explained(error as Error, socket);
+      throw this.explainFailure(error as Error, socket);
     }
   }
 
   /** Returns a `Refused` if a retry cannot succeed. */
-  #explained(error: Error, socket: SocketWithHeaders | undefined): Error {
+  explainFailure(error: Error, socket: SocketWithHeaders | undefined): Error {
     const { rejection, failure } = socket ?? {};
     if (rejection) {
       const { status, message } = rejection;

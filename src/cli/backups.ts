@@ -2,7 +2,7 @@ import { backUp } from "../domain/backup/backup.js";
 import { openBackup, restore, type RestoreSummary } from "../domain/backup/restore.js";
 import type { BackupHeader } from "../infrastructure/backup-file.js";
 import { StartRefused } from "../runtime/errors.js";
-import { type Command, parsed, requireOptions, UsageError } from "../runtime/command-line.js";
+import { type Command, parseWords, requireOptions, UsageError } from "../runtime/command-line.js";
 import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";
 
@@ -16,7 +16,7 @@ const backupCommand: Command = {
     ["--with-keys", "Include the encryption keys: the file alone then decrypts all secrets."],
   ],
   run: async (words) => {
-    const { values } = parsed({ args: words, options: { out: { type: "string" }, "with-keys": flag } });
+    const { values } = parseWords({ args: words, options: { out: { type: "string" }, "with-keys": flag } });
     requireOptions(values, "out");
     const [path, withKeys] = [values.out!, values["with-keys"]];
     const { tables, rows, size } = await withServices((services) =>
@@ -36,14 +36,14 @@ const restoreCommand: Command = {
   summary: "Restore a backup into a new database.",
   options: [["--revoke-tokens", "End all sessions, API tokens, and OAuth2 grants."]],
   run: async (words) => {
-    const { values, positionals } = parsed({
+    const { values, positionals } = parseWords({
       args: words,
       options: { "revoke-tokens": flag },
       allowPositionals: true,
     });
     if (positionals.length !== 1) throw new UsageError("Specify one file.");
     const path = positionals[0]!;
-    const options = { revokeTokens: values["revoke-tokens"] };
+    const options = { mustRevokeTokens: values["revoke-tokens"] };
     const progress = {
       restored: megabytes("restored"),
       indexed: progressBar(process.stderr, "indexes and foreign keys"),

@@ -37,7 +37,7 @@ export async function readBody(
 ): Promise<Record<string, unknown> | undefined> {
   const text = await readText(request, limit, accepted);
   const sent = text === "" ? undefined : parseObject(text);
-  return sent && mayHaveDropped.test(text) ? cleaned(sent) : sent;
+  return sent && mayHaveDropped.test(text) ? dropPrototype(sent) : sent;
 }
 
 /** Reads a body like `readBody`, with all of its keys, which the caller must check. */
@@ -114,10 +114,10 @@ function parse(text: string): unknown {
 const invalid = (detail: string) => new TransportError(400, "Request body must be valid JSON.", detail);
 
 /** Drops unwanted keys at every level. */
-function cleaned<Value extends Record<string, unknown>>(value: Value): Value {
+function dropPrototype<Value extends Record<string, unknown>>(value: Value): Value {
   for (const key of dropped) if (Object.hasOwn(value, key)) delete value[key];
   for (const each of Object.values(value)) {
-    if (typeof each === "object" && each !== null) cleaned(each as Record<string, unknown>);
+    if (typeof each === "object" && each !== null) dropPrototype(each as Record<string, unknown>);
   }
   return value;
 }

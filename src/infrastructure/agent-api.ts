@@ -136,10 +136,10 @@ export class AgentApi {
    * the signal ends the stream. Rejects with `AgentUnreachable` if the stream cannot be opened.
    */
   async events(place: AppPlace, signal: AbortSignal): Promise<AsyncGenerator<AgentMessage, void>> {
-    return messagesIn(await this.#opened(place, "/events", signal));
+    return messagesIn(await this.openResponse(place, "/events", signal));
   }
 
-  async #opened(place: AppPlace, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+  async openResponse(place: AppPlace, path: string, signal: AbortSignal): Promise<IncomingMessage> {
     let response: IncomingMessage;
     try {
       response = await this.#open(place.base + path, signal, authorizationOf(place));

@@ -20,7 +20,7 @@ export class ApplicationHostPages {
   ) {}
 
   /** Whether a request is meant for an application host. */
-  serves = ({ headers: { host } }: IncomingMessage): boolean => this.hosts.named(host) !== undefined;
+  serves = ({ headers: { host } }: IncomingMessage): boolean => this.hosts.nameOf(host) !== undefined;
 
   /**
    * Middleware that responds to requests to application hosts, so that no other route of the server is reachable there.
@@ -29,7 +29,7 @@ export class ApplicationHostPages {
   respondWhile =
     (requireServing: () => void): Middleware =>
     (http, next) => {
-      const hostname = this.hosts.named(http.req.headers.host);
+      const hostname = this.hosts.nameOf(http.req.headers.host);
       if (hostname === undefined) return next();
       requireServing();
       return this.#respond(http, hostname);
@@ -51,7 +51,7 @@ export class ApplicationHostPages {
   }
 
   #welcome(http: Http, { apiKey, location }: Welcome): void {
-    setCookie(http, applicationCookie, apiKey, { secure: this.services.config.accessUrl.startsWith("https:") });
+    setCookie(http, applicationCookie, apiKey, { isSecure: this.services.config.accessUrl.startsWith("https:") });
     redirect(http, 303, location);
   }
 

@@ -47,10 +47,10 @@ export function rejectionOf({ http }: Visit, thrown: unknown): Rejection {
  */
 export function fieldsOf(fields: readonly Field[], { message, faults = {} }: Partial<Rejection> = {}): Part[] {
   const focused = fields.find(({ name }) => Object.hasOwn(faults, name)) ?? fields.find(({ value }) => !value);
-  return [alarm(message), ...fields.map((field) => labeled(field, faults[field.name], field === focused))];
+  return [alarm(message), ...fields.map((field) => labelField(field, faults[field.name], field === focused))];
 }
 
-function labeled(
+function labelField(
   { name, label, type, autocomplete, value, hint, isCode }: Field,
   fault: string | undefined,
   isFocused: boolean,

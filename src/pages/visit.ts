@@ -78,7 +78,7 @@ export class Visit {
 
   /** The attributes of cookies. */
   get cookies(): CookieOptions {
-    return { secure: this.services.config.accessUrl.startsWith("https:") };
+    return { isSecure: this.services.config.accessUrl.startsWith("https:") };
   }
 
   beginSession(token: string): void {
@@ -213,7 +213,7 @@ function show(http: Http, outcome: Outcome): void {
 function fail({ log }: Services, http: Http, error: unknown): void {
   const { details: request } = http.state;
   if (!(error instanceof TransportError)) report({ log, request }, translate(error), error);
-  const { status, title, detail, headers } = described(error);
+  const { status, title, detail, headers } = describeFailure(error);
   http.set(headers);
   const main = html`${alarm(detail)}
     <p class="faint">Status ${status} · Request id <code>${request.id}</code></p>
@@ -221,7 +221,7 @@ function fail({ log }: Services, http: Http, error: unknown): void {
   show(http, { status, title, main });
 }
 
-function described(thrown: unknown) {
+function describeFailure(thrown: unknown) {
   if (thrown instanceof TransportError) {
     const { status, message: title, detail, headers } = thrown;
     return { status, title, detail, headers };

@@ -170,9 +170,9 @@ export async function listConnectionLogs(
   const filter = {
     connections: terms.connection_id[0],
     workspaces: terms.workspace_id[0],
-    usernames: named(ctx, terms.username[0]),
+    usernames: withNames(ctx, terms.username[0]),
     userEmails: withEmails(terms.user_email[0]),
-    ownerNames: named(ctx, terms.workspace_owner[0]),
+    ownerNames: withNames(ctx, terms.workspace_owner[0]),
     ownerEmails: withEmails(terms.workspace_owner_email[0]),
     organizations: await organizationsNamed(ctx, terms.organization[0]),
     types: status ? types?.filter((type) => sessionTypes.includes(type)) : types,
@@ -189,7 +189,7 @@ type References = readonly string[] | undefined;
 
 const namesAmong = (references: readonly string[]) => references.filter((each) => !isUuid(each)).map(folded);
 
-const named = (ctx: Context, references: References): KeptNames | undefined => {
+const withNames = (ctx: Context, references: References): KeptNames | undefined => {
   const { ids, usernames } = keptNames(ctx, references ?? []);
   return references && { ids, usernames };
 };

@@ -47,7 +47,7 @@ export async function recordConnections(
     const row = rowOf(reporter, event, workspaces.get(event.workspaceId ?? own!)!, now);
     const key = event.connectionId ? [event.connectionId, row.workspaceId, row.agentName].join() : event.id;
     const ofKind: Rows = rows[event.kind];
-    ofKind.set(key, merged(ofKind.get(key), row));
+    ofKind.set(key, mergeReports(ofKind.get(key), row));
   }
   // Waits for other reports of the agents of a workspace, or of a proxy.
   if (ids.size > 0) await takeTurn(ctx, "connections", own ?? reporter.id);
@@ -191,7 +191,7 @@ type Rows = Map<string, Row>;
 /** Characters of reported texts that are stored, as labels. */
 const maxTextLength = 512;
 
-const shown = (text: string | null | undefined): string | undefined =>
+const labelOf = (text: string | null | undefined): string | undefined =>
   text ? cleaned(text, maxTextLength) : undefined;
 
 function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Workspace, now: number): Row {
@@ -211,18 +211,18 @@ function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Worksp
     isConnectReported: event.kind === "connect",
     eventId: event.kind === "web" ? event.id : undefined,
     disconnectTime: event.kind === "disconnect" ? time : undefined,
-    disconnectReason: shown(event.disconnectReason),
+    disconnectReason: labelOf(event.disconnectReason),
     exitCode: event.exitCode,
     slugOrPort: event.slugOrPort,
     statusCode: event.statusCode,
     userId: event.userId,
-    userAgent: shown(event.userAgent),
+    userAgent: labelOf(event.userAgent),
   };
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value != null)) as Row;
 }
 
 /** Merges two reports of one connection: the first values win, and of two start times the earlier one. */
-const merged = (first: Row | undefined, next: Row): Row =>
+const mergeReports = (first: Row | undefined, next: Row): Row =>
   first
     ? {
         ...next,

@@ -90,7 +90,7 @@ export class BrowserLinks {
     const pending = await consume(ctx, userId, provider, callback.state, browserSecret);
     const { code, error, errorDescription, issuer } = callback;
     if (provider.issuer !== "" && issuer !== provider.issuer) throw rejected("The response is of another issuer.");
-    if (error !== null || code === null) throw rejected(shown(error ?? "", errorDescription));
+    if (error !== null || code === null) throw rejected(describeError(error ?? "", errorDescription));
     const tokens = await exchange(ctx, provider, code, verifierOf(ctx, pending));
     await storeLink(ctx, provider, userId, tokens);
     return { providerId: provider.id, returnPath: pending.returnPath };
@@ -162,7 +162,7 @@ async function exchange(
 const rejected = (detail: string) => new DomainError("BAD_USER_INPUT", "The account was not linked.", { detail });
 
 /** The error that a provider returned in the query string, as text. */
-function shown(code: string, description: string | null): string {
+function describeError(code: string, description: string | null): string {
   const said = cleaned([code, description].filter(Boolean).join(": "), 400);
   return said === "" ? "The response has no code." : `The provider returned: ${said}`;
 }

@@ -71,10 +71,10 @@ export const sealedFields = [
   "l.extraCiphertext",
 ] as const;
 
-const sealed = (db: Db) => db.selectFrom("externalAuthLinks as l").select(sealedFields);
+const selectSealed = (db: Db) => db.selectFrom("externalAuthLinks as l").select(sealedFields);
 
 /** The stored tokens of a link, encrypted, and the ids that authenticate them. */
-export type SealedTokens = InferResult<ReturnType<typeof sealed>>[number];
+export type SealedTokens = InferResult<ReturnType<typeof selectSealed>>[number];
 
 /** Reads a link with its tokens; `undefined` if it was replaced or deleted. */
 export async function readLinkWithTokens(
@@ -90,7 +90,7 @@ export async function readTokens(
   services: Pick<Services, "database" | "vault">,
   linkId: string,
 ): Promise<OpenedTokens | undefined> {
-  const stored = await sealed(services.database.db).where("l.id", "=", linkId).executeTakeFirst();
+  const stored = await selectSealed(services.database.db).where("l.id", "=", linkId).executeTakeFirst();
   return stored && openTokens(services, stored);
 }
 

@@ -162,7 +162,10 @@ export function accessLists(
       return Object.fromEntries(
         changed.map(({ key, old, role, end }) => [
           key,
-          { old: old ? described(old.role, old.expiresAt) : null, new: role && described(role, ends ? end : null) },
+          {
+            old: old ? describeEntry(old.role, old.expiresAt) : null,
+            new: role && describeEntry(role, ends ? end : null),
+          },
         ]),
       ) satisfies Diff;
     },
@@ -170,7 +173,7 @@ export function accessLists(
 }
 
 /** An entry in the audit log. */
-const described = (role: EntryRole, end: string | null): string => (end === null ? role : `${role} until ${end}`);
+const describeEntry = (role: EntryRole, end: string | null): string => (end === null ? role : `${role} until ${end}`);
 
 /** Returns the users and groups that can hold an entry, locked so that they remain until the entry is stored. */
 async function lockEligible(ctx: Context, organizationId: string, userIds: string[], groupIds: string[]) {

@@ -46,13 +46,15 @@ export function insertAll<Table extends keyof Schema>(
 /** Rows as `json_populate_recordset` reads them. */
 export const jsonOf = (rows: readonly object[]): string =>
   JSON.stringify(
-    rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [columnOf(name), stored(value)]))),
+    rows.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [columnOf(name), storedAs(value)])),
+    ),
   );
 
 const columnOf = (property: string): string => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Bytes as Postgres reads them from JSON. */
-const stored = (value: unknown): unknown => (value instanceof Buffer ? `\\x${value.toString("hex")}` : value);
+const storedAs = (value: unknown): unknown => (value instanceof Buffer ? `\\x${value.toString("hex")}` : value);
 
 /** The time by the clock of the database, at the start of the transaction. */
 export const now = sql<string>`now()`;

@@ -17,7 +17,7 @@ import { check, choice, type Input, inputOf, listOf, optional, reference, requir
 import { anyOf } from "../kernel/queries.js";
 import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
 import type { OrderBy, Page, PageArguments } from "../kernel/paging.js";
-import { uncounted } from "./member-counts.js";
+import { sumUncounted } from "./member-counts.js";
 import { userHint } from "../tokens/hints.js";
 import { isListed, searchText, userContains } from "../users/listing.js";
 import { requireNoWorkspaces } from "../users/owned-workspaces.js";
@@ -153,7 +153,7 @@ export function memberCountOf(ctx: Context, { id }: OrganizationRow): Promise<nu
 async function countMembers({ db }: Context, ids: readonly string[]): Promise<number[]> {
   const groups = await db
     .selectFrom("groups as g")
-    .select((eb) => ["g.id", eb("g.memberCount", "+", uncounted(eb.ref("g.id"))).as("count")])
+    .select((eb) => ["g.id", eb("g.memberCount", "+", sumUncounted(eb.ref("g.id"))).as("count")])
     .where("g.id", "=", anyOf(ids))
     .execute();
   const counts = new Map(groups.map(({ id, count }) => [id, count]));
@@ -237,7 +237,7 @@ async function join(ctx: Context, organizationId: string, users: readonly FoundU
     .expression(sql`select ${organizationId}::uuid, unnest(${userIds}::uuid[]), now()`)
     .execute();
   for (const user of users) {
-    ctx.audit({ action: "create", ...identified({ ...user, organizationId }) });
+    ctx.audit({ action: "create", ...nameForAudit({ ...user, organizationId }) });
     ctx.publish(userHint(user.id));
   }
 }
@@ -355,7 +355,7 @@ async function endMembership(
     .where("organizationId", "=", organizationId)
     .where("userId", "=", userId)
     .execute();
-  ctx.audit({ action: "delete", ...identified({ ...user, organizationId }), diff: { roles: { old: roles } } });
+  ctx.audit({ action: "delete", ...nameForAudit({ ...user, organizationId }), diff: { roles: { old: roles } } });
   ctx.publish(userHint(userId));
 }
 
@@ -367,7 +367,7 @@ export async function endRoles(ctx: Context, user: FoundUser): Promise<void> {
   for (const { organizationId, roles } of held)
     ctx.audit({
       action: "update",
-      ...identified({ ...user, organizationId }),
+      ...nameForAudit({ ...user, organizationId }),
       diff: { roles: { old: roles, new: [] } },
     });
   ctx.publish(userHint(user.id));
@@ -399,11 +399,11 @@ export async function setOrganizationMemberRoles(
       .where("organizationId", "=", organizationId)
       .where("userId", "=", member.id)
       .execute();
-    ctx.audit({ action: "update", ...identified(member), diff: { roles: { old: member.roles, new: roles } } });
+    ctx.audit({ action: "update", ...nameForAudit(member), diff: { roles: { old: member.roles, new: roles } } });
     ctx.publish(userHint(member.id));
   }
   return { organization: organizationId, user: member.id };
 }
 
-const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
+const nameForAudit = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
   auditedAs("organization_member", id, username, organizationId);

@@ -23,7 +23,7 @@ const t = columnsOf("templates", "t");
 const w = columnsOf("workspaces", "w");
 
 /** Unclaimed workspaces `w` with their presets `p` and templates `t`. */
-const unclaimed = (db: Db) =>
+const selectUnclaimed = (db: Db) =>
   db
     .selectFrom("workspaces as w")
     .innerJoin("templatePresets as p", "p.id", "w.prebuiltPresetId")
@@ -43,7 +43,7 @@ const isUnfit = sql<boolean>`coalesce(
 /** Unclaimed workspaces that are not needed, unless a build of theirs is open or their deletion failed recently. */
 function superfluousWorkspaces(db: Db) {
   // The oldest is claimed first.
-  const ranked = unclaimed(db).select(({ fn }) => [
+  const ranked = selectUnclaimed(db).select(({ fn }) => [
     "w.id",
     wantedInstances.as("instances"),
     "w.latestStatus",

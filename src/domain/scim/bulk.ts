@@ -158,7 +158,7 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
   const { method, bulkId, version: ifMatch } = operation;
   const { endpoint, given, verb } = targetOf(operation.path);
   if (!verb) throw fault("invalidPath", `There is no endpoint ${quote(operation.path)}.`, "path");
-  const document = resolved(operation.data, created) as Json;
+  const document = resolveReferences(operation.data, created) as Json;
   const done = ({ row }: Changed, status: number): Done => ({
     id: row.id,
     location: locationOf(ctx, endpoint, row.id),
@@ -169,7 +169,7 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
     if (!bulkId) throw fault("invalidSyntax", "A POST needs a bulkId.", "bulkId");
     return done(await verb.create(ctx, { document }), 201);
   }
-  const id = resolved(given ?? "", created) as string;
+  const id = resolveReferences(given ?? "", created) as string;
   const change = { id, document, ...(ifMatch !== undefined && { ifMatch }) };
   if (method === "PUT" && given) return done(await verb.replace(ctx, change), 200);
   if (method === "PATCH" && given) return done(await verb.patch(ctx, change), 200);
@@ -183,15 +183,15 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
 const reference = "bulkId:";
 
 /** Replaces `bulkId:x` by the id of the created resource. The document is not deep: `checkDocument` saw it. */
-function resolved(value: unknown, created: ReadonlyMap<string, string>): unknown {
+function resolveReferences(value: unknown, created: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string" && value.startsWith(reference)) {
     const id = created.get(value.slice(reference.length));
     if (id === undefined) throw unresolved(value);
     return id;
   }
-  if (Array.isArray(value)) return value.map((each) => resolved(each, created));
+  if (Array.isArray(value)) return value.map((each) => resolveReferences(each, created));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolved(each, created)]));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolveReferences(each, created)]));
 }
 
 const unresolved = (text: string) =>

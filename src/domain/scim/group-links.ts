@@ -7,10 +7,10 @@ import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { isValid } from "../kernel/values.js";
 import { groupName } from "../groups/groups.js";
 import { fault, notUnique } from "./faults.js";
-import { displayed } from "./group-rows.js";
+import { matchDisplayName } from "./group-rows.js";
 import { groupDisplay } from "./user-rows.js";
 import type { Provisioner } from "./provisioner.js";
-import { numbered, slug } from "./user-mapping.js";
+import { numberNames, slug } from "./user-mapping.js";
 
 /** The names that an identity provider has for a group. */
 interface Called {
@@ -77,12 +77,12 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .select("g.id")
     .where("g.organizationId", "=", organizationId)
     .where("g.id", "is distinct from", id)
-    .where(sql<SqlBool>`g.id = any(array(${displayed(displayName)}))`)
+    .where(sql<SqlBool>`g.id = any(array(${matchDisplayName(displayName)}))`)
     .where(sql<SqlBool>`lower(${groupDisplay} collate "C") = ${folded(displayName)}`)
     .executeTakeFirst();
   if (named) throw notUnique("displayName");
   const base = slug(displayName, longest.name);
-  const names = numbered(isValid(groupName, base) ? base : "group", longest.name);
+  const names = numberNames(isValid(groupName, base) ? base : "group", longest.name);
   const name = foldedColumn("name");
   const taken = await ctx.db
     .selectFrom("groups")

@@ -9,7 +9,7 @@ import { folded, isUuid } from "../../runtime/text.js";
 import { joinOrganization } from "../organizations/organization-members.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { auditedAs } from "../kernel/audit.js";
-import { changed } from "./apply-operations.js";
+import { applyOperations } from "./apply-operations.js";
 import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { fault, notUnique } from "./faults.js";
@@ -64,7 +64,7 @@ export interface ScimGroup {
   row: ScimGroupRow;
 }
 
-function added(members: readonly string[]): MemberChange {
+function addMembers(members: readonly string[]): MemberChange {
   const change = new MemberChange();
   for (const member of members) change.added.add(member);
   return change;
@@ -74,7 +74,7 @@ function added(members: readonly string[]): MemberChange {
 export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const wanted = wantedGroup(readResource(groupType, document));
-  const change = added(wanted.members);
+  const change = addMembers(wanted.members);
   change.isReplaced = true;
   const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: wanted.members });
   return write(ctx, provisioner, locked, wanted, change);
@@ -90,7 +90,7 @@ export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: Sc
   const change = new MemberChange();
   for (const operation of onMembers) await change.apply(operation, (users) => loadMembers(ctx, id, users));
   const { externalId, displayName } = locked.row;
-  const resource = changed({ displayName, ...(externalId !== null && { externalId }) }, others);
+  const resource = applyOperations({ displayName, ...(externalId !== null && { externalId }) }, others);
   return write(ctx, provisioner, locked, wantedGroup(resource), change);
 }
 

@@ -82,10 +82,10 @@ export async function matchUser(
   ctx: Context,
   provisioner: Provisioner,
   wanted: WantedUser,
-  upsert: boolean,
+  isUpsert: boolean,
 ): Promise<{ existing?: Existing; isFree: boolean }> {
   const found = await usersLike(ctx, provisioner, wanted);
-  const existing = meant(found, wanted, upsert);
+  const existing = meant(found, wanted, isUpsert);
   const taken = found.find(
     (each) =>
       each.id !== existing?.id && (each.hasExternalId || (!each.hasLeft && (each.hasUserName || each.hasEmail))),

@@ -100,10 +100,10 @@ export function slug(text: string, most: number): string {
     .replace(/[ßæœøłđðþı]/giu, (letter) => letters[letter.toLowerCase()] ?? "")
     .normalize("NFKD")
     .replace(/\p{M}/gu, "");
-  return trimmed(ascii.replace(/[^a-zA-Z0-9]+/g, "-").slice(0, most));
+  return trimHyphens(ascii.replace(/[^a-zA-Z0-9]+/g, "-").slice(0, most));
 }
 
-const trimmed = (text: string) => text.replace(/^-+|-+$/g, "");
+const trimHyphens = (text: string) => text.replace(/^-+|-+$/g, "");
 
 const longestUsername = 32;
 
@@ -117,14 +117,14 @@ export function usernameFor(userName: string, email: string): string {
 const tries = 100;
 
 /** `base`, `base-2`, `base-3` …, each at most `most` characters long. */
-export const numbered = (base: string, most: number): string[] =>
+export const numberNames = (base: string, most: number): string[] =>
   Array.from({ length: tries }, (_, index) => {
     const suffix = index === 0 ? "" : `-${index + 1}`;
-    return trimmed(base.slice(0, most - suffix.length)) + suffix;
+    return trimHyphens(base.slice(0, most - suffix.length)) + suffix;
   });
 
 /** The usernames that are tried in order for a base. */
-export const usernames = (base: string): string[] => numbered(base, longestUsername);
+export const usernames = (base: string): string[] => numberNames(base, longestUsername);
 
 export function tooManyNames(): never {
   throw fault("invalidValue", "Too many users have a userName with this local part.", "userName");

@@ -9,7 +9,7 @@ import { authorize } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { enqueueJob, type JobOutcome, type JobRow, priorities } from "../provisioners/provisioner-jobs.js";
-import { scoped } from "../provisioners/tags.js";
+import { scopeTags } from "../provisioners/tags.js";
 import { parseDocument, taskOptionsOf, type TemplateDocument } from "./template-documents.js";
 import { resolveParameters } from "./parameters.js";
 import { presetsByVersion, storePresets } from "./presets.js";
@@ -215,7 +215,7 @@ async function enqueueImport(ctx: Context, organizationId: string, version: Impo
     organizationId,
     type: "template_version_import",
     provisioner: document.provisioner,
-    tags: scoped(document.tags, userId),
+    tags: scopeTags(document.tags, userId),
     initiatorId: userId,
     documentId,
     templateVersionId: id,
@@ -317,7 +317,7 @@ export async function dryRunTemplateVersion(ctx: Context, input: DryRunTemplateV
     organizationId,
     type: "template_version_dry_run",
     provisioner: document.provisioner,
-    tags: scoped(document.tags, userId),
+    tags: scopeTags(document.tags, userId),
     initiatorId: userId,
     documentId,
     templateVersionId,

@@ -55,7 +55,7 @@ export class Credentials {
     this.#machines = [this.#agents, this.#proxies, this.#scimKeys, this.#provisionerKeys];
     this.#hints = events.subscribeAll(
       "auth",
-      (id) => this.#changed(id),
+      (id) => this.onChange(id),
       () => this.#missedChanges(),
     );
   }
@@ -172,9 +172,9 @@ export class Credentials {
     return snapshot.actor;
   }
 
-  #changed(hint: string): void {
+  onChange(hint: string): void {
     if (hint.startsWith("m:")) {
-      for (const machines of this.#machines) machines.changed(hint.slice(2));
+      for (const machines of this.#machines) machines.onChange(hint.slice(2));
     } else {
       this.#snapshots.drop(hint);
       this.#watches.check(hint);

@@ -183,7 +183,7 @@ interface Diagnosis {
   report: ProxyReport;
 }
 
-const found = (status: ProxyStatus, error: string): Diagnosis => ({
+const failWith = (status: ProxyStatus, error: string): Diagnosis => ({
   status,
   report: { errors: [error], warnings: [] },
 });
@@ -195,14 +195,14 @@ const found = (status: ProxyStatus, error: string): Diagnosis => ({
 async function diagnose(fetch: Fetch, accessUrl: string, signal: AbortSignal): Promise<Diagnosis> {
   try {
     const response = await fetch(`${accessUrl}/healthz-report`, { redirect: "manual", signal });
-    if (response.status !== 200) return found("unhealthy", `unexpected status code ${response.status}`);
+    if (response.status !== 200) return failWith("unhealthy", `unexpected status code ${response.status}`);
     const report = reportOf(await response.text());
-    if (!report) return found("unhealthy", "the response is not a report");
+    if (!report) return failWith("unhealthy", "the response is not a report");
     return { status: report.errors.length > 0 ? "unhealthy" : "ok", report };
   } catch (error) {
     if (!(error instanceof OutsideError)) throw error;
-    if (error.reason === "too_large") return found("unhealthy", "the report is too long");
-    return found("unreachable", `request to proxy failed: ${kindOf(error)}`);
+    if (error.reason === "too_large") return failWith("unhealthy", "the report is too long");
+    return failWith("unreachable", `request to proxy failed: ${kindOf(error)}`);
   }
 }
 

@@ -10,7 +10,7 @@ import { purge } from "../../infrastructure/database/purge.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
 import { faultOf, flag, inputOf, type Input, optional, prose, required, string, uuid } from "../kernel/values.js";
 import { cleaned } from "../../runtime/text.js";
-import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
+import { nameForAudit, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -137,7 +137,7 @@ async function storeRegistration(ctx: Context, proxy: WorkspaceProxyRow, registr
     }))
     .where("id", "=", proxy.id)
     .execute();
-  if (isChanged) ctx.audit({ action: "update", ...identified(proxy), diff });
+  if (isChanged) ctx.audit({ action: "update", ...nameForAudit(proxy), diff });
 }
 
 /** Stores a process of a proxy, which the caller has locked. */

@@ -60,14 +60,14 @@ export function paceConnections(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || !type.name.endsWith("Connection")) continue;
     const { nodes, edges } = type.getFields();
-    nodes!.resolve = ({ nodes: items }: Page<unknown>) => paced(items);
+    nodes!.resolve = ({ nodes: items }: Page<unknown>) => completeInSlices(items);
     const { resolve } = edges!;
-    edges!.resolve = async (...given) => paced((await resolve!(...given)) as unknown[]);
+    edges!.resolve = async (...given) => completeInSlices((await resolve!(...given)) as unknown[]);
   }
 }
 
 /** A list whose items come slice by slice; a short one as it is. */
-function paced<Item>(items: Item[]): Array<Item | Promise<Item>> {
+function completeInSlices<Item>(items: Item[]): Array<Item | Promise<Item>> {
   if (items.length <= short) return items;
   let begun = Promise.resolve();
   return items.map((item, index) => {
