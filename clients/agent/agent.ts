@@ -375,7 +375,8 @@ function meter(home: string, limits: EnforcedLimits | undefined) {
   let last: Measured | undefined;
   return async () => {
     const { cpuMicroseconds: own, ...usage } = limits?.usage() ?? {};
-    const [before, current] = [last, { machine: processorTimes(), own, at: performance.now() }];
+    const before = last;
+    const current = { machine: processorTimes(), own, at: performance.now() };
     last = current;
     const { bsize, blocks, bavail } = await statfs(home);
     return {

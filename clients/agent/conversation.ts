@@ -12,7 +12,8 @@ import { Transcript } from "./transcript.js";
 /** Milliseconds to read the conversation. */
 const timeout = 5_000;
 /** Bytes that a program may respond with, and bytes of JSON that the server stores. */
-const [mostRead, mostStored] = [8 * 1024 ** 2, 60 * 1024];
+const mostRead = 8 * 1024 ** 2;
+const mostStored = 60 * 1024;
 /** Bytes of a message that is cut because it is too long. */
 const messageBytes = 16 * 1024;
 

@@ -179,7 +179,8 @@ const forward = command({
   isEndless: true,
   run: async ({ api: access, words: [reference = "", wanted = ""], options, output, signal }) => {
     const [, given, remote] = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(wanted) ?? [];
-    const [port, local] = [Number(remote), Number(given ?? remote)];
+    const port = Number(remote);
+    const local = Number(given ?? remote);
     if (!(port >= 1 && port <= 65_535 && local >= 1 && local <= 65_535))
       throw new UsageError(`"${wanted}" must be PORT or LOCAL:PORT, each from 1 to 65535.`);
     const workspace = await findWorkspace(await access(), reference);

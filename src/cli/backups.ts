@@ -18,7 +18,8 @@ const backupCommand: Command = {
   run: async (words) => {
     const { values } = parseWords({ args: words, options: { out: { type: "string" }, "with-keys": flag } });
     requireOptions(values, "out");
-    const [path, withKeys] = [values.out!, values["with-keys"]];
+    const path = values.out!;
+    const withKeys = values["with-keys"];
     const { tables, rows, size } = await withServices((services) =>
       untilInterrupted((signal) => backUp(services, { path, withKeys }, signal, megabytes("of tables backed up"))),
     );

@@ -35,7 +35,8 @@ const keygen: Command = {
     const { kid, out } = values as Record<"kid" | "out", string>;
     if (!/^[\w-][\w.-]{0,63}$/.test(kid))
       throw new UsageError("--kid must be 1 to 64 letters, digits, hyphens, underscores and dots.");
-    const [privateFile, publicFile] = [join(out, `license-${kid}.pem`), join(out, "license-keys.json")];
+    const privateFile = join(out, `license-${kid}.pem`);
+    const publicFile = join(out, "license-keys.json");
     const { keys } = await publicKeysIn(publicFile);
     if (keys.some((key) => key.kid === kid)) throw new UsageError(`${publicFile} already has a key ${quote(kid)}.`);
 

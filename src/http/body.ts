@@ -128,7 +128,8 @@ const searched = 32 * 1024;
 /** The position of the fault in a text that is not JSON: the length of its longest prefix that could begin a JSON text. */
 function faultIn(text: string): number | undefined {
   if (text.length > searched) return undefined;
-  let [fine, most] = [0, text.length];
+  let fine = 0;
+  let most = text.length;
   while (fine < most) {
     const middle = (fine + most + 1) >> 1;
     if (couldGoOn(text.slice(0, middle))) fine = middle;

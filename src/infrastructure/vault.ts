@@ -87,7 +87,8 @@ export class Vault {
 
   /** Reports whether the key of this id is the one that the check value was computed with. */
   passes(keyId: string, checkValue: Buffer): boolean {
-    const [nonce, ciphertext] = [checkValue.subarray(0, nonceLength), checkValue.subarray(nonceLength)];
+    const nonce = checkValue.subarray(0, nonceLength);
+    const ciphertext = checkValue.subarray(nonceLength);
     try {
       return this.open(checkPlace(keyId), { keyId, nonce, ciphertext }) === "";
     } catch (error) {

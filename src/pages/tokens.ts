@@ -35,7 +35,9 @@ const path = "/account/keys";
 
 /** The page on which users look at their sessions and keys, and revoke them. */
 export function keyPages(operation: (name: string) => StoredOperation): { show: PageHandler; submit: PageHandler } {
-  const [list, revoke, revokeOthers] = [operation("OwnKeys"), operation("RevokeKey"), operation("RevokeOtherSessions")];
+  const list = operation("OwnKeys");
+  const revoke = operation("RevokeKey");
+  const revokeOthers = operation("RevokeOtherSessions");
 
   async function pageOf(visit: Visit, ctx: Context, top?: Html): Promise<StatusPage> {
     const { apiKeys } = await perform<{ apiKeys: Key[] }>(list, ctx.afresh());

@@ -1,7 +1,8 @@
 /** Limits of JSON that others send, in requests and in responses. They hold before it is parsed. */
 export const foreignJson = { bytes: 1024 * 1024, levels: 64 } as const;
 
-const [quote, backslash] = [0x22, 0x5c];
+const quote = 0x22;
+const backslash = 0x5c;
 const opening = new Set([0x5b, 0x7b]);
 const closing = new Set([0x5d, 0x7d]);
 

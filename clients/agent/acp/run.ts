@@ -12,7 +12,9 @@ import { Transcript } from "../transcript.js";
 import { AcpProgram, ProgramFailure } from "./program.js";
 
 /** Milliseconds for the last reports, and those for a program to begin a session and to end a turn. */
-const [farewell, begin, interrupt] = [5_000, 120_000, 30_000];
+const farewell = 5_000;
+const begin = 120_000;
+const interrupt = 30_000;
 
 interface Action {
   id: string;

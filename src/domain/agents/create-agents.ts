@@ -50,7 +50,8 @@ export async function createAgents(ctx: Context, input: NewAgents): Promise<Crea
 }
 
 function madeOf(ctx: Context, workspaceId: string, resourceId: string, agent: DocumentAgent) {
-  const [id, { text, hash }] = [newId(), newAgentToken()];
+  const id = newId();
+  const { text, hash } = newAgentToken();
   const { name, external } = agent;
   const row = {
     id,

@@ -34,7 +34,8 @@ async function zonesInUse({ database, config }: Pick<Services, "config" | "datab
 /** Returns the first time at which a source differs from the one that applies, to a quarter of a day; `undefined` if none. */
 function firstDifference(applied: ZoneSource, other: ZoneSource, zone: string, from: number): number | undefined {
   for (let time = from; time < from + ahead; time += step) {
-    const [offset, another] = [applied.offsetAt(zone, time), other.offsetAt(zone, time)];
+    const offset = applied.offsetAt(zone, time);
+    const another = other.offsetAt(zone, time);
     if (offset !== undefined && another !== undefined && offset !== another) return time;
   }
   return undefined;

@@ -23,7 +23,8 @@ type FreshRow = Sealed & { id: string; read: Buffer };
 /** Builds the statements of an encrypted column for rotation and status. Row ids are UUIDs. */
 function statementsFor({ table, column, keyId, owner, isReplaceable = false }: Layout) {
   const keyRef = sql.ref(keyId);
-  const [nonceRef, ciphertextRef] = [sql.ref(`${column}_nonce`), sql.ref(`${column}_ciphertext`)];
+  const nonceRef = sql.ref(`${column}_nonce`);
+  const ciphertextRef = sql.ref(`${column}_ciphertext`);
   return {
     table,
     keyId,

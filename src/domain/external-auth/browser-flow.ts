@@ -50,7 +50,8 @@ export class BrowserLinks {
   /** Begins a link of the caller. `returnPath` is the path to redirect to at the end; empty for the default. */
   async begin(ctx: Context, providerId: string, returnPath: string): Promise<LinkBegun> {
     const { userId, provider } = await admit(ctx, providerId);
-    const [state, browserSecret] = [newSecret(), newSecret()];
+    const state = newSecret();
+    const browserSecret = newSecret();
     const verifier = provider.usesPkce ? newSecret() : null;
     const id = newId();
     const sealed =

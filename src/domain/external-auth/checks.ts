@@ -187,7 +187,8 @@ async function store(
 }
 
 /** Seconds without calls after a rate limit: by default, and at most. */
-const [usualPause, longestPause] = [60, 3600];
+const usualPause = 60;
+const longestPause = 3600;
 
 /** Stops validating until the rate limit of the provider is reset. The token keeps its state. */
 async function pause(services: Services, link: LinkRow, version: number, headers: Headers): Promise<Validity> {

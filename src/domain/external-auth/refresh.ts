@@ -25,7 +25,8 @@ const refreshAhead = minute;
 
 /** Milliseconds for all attempts of a refresh, and between attempts: at first, and at most. */
 const budget = 10_000;
-const [firstPause, longestPause] = [250, 2_000];
+const firstPause = 250;
+const longestPause = 2_000;
 
 /** Milliseconds in which a new token is written, once there is one: the old refresh token may be spent. */
 const persistence = 30_000;

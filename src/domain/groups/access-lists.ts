@@ -71,7 +71,8 @@ export function accessLists(
   ...[name, column]: ["templateAclEntries", "templateId"] | ["workspaceAclEntries", "workspaceId"]
 ) {
   // The tables differ only in this reference.
-  const [table, object] = [name as "templateAclEntries", column as "templateId"];
+  const table = name as "templateAclEntries";
+  const object = column as "templateId";
 
   // Entries of workspaces can end by themselves. Until they are deleted, those that have ended are left out.
   const ends = name === "workspaceAclEntries";
@@ -98,7 +99,8 @@ export function accessLists(
       .orderBy("g.name")
       .orderBy("g.id")
       .execute();
-    const [userRows, groupRows] = [rowsByKey(users, ids, objectOf), rowsByKey(ofGroups, ids, objectOf)];
+    const userRows = rowsByKey(users, ids, objectOf);
+    const groupRows = rowsByKey(ofGroups, ids, objectOf);
     return ids.map((_, nr) => ({
       users: userRows[nr]!.map(({ role, objectId: _id, expiresAt: end, ...user }) => ({ user, role, expiresAt: end })),
       groups: groupRows[nr]!.map(({ role, objectId: _id, expiresAt: end, ...group }) => ({
@@ -213,9 +215,12 @@ function readChanges(
   eligible: readonly string[],
   problems: Problems,
 ): ReadChange[] {
-  const [known, seen] = [new Set(eligible), new Set<string>()];
+  const known = new Set(eligible);
+  const seen = new Set<string>();
   return changes.map(({ id: given, role: named, expiresAt }, index) => {
-    const [field, id, role] = [`${kind}Perms[${index}]`, given.toLowerCase(), (named ?? "").toLowerCase()];
+    const field = `${kind}Perms[${index}]`;
+    const id = given.toLowerCase();
+    const role = (named ?? "").toLowerCase();
     const isRole = role === "use" || role === "admin";
     if (!isUuid(id)) problems.add(field, `The key ${quote(given)} must be a UUID.`);
     else if (seen.has(id)) problems.add(field, "Must occur only once.");

@@ -216,7 +216,8 @@ function diffOfChange(
 ): Diff {
   const action = actionOf(change);
   const sidesIn = (field: string): Sides | undefined => {
-    const [old, now] = [before(field), valueOf((change.entity as Values)[field])];
+    const old = before(field);
+    const now = valueOf((change.entity as Values)[field]);
     if (action === "delete") return { old };
     if (action === "create") return now == null ? undefined : { new: now };
     return field in change.payload && !isDeepStrictEqual(now, old) ? { old, new: now } : undefined;

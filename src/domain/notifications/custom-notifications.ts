@@ -89,7 +89,8 @@ type Texts = { title: string; message: string };
 
 function checkContent(content: CustomContent, key: string | null | undefined): Texts {
   const problems = new Problems();
-  const [title, message] = [content.title ?? "", content.message ?? ""];
+  const title = content.title ?? "";
+  const message = content.message ?? "";
   if (title.trim() === "" && message.trim() === "") {
     const rule = "A title or a message is required.";
     problems.add("content.title", rule);

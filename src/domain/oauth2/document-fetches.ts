@@ -31,7 +31,8 @@ const shortestFreshness = 5 * minute;
 const longestFreshness = 24 * hour;
 
 /** Documents fetched concurrently, and those that may wait. */
-const [concurrency, waiting] = [20, 200];
+const concurrency = 20;
+const waiting = 200;
 
 /** Fetches the metadata documents of applications: none for a minute after a failure. One per replica. */
 export class DocumentFetches {

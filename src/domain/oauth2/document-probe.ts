@@ -11,7 +11,8 @@ declare module "../kernel/context.js" {
 }
 
 /** Milliseconds until the next try, after a success and after a failure. */
-const [untilNext, untilRetry] = [day, 10 * minute];
+const untilNext = day;
+const untilRetry = 10 * minute;
 
 interface ProbeOptions {
   config: Config;

@@ -194,7 +194,8 @@ function verifyCodeChallenge(exchange: CodeExchange): void {
 
 /** Compares in constant time. The length of a challenge is no secret. */
 function isVerifierOf(challenge: string, verifier: string): boolean {
-  const [expected, given] = [Buffer.from(challenge, "base64url"), hash("sha256", verifier, "buffer")];
+  const expected = Buffer.from(challenge, "base64url");
+  const given = hash("sha256", verifier, "buffer");
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 

@@ -20,7 +20,8 @@ const irregularWords =
   );
 
 const byLowerCase = (names: readonly string[]) => new Map(names.map((name) => [name.toLowerCase(), name]));
-const [bareNames, irregular] = [byLowerCase(withoutArea), byLowerCase(irregularWords)];
+const bareNames = byLowerCase(withoutArea);
+const irregular = byLowerCase(irregularWords);
 
 const spellName = (name: string) =>
   name.toLowerCase().replace(/[a-z]+/g, (word) => irregular.get(word) ?? word.charAt(0).toUpperCase() + word.slice(1));

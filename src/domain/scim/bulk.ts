@@ -108,7 +108,8 @@ function readOperation(given: unknown): BulkOperation {
   };
   const data = member(given, "data") ?? {};
   if (!isObject(data)) throw fault("invalidSyntax", "Must be an object.", "data");
-  const [bulkId, version] = [text("bulkId"), text("version")];
+  const bulkId = text("bulkId");
+  const version = text("version");
   return {
     method: (text("method") ?? "").toUpperCase(),
     path: text("path") ?? "",

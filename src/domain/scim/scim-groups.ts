@@ -84,7 +84,8 @@ export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: 
 export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const operations = readOperations(groupType, document);
-  const [onMembers, others] = [operations.filter(isOnMembers), operations.filter((each) => !isOnMembers(each))];
+  const onMembers = operations.filter(isOnMembers);
+  const others = operations.filter((each) => !isOnMembers(each));
   const joining = [...new Set(onMembers.flatMap(addedBy))];
   const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining });
   const change = new MemberChange();

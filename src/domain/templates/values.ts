@@ -143,7 +143,8 @@ const tokens = /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]])*\]|
  */
 export function sizeOf(pattern: string): number {
   const outer: number[] = [];
-  let [size, last] = [0, 0];
+  let size = 0;
+  let last = 0;
   for (const [token, least, most] of pattern.matchAll(tokens)) {
     if (token === "(") {
       outer.push(size);

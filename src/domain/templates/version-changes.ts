@@ -150,7 +150,8 @@ export async function addVersion(
   { name, activates }: VersionOptions,
 ): Promise<string> {
   const { userId } = requireUser(ctx.actor);
-  const [id, jobId] = [newId(), newId()];
+  const id = newId();
+  const jobId = newId();
   const documentId = await storeDocument(ctx, template.organizationId, document);
   const sealed = sealVariables(ctx.services, { id, templateId: template.id }, variables.values);
   const { versionCount } = await ctx.db

@@ -222,7 +222,8 @@ export class SocketOperation {
     const events = await this.admitted.start(this.variables);
     if (!(Symbol.asyncIterator in events)) return events;
     this.client.began(this);
-    const [next, end] = [events.next.bind(events), events.return.bind(events)];
+    const next = events.next.bind(events);
+    const end = events.return.bind(events);
     events.next = async () => {
       try {
         return await next();

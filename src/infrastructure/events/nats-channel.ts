@@ -102,7 +102,8 @@ export class NatsChannel extends Channel {
     // The receiver reports what it cannot read as a gap.
     if (!parts) return onPayload("");
     const [, sender = "", digits, payload = ""] = parts;
-    const [last, number] = [this.#received.get(sender), Number(digits)];
+    const last = this.#received.get(sender);
+    const number = Number(digits);
     this.#received.set(sender, number);
     // A message has the next number, a probe the same one.
     if (last !== undefined && number !== (payload === "" ? last : last + 1)) onGap();

@@ -276,7 +276,9 @@ function wireFields(variables: readonly Variable[]): Binding["wireField"] {
 
 /** Spells the rest of a field's path; an index into a list of entries with a key becomes that key. */
 function wireTail(tail: string, value: unknown, type: GraphQLInputType | undefined): string {
-  let [at, declared, spelled] = [value, getNullableType(type), ""];
+  let at = value;
+  let declared = getNullableType(type);
+  let spelled = "";
   for (const [, name, index] of tail.matchAll(/\.([^.[]+)|\[(\d+)\]/g)) {
     if (name !== undefined) {
       spelled += `.${snakeCase(name)}`;
