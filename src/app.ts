@@ -24,7 +24,7 @@ import { BrowserLinks } from "./domain/external-auth/browser-flow.js";
 import { ExternalAuthRegistry } from "./domain/external-auth/registry.js";
 import { BackgroundTasks } from "./domain/background-tasks.js";
 import { LabeledCounter } from "./runtime/labeled-counter.js";
-import { StartRefused } from "./domain/kernel/errors.js";
+import { StartRefused } from "./runtime/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
 import { DocumentProbe } from "./domain/oauth2/document-probe.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";

@@ -2,7 +2,7 @@
 import { type GraphQLSchema, parse } from "graphql";
 import type { ProvisionerActor } from "./domain/kernel/actor.js";
 import { Context, type Services } from "./domain/kernel/context.js";
-import type { Subscription } from "./domain/kernel/events.js";
+import type { Subscription } from "./runtime/events.js";
 import { newId } from "./domain/kernel/ids.js";
 import { organizationsWithWork, registerBuiltInDaemons } from "./domain/provisioners/daemon-registration.js";
 import { formatError } from "./graphql/engine/errors.js";
@@ -10,7 +10,8 @@ import { type Admitted, type Operation, prepare } from "./graphql/engine/execute
 import type { Result } from "./graphql/engine/result.js";
 import type { Variables } from "./graphql/engine/variables.js";
 import { serveEcho } from "../clients/daemon/serve-echo.js";
-import { type Closing, type Connection, operationError, type Transport } from "../clients/daemon/transport.js";
+import type { Closing, Connection } from "../clients/api/connection.js";
+import { operationError, type Transport } from "../clients/daemon/transport.js";
 
 /** Milliseconds between updates of the daemons: they must be seen every 90 seconds, and organizations come and go. */
 const interval = 20_000;

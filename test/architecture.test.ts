@@ -31,7 +31,7 @@ import { isMachine } from "../src/domain/authorization/authorization.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { buildSchema, getSchema } from "../src/graphql/schema.js";
 import { prepare } from "../src/graphql/engine/execute.js";
-import { requireDeclaredScopes } from "../src/graphql/engine/needs.js";
+import { requireDeclaredScopes } from "../src/graphql/engine/access.js";
 import { userActor } from "./support/actors.js";
 import { columnsOfWords, rawColumns } from "./support/raw-columns.js";
 import { avoidedWords } from "./support/wording.js";
@@ -55,7 +55,7 @@ describe("the layers", () => {
   const layers: Record<string, string[]> = {
     runtime: ["runtime"],
     entities: ["entities", "runtime"],
-    infrastructure: ["infrastructure", "entities", "kernel", "runtime"],
+    infrastructure: ["infrastructure", "entities", "runtime"],
     kernel: ["kernel", "entities", "infrastructure", "runtime"],
     domain: ["domain", "entities", "infrastructure", "runtime"],
     config: ["config", "domain", "infrastructure", "runtime"],
@@ -72,7 +72,7 @@ describe("the layers", () => {
     agent: ["agent", "api"],
     daemon: ["daemon", "agent", "api"],
     cli: ["cli", "api"],
-    console: ["console"],
+    console: ["console", "api"],
   };
   /** What clients share with the server: how programs start, read what is pasted, and print. It imports neither. */
   const shared = new Set(
@@ -136,6 +136,7 @@ describe("the layers", () => {
         .map((target) => `${path} → ${target}`),
     );
     expect(found).to.have.members([
+      "src/built-in-daemons.ts → clients/api/connection.ts",
       "src/built-in-daemons.ts → clients/daemon/serve-echo.ts",
       "src/built-in-daemons.ts → clients/daemon/transport.ts",
       "src/cli/main.ts → clients/cli/run.ts",
@@ -301,23 +302,20 @@ describe("the columns of statements", () => {
     /** How many columns a file still names as text, and why. */
     const named: Record<string, [most: number, reason: string]> = {
       "src/domain/audit/daily-counts.ts": [8, "of whichever table is counted"],
-      "src/domain/connection-logs/connection-logs.ts": [10, "of the row that a union returns"],
-      "src/domain/connection-logs/ended-sessions.ts": [60, "one statement over six tables"],
-      "src/domain/connection-logs/recording.ts": [60, "of the record that reports are read as"],
       "src/domain/deployment/zone-check.ts": [3, "of one of four tables in turn"],
       "src/domain/encryption/columns.ts": [4, "what the query itself names"],
       "src/domain/encryption/encryption-status.ts": [1, "what the query itself names"],
       "src/domain/groups/access-lists.ts": [2, "of either access list"],
       "src/domain/groups/group-members.ts": [3, "of the union of both kinds of members"],
       "src/domain/groups/spending.ts": [2, "of the rows that are sent"],
-      "src/domain/notifications/inbox.ts": [12, "of an inbox, which is a query"],
+      "src/domain/notifications/inbox.ts": [1, "of an inbox, which is a query"],
       "src/domain/notifications/notify.ts": [2, "of the recipients, which are sent"],
       "src/domain/notifications/watch-inbox.ts": [1, "of an inbox, which is a query"],
-      "src/domain/oauth2/exchange.ts": [9, "what the statement itself returns further up"],
+      "src/domain/oauth2/exchange.ts": [3, "what the statement itself returns further up"],
       "src/domain/oauth2/issued.ts": [5, "of either kind of token"],
       "src/domain/organizations/member-counts.ts": [1, "what the statement itself sums up"],
       "src/domain/organizations/organization-members.ts": [2, "of the members that a query returns"],
-      "src/domain/prebuilds/ended-prebuilds.ts": [7, "of members and entries that queries return"],
+      "src/domain/prebuilds/ended-prebuilds.ts": [5, "of members and entries that queries return"],
       "src/domain/rate-limits/shared.ts": [2, "what the statement itself names"],
       "src/domain/scim/user-links.ts": [1, "of either link"],
       "src/domain/tasks/conversation-reports.ts": [1, "of the messages that a query returns"],
@@ -326,7 +324,6 @@ describe("the columns of statements", () => {
       "src/domain/users/listing.ts": [2, "what the query itself returns"],
       "src/domain/users/mass-suspension.ts": [2, "what the statement itself returns further up"],
       "src/domain/workspaces/deadline-changes.ts": [4, "of the record that is sent"],
-      "src/domain/workspaces/transfers.ts": [10, "of the record that is sent"],
     };
     const { orm } = openDatabase({ url: "postgres://localhost/unused", pool: 1, statementTimeout: 1000 });
     const columns = columnsOfWords([...orm.getMetadata().getAll().values()]);

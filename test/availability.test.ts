@@ -13,7 +13,7 @@ describe("the availability of the database", () => {
     const availability = new Availability(log as unknown as ConstructorParameters<typeof Availability>[0]);
     let now = 1_000_000;
     mock.method(performance, "now", () => now);
-    const fail = (code = "ECONNREFUSED") => availability.failed(Object.assign(new Error("x"), { code }));
+    const fail = (code = "ECONNREFUSED") => availability.noteFailure(Object.assign(new Error("x"), { code }));
     const linesAfter = (milliseconds: number, report: () => void) => {
       now += milliseconds;
       report();
@@ -26,15 +26,15 @@ describe("the availability of the database", () => {
     expect(linesAfter(0, fail), "the first failure").to.equal(1);
     expect(linesAfter(4_000, fail), "a later failure").to.equal(1);
     expect(
-      linesAfter(4_999, () => availability.succeeded()),
+      linesAfter(4_999, () => availability.noteSuccess()),
       "a success soon after",
     ).to.equal(1);
     expect(
-      linesAfter(1, () => availability.succeeded()),
+      linesAfter(1, () => availability.noteSuccess()),
       "a success later",
     ).to.equal(2);
     expect(
-      linesAfter(0, () => availability.succeeded()),
+      linesAfter(0, () => availability.noteSuccess()),
       "the next success",
     ).to.equal(2);
     expect(linesAfter(0, fail), "the next loss").to.equal(3);

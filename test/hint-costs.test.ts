@@ -3,7 +3,7 @@
 // Looks inside: caches are filled, and hints counted, without the requests that do so.
 import { expect } from "chai";
 import type { UserActor } from "../src/domain/kernel/actor.js";
-import type { Events, Hint } from "../src/domain/kernel/events.js";
+import type { Events, Hint } from "../src/runtime/events.js";
 import { ChangingHints } from "../src/domain/kernel/watching.js";
 import { clientHint, keyHint, userHint } from "../src/domain/tokens/hints.js";
 import { Recent } from "../src/domain/tokens/recent.js";

@@ -5,9 +5,8 @@ import { buildSchema, type ExecutionResult, GraphQLError, parse } from "graphql"
 import type { Context } from "../src/domain/kernel/context.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { prepare } from "../src/graphql/engine/execute.js";
-import { isLarger } from "../src/graphql/engine/result.js";
-import { paceConnections } from "../src/graphql/engine/pacing.js";
-import { joined, jsonPieces, pieceLength } from "../src/http/pieces.js";
+import { isLarger, paceConnections } from "../src/graphql/engine/result.js";
+import { joinPieces, jsonPieces, pieceLength } from "../src/http/pieces.js";
 import { world } from "./support/world.js";
 
 /** Counts the turns of the event loop while `work` runs. */
@@ -36,11 +35,11 @@ describe("large responses", () => {
   it("are serialized in pieces between turns of the event loop, and small ones in a single piece", async () => {
     const nodes = Array.from({ length: 5000 }, (_, n) => ({ n, text: `"é" ${n}`, absent: undefined, list: [n, null] }));
     const large = { errors: undefined, data: { none: null, groups: { nodes, edges: [], count: nodes.length } } };
-    expect(String(await joined(jsonPieces(large)))).to.equal(JSON.stringify(large));
+    expect(String(await joinPieces(jsonPieces(large)))).to.equal(JSON.stringify(large));
     const slow = { toJSON: () => busyFor(20) && "x".repeat(pieceLength) };
-    expect(await turnsDuring(() => joined(jsonPieces({ data: [slow, slow, slow, slow] })))).to.be.at.least(3);
+    expect(await turnsDuring(() => joinPieces(jsonPieces({ data: [slow, slow, slow, slow] })))).to.be.at.least(3);
     for (const small of [{ data: { groups: { nodes: [] } } }, { data: null }, { data: {} }, { a: [nodes[0], "b"] }])
-      expect(joined(jsonPieces(small))).to.equal(JSON.stringify(small));
+      expect(joinPieces(jsonPieces(small))).to.equal(JSON.stringify(small));
   });
 
   for (const isStored of [true, false]) {

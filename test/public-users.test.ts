@@ -2,7 +2,7 @@
 // Looks inside: the scopes that a selection needs are computed from the schema.
 import { expect } from "chai";
 import { getNamedType, type GraphQLField, isObjectType, parse } from "graphql";
-import { selectionOf } from "../src/graphql/engine/needs.js";
+import { selectionOf } from "../src/graphql/engine/access.js";
 import { getSchema } from "./support/catalog.js";
 
 const schema = getSchema();

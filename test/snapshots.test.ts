@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import type { Actor, UserActor } from "../src/domain/kernel/actor.js";
 import { LabeledCounter } from "../src/runtime/labeled-counter.js";
-import type { Events } from "../src/domain/kernel/events.js";
+import type { Events } from "../src/runtime/events.js";
 import { Credentials } from "../src/domain/tokens/credentials.js";
 import { Recent } from "../src/domain/tokens/recent.js";
 import { at, standing } from "./support/clock.js";

@@ -1,6 +1,6 @@
 // Looks inside: pure functions, whose texts of every kind would take a request each.
 import { expect } from "chai";
-import { isUuid, textProblem, utcMoment } from "../src/domain/kernel/text.js";
+import { isUuid, textProblem, utcMoment } from "../src/runtime/text.js";
 import {
   emailAddress,
   faultOf,
@@ -11,7 +11,7 @@ import {
   httpUrl,
   type Value,
 } from "../src/domain/kernel/values.js";
-import { randomText } from "../src/domain/kernel/ids.js";
+import { randomText } from "../src/runtime/random.js";
 import { groupName } from "../src/domain/groups/groups.js";
 import { realName } from "../src/domain/users/names.js";
 

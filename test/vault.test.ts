@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { DomainError, StartRefused } from "../src/domain/kernel/errors.js";
+import { DomainError } from "../src/domain/kernel/errors.js";
+import { StartRefused } from "../src/runtime/errors.js";
 import { makeKeyFile, readKeyFile } from "../src/infrastructure/key-file.js";
 import {
   type EncryptionKey,

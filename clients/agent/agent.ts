@@ -2,7 +2,8 @@
 import { statfs } from "node:fs/promises";
 import { cpus, freemem, totalmem } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { delay, pace as usual, type Pace } from "./pace.js";
+import { delay } from "../api/delay.js";
+import { pace as usual, type Pace } from "./pace.js";
 import { AppChecks } from "./app-health.js";
 import { AgentClient, type Lifecycle, type Manifest, type ManifestScript, TokenEnded } from "./client.js";
 import { acpAppOf, commandOf } from "./acp/command.js";
@@ -16,7 +17,7 @@ import { OutputFile } from "./output.js";
 import { type Account, type EnforcedLimits, type Leader, markOf } from "./processes.js";
 import { Reports } from "./reports.js";
 import { schedule } from "./schedules.js";
-import { clipped, textOfLine, withLastLine } from "./text.js";
+import { clipText, textOfLine, withLastLine } from "./text.js";
 import { masking } from "./transcript.js";
 import { runScripts, type ScriptHost, type ScriptStatus } from "./scripts.js";
 
@@ -97,7 +98,7 @@ export class Agent {
     this.#options = options;
     this.#pace = pace;
     this.#client = new AgentClient(url, token, pace.request);
-    const onChange = () => this.#changed();
+    const onChange = () => this.announceProcesses();
     const conditions = { home: place.home, directory: directoryOf(manifest, place.home), account, limits };
     const env = environmentOf(manifest, place, { url, token, parameters });
     const ends = { mark: markOf(workspaceId), grace: pace.kill };
@@ -128,7 +129,7 @@ export class Agent {
       onDown: () => this.#checks.down(),
       onUp: () => {
         this.#checks.up();
-        this.#changed();
+        this.announceProcesses();
       },
       note: (message) => {
         this.#noteOomKills();
@@ -151,7 +152,7 @@ export class Agent {
     for (const fault of [...faults, ...errors]) this.#note(fault);
     await this.#conversation?.begin({ home: place.home, isConfined, account });
     await this.#command?.start();
-    this.#changed();
+    this.announceProcesses();
   }
 
   /** Waits whether the command fails early. Returns what ended it, or undefined if it has not failed. */
@@ -159,7 +160,7 @@ export class Agent {
     const failure = await this.#command?.earlyFailure(signal);
     if (failure === undefined) return undefined;
     await this.#output.finish();
-    const last = this.#lastLine && `Its last line is: ${clipped(this.#lastLine, most.line)}`;
+    const last = this.#lastLine && `Its last line is: ${clipText(this.#lastLine, most.line)}`;
     return [failure, this.#oomNotice(), "Its log has the output.", last].filter(Boolean).join(" ");
   }
 
@@ -177,7 +178,7 @@ export class Agent {
     void this.#conversation?.begin();
     this.#speak();
     // The results of scripts that ran meanwhile are not known.
-    if (!this.#isStarted) this.#started("READY");
+    if (!this.#isStarted) this.reportStart("READY");
     if (this.#command) void this.#supervise(this.#command);
   }
 
@@ -216,7 +217,7 @@ export class Agent {
     await Promise.all([this.#logs.close(shutdownTimeout), this.#reports.finish(shutdownTimeout)]);
   }
 
-  #changed(): void {
+  announceProcesses(): void {
     this.#options.onProcesses?.({
       command: this.#command?.leader,
       groups: this.#groups.leaders,
@@ -238,7 +239,7 @@ export class Agent {
     void this.#repeat(this.#pace.heartbeat, () => this.#beat());
     void this.#repeat(this.#pace.resources, async () => this.#client.resources(await measure()));
     void this.#repeat(this.#pace.output, async () => {
-      if (await this.#output.step()) this.#changed();
+      if (await this.#output.step()) this.announceProcesses();
     });
     void this.#checks.run(this.#silent.signal);
     void this.#conversation?.follow(this.#silent.signal, this.#pace);
@@ -309,13 +310,13 @@ export class Agent {
   async #runStartScripts(): Promise<void> {
     const status = await this.#runScripts(({ runOnStart }) => runOnStart, this.#ending.signal);
     if (this.#ending.signal.aborted) return;
-    this.#started(status === "TIMED_OUT" ? "START_TIMEOUT" : status === "EXIT_FAILURE" ? "START_ERROR" : "READY");
+    this.reportStart(status === "TIMED_OUT" ? "START_TIMEOUT" : status === "EXIT_FAILURE" ? "START_ERROR" : "READY");
   }
 
-  #started(state: Lifecycle): void {
+  reportStart(state: Lifecycle): void {
     this.#isStarted = true;
     this.#report(state);
-    this.#changed();
+    this.announceProcesses();
   }
 
   /** Tells the task that its program has ended for good, before the app becomes unhealthy. */
@@ -329,7 +330,7 @@ export class Agent {
     const isReported = task?.protocol === "ACP" && (status === 1 || status === undefined);
     if (task?.app == null || isReported || !(this.#conversation || acpAppOf(this.#manifest))) return;
     const sentence = ending(status);
-    const message = clipped(notice ? `${sentence} ${notice}` : withLastLine(sentence, this.#lastLine), most.failure);
+    const message = clipText(notice ? `${sentence} ${notice}` : withLastLine(sentence, this.#lastLine), most.failure);
     const { app } = task;
     this.#reports.add(() => this.#client.appFailure(app, message));
     const told = Promise.withResolvers<void>();
@@ -342,7 +343,7 @@ export class Agent {
     await command.supervise();
     if (this.#ending.signal.aborted) return;
     this.#isGone = true;
-    this.#changed();
+    this.announceProcesses();
     this.#reports.add(() => this.#client.disconnect());
     this.#silent.abort();
     await this.#output.finish();
@@ -374,7 +375,8 @@ function meter(home: string, limits: EnforcedLimits | undefined) {
   let last: Measured | undefined;
   return async () => {
     const { cpuMicroseconds: own, ...usage } = limits?.usage() ?? {};
-    const [before, current] = [last, { machine: processorTimes(), own, at: performance.now() }];
+    const before = last;
+    const current = { machine: processorTimes(), own, at: performance.now() };
     last = current;
     const { bsize, blocks, bavail } = await statfs(home);
     return {

@@ -1,5 +1,5 @@
 // Checks the apps of an agent by GET, and reports changes of their health.
-import { delay } from "./pace.js";
+import { delay } from "../api/delay.js";
 import { type AgentClient, type AppHealth, type ManifestApp, type ManifestTask, OperationFailed } from "./client.js";
 
 /** Maximum milliseconds that a check waits for a response. */

@@ -1,5 +1,6 @@
 // The command of an agent: starts it, waits for its end, and restarts it if the template says so.
-import { delay, type Pace } from "./pace.js";
+import { delay } from "../api/delay.js";
+import type { Pace } from "./pace.js";
 import type { Groups } from "./groups.js";
 import { closeOutput, openOutput } from "./output.js";
 import { adopt, type Leader, type Running } from "./processes.js";

@@ -2,8 +2,9 @@
 // follows it, and stores its last messages when the workspace stops.
 import { Readable } from "node:stream";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { delay, type Pace } from "./pace.js";
-import { clipped } from "./text.js";
+import { delay } from "../api/delay.js";
+import type { Pace } from "./pace.js";
+import { clipText } from "./text.js";
 import type { AgentClient, ConversationMessage, Manifest } from "./client.js";
 import { type FilePlace, writeSecretFiles } from "./home-files.js";
 import { Transcript } from "./transcript.js";
@@ -11,7 +12,8 @@ import { Transcript } from "./transcript.js";
 /** Milliseconds to read the conversation. */
 const timeout = 5_000;
 /** Bytes that a program may respond with, and bytes of JSON that the server stores. */
-const [mostRead, mostStored] = [8 * 1024 ** 2, 60 * 1024];
+const mostRead = 8 * 1024 ** 2;
+const mostStored = 60 * 1024;
 /** Bytes of a message that is cut because it is too long. */
 const messageBytes = 16 * 1024;
 
@@ -217,7 +219,7 @@ function newestOf(messages: readonly Message[]): { messages: Message[]; cut: boo
   let bytes = 0;
   let isCut = false;
   for (const [index, { id, role, content, time }] of [...messages.entries()].toReversed()) {
-    const message = { id, role, content: clipped(content, messageBytes), time };
+    const message = { id, role, content: clipText(content, messageBytes), time };
     bytes += Buffer.byteLength(JSON.stringify(message)) + 1;
     if (bytes > mostStored) {
       const count = index + 1;

@@ -1,7 +1,7 @@
 // The log of an agent: lines are collected and sent in batches, at a bounded rate.
 import { Backlog } from "./backlog.js";
-import { delay } from "./pace.js";
-import { clipped } from "./text.js";
+import { delay } from "../api/delay.js";
+import { clipText } from "./text.js";
 import { type AgentClient, type LogLevel, type LogLine, OperationFailed } from "./client.js";
 
 const batchLines = 100;
@@ -62,5 +62,5 @@ export class AgentLog {
 const lineOf = (output: string, level: LogLevel): LogLine => ({
   createdAt: new Date().toISOString(),
   level,
-  output: clipped(output, lineBytes),
+  output: clipText(output, lineBytes),
 });

@@ -11,7 +11,8 @@ const emptiedBytes = 1024 ** 2;
  * Maximum unread bytes, while the command runs and once it has ended. If there are more, only the first and the last
  * chunk are read.
  */
-const [mostUnread, mostAtEnd] = [8 * 1024 ** 2, 1024 ** 2];
+const mostUnread = 8 * 1024 ** 2;
+const mostAtEnd = 1024 ** 2;
 
 /** Opens an output file for a command to append to. The caller closes the descriptor. */
 export const openOutput = (path: string): number =>

@@ -29,17 +29,3 @@ export const pace = {
 };
 
 export type Pace = typeof pace;
-
-/** Resolves after a time, or when the signal is aborted. */
-export function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal?.addEventListener("abort", end);
-  });
-}

@@ -3,7 +3,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import { delay } from "./pace.js";
+import { delay } from "../api/delay.js";
 
 export interface Leader {
   pid: number;

@@ -1,5 +1,5 @@
 // Reports of an agent in their order, each repeated until the server has it.
-import { delay } from "./pace.js";
+import { delay } from "../api/delay.js";
 import { OperationFailed, TokenEnded } from "./client.js";
 
 const first = 1_000;

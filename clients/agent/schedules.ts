@@ -26,7 +26,8 @@ export function nextDue(expression: string, offset: Offset, after: number): numb
   const isHourly = expression.trim().split(/\s+/).at(-4)!.startsWith("*");
   let local = cron.nextRun(new Date(after + offset(after)))?.getTime();
   if (local !== undefined && isHourly) {
-    const [here, due] = [offset(after), local - offset(after)];
+    const here = offset(after);
+    const due = local - offset(after);
     if (offset(due) === here) return due;
     if (offset(due) < here) {
       const change = firstInstant(after, due, (instant) => offset(instant) !== here);
@@ -67,7 +68,8 @@ function repeat(
   run: (script: ManifestScript) => Promise<void>,
   signal: AbortSignal,
 ): void {
-  let [isRunning, due] = [false, nextDue(script.cron, offset, Date.now())];
+  let isRunning = false;
+  let due = nextDue(script.cron, offset, Date.now());
   let timer: NodeJS.Timeout | undefined;
   const start = async () => {
     isRunning = true;

@@ -1,5 +1,6 @@
 // Runs the scripts of an agent, with their timeouts, and reports their results.
-import { delay, type Pace } from "./pace.js";
+import { delay } from "../api/delay.js";
+import type { Pace } from "./pace.js";
 import type { ManifestScript, ScriptResult } from "./client.js";
 import type { Groups } from "./groups.js";
 import { Lines } from "./output.js";

@@ -14,7 +14,7 @@ export const textOfLine = (line: string): string =>
     .trim();
 
 /** Cuts a text to a number of bytes, between characters and with a mark, and replaces what the server rejects. */
-export function clipped(text: string, bytes: number): string {
+export function clipText(text: string, bytes: number): string {
   const clean = text.replaceAll("\0", "\u{FFFD}").toWellFormed();
   const buffer = Buffer.from(clean);
   if (buffer.length <= bytes) return clean;

@@ -1,7 +1,7 @@
 // Reports a conversation to the server: new and changed messages and the state of the program, not too often, bounded, and
 // without the secrets of the workspace.
-import { delay } from "./pace.js";
-import { clipped } from "./text.js";
+import { delay } from "../api/delay.js";
+import { clipText } from "./text.js";
 import {
   type ConversationReport,
   type ConversationState,
@@ -54,13 +54,13 @@ export class Transcript {
   /** Adds a message, or replaces the one with its key. While it grows, the beginning of a secret at its end is held back. */
   set(message: ReportedMessage, isGrowing = false): void {
     this.#waiting.delete(message.key);
-    this.#waiting.set(message.key, this.#bounded(message, isGrowing));
+    this.#waiting.set(message.key, this.boundMessage(message, isGrowing));
     if (this.#waiting.size > most.waiting) this.#waiting.delete(this.#waiting.keys().next().value!);
     this.#wake?.();
   }
 
   state(state: ConversationState, stateMessage = ""): void {
-    this.#state = { ...this.#state, state, stateMessage: clipped(this.masked(stateMessage), 500) };
+    this.#state = { ...this.#state, state, stateMessage: clipText(this.masked(stateMessage), 500) };
     this.#wake?.();
   }
 
@@ -70,7 +70,7 @@ export class Transcript {
   }
 
   mode(sessionMode: string, asksNobody: boolean): void {
-    this.#state = { ...this.#state, sessionMode: clipped(this.masked(sessionMode), 128), asksNobody };
+    this.#state = { ...this.#state, sessionMode: clipText(this.masked(sessionMode), 128), asksNobody };
     this.#wake?.();
   }
 
@@ -135,12 +135,12 @@ export class Transcript {
     this.#finished.unshift(...finishedActionIds);
   }
 
-  #bounded(message: ReportedMessage, isGrowing: boolean): ReportedMessage {
+  boundMessage(message: ReportedMessage, isGrowing: boolean): ReportedMessage {
     let isCut = message.isCut ?? message.parts.length > largest.parts;
     let room: number = largest.message;
     const cut = (text: string, bytes: number, isLast: boolean): string => {
       const shown = this.masked(isLast && isGrowing ? this.#withoutBeginning(text) : text);
-      const fit = clipped(shown, Math.max(Math.min(bytes, room), 64));
+      const fit = clipText(shown, Math.max(Math.min(bytes, room), 64));
       if (fit !== shown) isCut = true;
       room -= Buffer.byteLength(JSON.stringify(fit));
       return fit;
@@ -151,7 +151,7 @@ export class Transcript {
         ...part,
         ...(part.text !== undefined && { text: cut(part.text, largest.text, isLast) }),
         ...(part.input !== undefined && { input: cut(part.input, largest.input, false) }),
-        ...(part.title !== undefined && { title: clipped(this.masked(part.title), 500).slice(0, 512) }),
+        ...(part.title !== undefined && { title: clipText(this.masked(part.title), 500).slice(0, 512) }),
       };
     });
     return { ...message, parts, isCut };

@@ -23,7 +23,7 @@ import {
 } from "./administration.gql.js";
 import type { Api } from "./api.js";
 import { choiceOf, command, flag, isId, limit, limitOf, text, texts, UsageError } from "./command.js";
-import { confirmed } from "./confirm.js";
+import { confirm } from "./confirm.js";
 import { existing, Failed } from "./failures.js";
 import { moment, words as wordsOf } from "./output.js";
 
@@ -153,7 +153,7 @@ const deleteUser = command({
   options: { yes: flag("Do not ask.") },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    if (!options.yes) await confirmed(`Delete the user ${reference}?`, signal);
+    if (!options.yes) await confirm(`Delete the user ${reference}?`, signal);
     const { deleteUser: done } = await api.run(DeleteUser, { user: reference });
     output.done(done.user, `User ${done.user.username} is deleted.`);
   },
@@ -233,7 +233,7 @@ const deleteGroup = command({
   options: { yes: flag("Do not ask.") },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    if (!options.yes) await confirmed(`Delete the group ${reference}?`, signal);
+    if (!options.yes) await confirm(`Delete the group ${reference}?`, signal);
     const { deleteGroup: done } = await api.run(DeleteGroup, { group: reference });
     output.done(done.group, `Group ${done.group.name} is deleted.`);
   },

@@ -1,7 +1,7 @@
 // A client of the public API: operations over HTTP, subscriptions over graphql-transport-ws. Nothing here uses a database
 // or the program of the server.
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, createClient } from "graphql-ws";
+import { type Connection, ConnectionLost, openConnection } from "../api/connection.js";
+import { reconnecting } from "../api/reconnecting.js";
 import { ApiFailure, failureOf, Interrupted, membersOf, reasonOf, Unreachable } from "./failures.js";
 import type { Operation } from "./operation.js";
 import type { Session } from "./session.js";
@@ -72,52 +72,44 @@ export class Api {
    * Yields the events of a subscription until the server completes it, or the user interrupts. Connects again, with
    * growing pauses, when the connection is lost; `variables` then says where to resume. Throws the failures that stay.
    */
-  async *live<Data, Variables extends object>(
+  live<Data, Variables extends object>(
     { text }: Operation<Data, Variables>,
     variables: () => NoInfer<Variables>,
   ): AsyncGenerator<Data, void> {
-    let pause = pauses.first;
+    let token = "";
     let isLost = false;
     let isFailing = false;
     let refusals = 0;
-    while (!this.signal.aborted) {
-      const connection = this.#connect();
-      let isOpen = false;
-      try {
-        await connection.opened;
-        if (isLost) this.note("Connected again.");
-        [isOpen, isLost, refusals] = [true, false, 0];
-        const events = connection.client.iterate<Data>({
-          query: text,
-          variables: variables() as Record<string, unknown>,
-        });
-        for await (const { data, errors } of events) {
-          if (errors) throw errors;
-          pause = pauses.first;
-          isFailing = false;
-          if (data) yield data;
-        }
-        return;
-      } catch (error) {
-        if (this.signal.aborted) return;
-        const { isRejected, isReported, failure, reason } = problemOf(error);
-        if (failure) throw failure;
-        // A credential that is new is not rejected because it has expired.
-        if (isRejected && !isOpen && ++refusals > 2) throw new ApiFailure(reason || "The server ends the connection.");
-        const isRenewed = isRejected && (await this.#renewed(connection.token()));
-        if (isReported) {
-          if (!isFailing) this.note(`${reason} Trying again…`);
-          isFailing = true;
-        } else if (!isLost && !isRenewed) {
-          this.note(`The connection to ${this.url} is lost (${reason}). Connecting again…`);
-          isLost = true;
-        }
-      } finally {
-        connection.close();
+    const connect = async () => {
+      token = await this.session.token();
+      const connection = await this.#connect(token);
+      if (isLost) this.note("Connected again.");
+      isLost = false;
+      refusals = 0;
+      return connection;
+    };
+    const { signal, url } = this;
+    const read = async function* (connection: Connection) {
+      for await (const data of connection.subscribe<Data>(text, variables(), signal)) {
+        isFailing = false;
+        yield data;
       }
-      await sleep(pause * (0.75 + Math.random() / 2), undefined, { signal: this.signal }).catch(() => {});
-      pause = Math.min(2 * pause, pauses.most);
-    }
+    };
+    const onLost = async (error: unknown, { isOpen }: { isOpen: boolean }) => {
+      const { isRejected, isReported, failure, reason } = problemOf(error);
+      if (failure) throw failure;
+      // A credential that is new is not rejected because it has expired.
+      if (isRejected && !isOpen && ++refusals > 2) throw new ApiFailure(reason || "The server ends the connection.");
+      const isRenewed = isRejected && (await this.#renewed(token));
+      if (isReported) {
+        if (!isFailing) this.note(`${reason} Trying again…`);
+        isFailing = true;
+      } else if (!isLost && !isRenewed) {
+        this.note(`The connection to ${url} is lost (${reason}). Connecting again…`);
+        isLost = true;
+      }
+    };
+    return reconnecting({ connect, read, onLost, pauses, signal });
   }
 
   /** Renews a credential. Returns whether the server could be reached; throws if the login has ended. */
@@ -130,40 +122,16 @@ export class Api {
       },
     );
 
-  #connect() {
-    let token = "";
-    let silence: NodeJS.Timeout | undefined;
-    const opened = Promise.withResolvers<void>();
-    const client: Client = createClient({
+  #connect(sessionToken: string): Promise<Connection> {
+    return openConnection({
       url: `${this.url.replace("http", "ws")}/graphql`,
-      connectionParams: async () => {
-        token = await this.session.token();
-        return { sessionToken: token };
-      },
-      lazy: false,
-      onNonLazyError: (error) => opened.reject(error as Error),
-      retryAttempts: 0,
-      connectionAckWaitTimeout: timeout / 2,
+      connectionParams: { sessionToken },
+      timeout: timeout / 2,
       // A connection that has died without a word is ended, and then opened again.
       keepAlive: timeout / 2,
-      on: {
-        connected: () => opened.resolve(),
-        closed: (event) => opened.reject(event as Error),
-        ping: (isReceived) => {
-          if (!isReceived) silence = setTimeout(() => client.terminate(), timeout / 2);
-        },
-        pong: () => clearTimeout(silence),
-      },
+      failureOf,
+      signal: this.signal,
     });
-    opened.promise.catch(() => {});
-    const close = () => {
-      opened.reject(new Interrupted("Interrupted."));
-      clearTimeout(silence);
-      this.signal.removeEventListener("abort", close);
-      void client.dispose();
-    };
-    this.signal.addEventListener("abort", close);
-    return { client, close, opened: opened.promise, token: () => token };
   }
 }
 
@@ -178,18 +146,17 @@ interface Problem {
 }
 
 function problemOf(error: unknown): Problem {
-  if (Array.isArray(error)) {
-    const failure = failureOf(error);
-    if (failure.code === "UNAUTHENTICATED") return { isRejected: true, reason: failure.message };
-    return temporary.has(failure.code)
-      ? { isReported: true, reason: failure.message }
-      : { failure, reason: failure.message };
-  }
-  const { code, reason } = error as { code?: unknown; reason?: string };
-  if (typeof code === "number") {
-    if (code === 4403) return { isRejected: true, reason: reason ?? "" };
+  if (error instanceof ConnectionLost) {
+    if (!error.closing) return { reason: reasonOf(error) };
+    const { code, reason } = error.closing;
+    if (code === 4403) return { isRejected: true, reason };
     const text = reason || `close code ${code}`;
     return mistakes.has(code) ? { failure: new ApiFailure(text), reason: text } : { reason: text };
+  }
+  if (error instanceof ApiFailure) {
+    const { code, message: reason } = error;
+    if (code === "UNAUTHENTICATED") return { isRejected: true, reason };
+    return temporary.has(code) ? { isReported: true, reason } : { failure: error, reason };
   }
   // What `Session.token` threw, except for a server that cannot be reached.
   const isFailure = error instanceof Error && !(error instanceof Unreachable) && error.name !== "TypeError";

@@ -55,14 +55,14 @@ async function reportWait(api: Api, jobId: string, output: Output, signal: Abort
 }
 
 /** Waits for the end of a build, and shows its log meanwhile. Throws `Failed` with the reason if it fails. */
-export async function finished(work: Work, jobId: string, what: string): Promise<void> {
-  const { status, error } = await ended(work, jobId, what);
+export async function awaitSuccess(work: Work, jobId: string, what: string): Promise<void> {
+  const { status, error } = await awaitEnd(work, jobId, what);
   if (status === "FAILED") throw new Failed(`${what} failed: ${error ?? "no reason was given."}`);
   if (status === "CANCELED") throw new Failed(`${what} was canceled.`);
 }
 
 /** Waits for the end of a build, and shows its log meanwhile. Returns how it ended. */
-export async function ended(
+export async function awaitEnd(
   { api, output, signal }: Work,
   jobId: string,
   what: string,

@@ -1,5 +1,5 @@
 // The form of the commands of users: their arguments and options are declared, and help and parsing follow from that.
-import { type Command, helpOf, parsed, UsageError } from "../../src/runtime/command-line.js";
+import { type Command, helpOf, parseWords, UsageError } from "../../src/runtime/command-line.js";
 import type { Api } from "./api.js";
 import { ApiFailure } from "./failures.js";
 import type { Output } from "./output.js";
@@ -95,7 +95,7 @@ export function command<Declared extends Options = Options>({
         const type = kind === "flag" ? ("boolean" as const) : ("string" as const);
         return [name, { type, multiple: kind === "texts" }] as const;
       });
-      const { values, positionals } = parsed({
+      const { values, positionals } = parseWords({
         args: words,
         options: Object.fromEntries(config),
         allowPositionals: true,
@@ -113,7 +113,7 @@ export function command<Declared extends Options = Options>({
         isHttpAllowed,
         run: (rest) =>
           run({ ...rest, words: positionals, options: given, server, isHttpAllowed }).catch((error: unknown) => {
-            throw naming(positionals, error);
+            throw nameMissing(positionals, error);
           }),
       };
     },
@@ -121,19 +121,19 @@ export function command<Declared extends Options = Options>({
 }
 
 /** Says what was not found, if only one object was named. */
-const naming = ([reference, ...more]: readonly string[], error: unknown): unknown =>
+const nameMissing = ([reference, ...more]: readonly string[], error: unknown): unknown =>
   error instanceof ApiFailure && error.code === "NOT_FOUND" && reference !== undefined && more.length === 0
     ? new ApiFailure(`${reference}: ${error.message}`, error.details)
     : error;
 
-const counted = (count: number) => `${count} argument${count === 1 ? "" : "s"}`;
+const countArguments = (count: number) => `${count} argument${count === 1 ? "" : "s"}`;
 
 const countFault = (least: number, most: number) => {
   if (most === 0) return "This command takes no arguments.";
-  if (least === most) return `This command takes ${counted(least)}.`;
+  if (least === most) return `This command takes ${countArguments(least)}.`;
   return most === Infinity
-    ? `This command takes at least ${counted(least)}.`
-    : `This command takes ${least} to ${counted(most)}.`;
+    ? `This command takes at least ${countArguments(least)}.`
+    : `This command takes ${least} to ${countArguments(most)}.`;
 };
 
 export { helpOf, UsageError };

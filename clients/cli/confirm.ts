@@ -7,7 +7,7 @@ import { UsageError } from "../../src/runtime/command-line.js";
 import { Failed, Interrupted } from "./failures.js";
 
 /** Asks for permission. Throws `Failed` if it is not given, and a `UsageError` without a terminal to ask on. */
-export async function confirmed(question: string, signal: AbortSignal): Promise<void> {
+export async function confirm(question: string, signal: AbortSignal): Promise<void> {
   if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask for confirmation: use --yes.");
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -67,7 +67,7 @@ function wayTo(workspace: Found, agent: Agent): Way | undefined {
 }
 
 /** The first agent that can be reached, with the way to it. Throws, with what helps, if there is none. */
-function reached(workspace: Found, agentName: string | undefined): { agent: Agent; way: Way } {
+function findAgent(workspace: Found, agentName: string | undefined): { agent: Agent; way: Way } {
   const agents = agentsOf(workspace).filter(({ name }) => agentName === undefined || name === agentName);
   if (agents.length === 0) throw new Failed(`Workspace ${nameOf(workspace)} has no agent ${agentName}.`);
   for (const agent of agents) {
@@ -132,8 +132,8 @@ const ssh = command({
   options: reachOptions,
   run: async ({ api: access, words: [reference = "", ...words], options, output }) => {
     const workspace = await findWorkspace(await access(), reference);
-    const { agent, way } = reached(workspace, options.agent);
-    if (way.kind === "closed") throw new Failed(closed(workspace, way.directory));
+    const { agent, way } = findAgent(workspace, options.agent);
+    if (way.kind === "closed") throw new Failed(explainClosed(workspace, way.directory));
     if (way.kind === "address") throw new Failed(unreachable(workspace, agent));
     if (output.isJson) return output.done({ id: workspace.id, agent: agent.name, ...way }, "");
     if (way.kind === "ssh") {
@@ -158,7 +158,7 @@ const ssh = command({
   },
 });
 
-const closed = (workspace: Found, directory: string): string =>
+const explainClosed = (workspace: Found, directory: string): string =>
   `Workspace ${nameOf(workspace)} runs on this machine, in ${directory}, as another user than ${userInfo().username}. Run this command as that user, or as root.`;
 
 /** Runs a program in this terminal to its end, whose status becomes that of this one. */
@@ -179,11 +179,12 @@ const forward = command({
   isEndless: true,
   run: async ({ api: access, words: [reference = "", wanted = ""], options, output, signal }) => {
     const [, given, remote] = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(wanted) ?? [];
-    const [port, local] = [Number(remote), Number(given ?? remote)];
+    const port = Number(remote);
+    const local = Number(given ?? remote);
     if (!(port >= 1 && port <= 65_535 && local >= 1 && local <= 65_535))
       throw new UsageError(`"${wanted}" must be PORT or LOCAL:PORT, each from 1 to 65535.`);
     const workspace = await findWorkspace(await access(), reference);
-    const { agent, way } = reached(workspace, options.agent);
+    const { agent, way } = findAgent(workspace, options.agent);
     const name = nameOf(workspace);
     const value = { id: workspace.id, agent: agent.name, port, local };
     if (way.kind === "ssh") {
@@ -194,7 +195,7 @@ const forward = command({
     const isHere = way.kind !== "address";
     const host = isHere ? "127.0.0.1" : way.host;
     (
-      await opened(host, port).catch((error: Error) => {
+      await openPort(host, port).catch((error: Error) => {
         throw new Failed(`Nothing of workspace ${name} responds at ${host}:${port}: ${error.message}.`);
       })
     ).destroy();
@@ -214,7 +215,7 @@ const forward = command({
 });
 
 /** Opens a connection. */
-async function opened(host: string, port: number): Promise<Socket> {
+async function openPort(host: string, port: number): Promise<Socket> {
   const socket = connect({ host, port, timeout: connectTimeout });
   socket.once("timeout", () => socket.destroy(new Error("no response within 5 s")));
   await once(socket, "connect");

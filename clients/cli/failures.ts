@@ -109,7 +109,7 @@ export async function existing<Found>(what: string, read: Promise<Found | null |
 }
 
 /** Says in lines what failed, and what to do. Undefined for a defect of the program. */
-export function explained(error: unknown): string | undefined {
+export function explain(error: unknown): string | undefined {
   if (error instanceof ApiFailure) {
     const { detail, requiredScopes, requestId, retryAfter } = error.details;
     const faults = error.faults.map(({ field, detail: rule }) => `  ${field.replace(/^input\./, "")}: ${rule}`);

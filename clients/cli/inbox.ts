@@ -42,7 +42,7 @@ const watch = command({
     const show = (notification: NotificationRowFragment) => {
       const { plainTitle, plainContent, createdAt, actions } = notification;
       const links = actions.map(({ label, url }) => `${label}: ${url}`);
-      const text = indented([plainContent.trim(), ...links].filter(Boolean).join("\n"));
+      const text = indentContent([plainContent.trim(), ...links].filter(Boolean).join("\n"));
       output.event(notification, `${moment(createdAt)}  ${plainTitle}\n${text}`);
     };
     if (options.unread) before.nodes.toReversed().forEach(show);
@@ -58,7 +58,7 @@ const watch = command({
   },
 });
 
-const indented = (content: string) =>
+const indentContent = (content: string) =>
   content
     .split("\n")
     .map((line) => `    ${line}`)

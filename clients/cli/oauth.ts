@@ -160,7 +160,7 @@ const denials: Record<string, string> = {
 async function attempt<Result>(url: string, request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   try {
     // The library waits for the end of its pause before it notices.
-    return await (signal ? Promise.race([request(), aborted(signal)]) : request());
+    return await (signal ? Promise.race([request(), awaitAbort(signal)]) : request());
   } catch (error) {
     if (signal?.aborted) throw new Interrupted("Interrupted.");
     const inner = (error as Error).cause;
@@ -172,16 +172,16 @@ async function attempt<Result>(url: string, request: () => Promise<Result>, sign
     // Responses with a challenge, which RFC 6749 requires for an unknown client.
     if (error instanceof oauth.WWWAuthenticateChallengeError && error.status === 401)
       throw new Refusal("invalid_client", `${url} does not know this program any more.`);
-    throw explained(url, error as Error);
+    throw explainFailure(url, error as Error);
   }
 }
 
-const aborted = (signal: AbortSignal) =>
+const awaitAbort = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(new Interrupted("Interrupted.")), { once: true });
   });
 
-function explained(url: string, error: Error): Error {
+function explainFailure(url: string, error: Error): Error {
   const { code, cause } = error as { code?: string; cause?: { body?: { issuer?: unknown } } };
   const issuer = cause?.body?.issuer;
   if (code === "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED" && typeof issuer === "string")

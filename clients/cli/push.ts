@@ -33,7 +33,7 @@ export const push = command({
     const { organization = "default", name = basename(resolve(directory)) } = options;
     const version = { versionName: options["version-name"] ?? null, activate: !options["no-activate"] };
     const created = await create(api, files, { organization, name, ...version });
-    const done = await imported(api, created, output, signal);
+    const done = await importVersion(api, created, output, signal);
     const isUsed = done.isActive ? ", and new workspaces use it" : "";
     output.done(done, `Version ${done.version} of the template ${name} is imported${isUsed}.`);
   },
@@ -109,7 +109,7 @@ function faultText({ document, variables }: Files, field: string, detail: string
 const interval = 500;
 
 /** Waits until a version is imported; the server ends imports that last too long. Throws a `CheckFailed` if that fails. */
-async function imported(api: Api, id: string, output: Output, signal: AbortSignal) {
+async function importVersion(api: Api, id: string, output: Output, signal: AbortSignal) {
   const log: string[] = [];
   const reportWait = waitReporter(output);
   let after: string | null = null;

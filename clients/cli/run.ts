@@ -1,5 +1,5 @@
 // The commands of users: clients of the public API, with a login of their own. They load nothing of the server.
-import { list as inList, misused, wrapped } from "../../src/runtime/manual.js";
+import { list as inList, misused, wrapText } from "../../src/runtime/manual.js";
 import { print, printError } from "../../src/runtime/terminal.js";
 import { asksForHelp, CheckFailed, steward } from "../../src/runtime/command-line.js";
 import { accountCommands } from "./account.js";
@@ -8,7 +8,7 @@ import { closest, groupOf, withOwnNames } from "./command-names.js";
 import { completionCommand } from "./completion.js";
 import { Api } from "./api.js";
 import { helpOf, type UserCommand, UsageError } from "./command.js";
-import { explained, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
+import { explain, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
 import { connectCommands } from "./connect.js";
 import { healthCommands } from "./health.js";
 import { inboxCommands } from "./inbox.js";
@@ -55,11 +55,11 @@ export const userHelp = (): string =>
     "Commands for users, who sign in to a server",
     summaries(Object.entries(commands)),
     "",
-    ...wrapped(
+    ...wrapText(
       `Commands for operators, on the machine of the server, and the settings that they share with it: ${steward} ${operators} --help`,
     ),
     "",
-    ...wrapped(statusHelp),
+    ...wrapText(statusHelp),
   ].join("\n");
 
 /** Says which command was probably meant. */
@@ -101,7 +101,7 @@ function report(error: unknown): number {
     return 1;
   }
   const isMisuse = error instanceof UsageError;
-  const text = isMisuse ? error.message : (explained(error) ?? (error as Error).stack ?? String(error));
+  const text = isMisuse ? error.message : (explain(error) ?? (error as Error).stack ?? String(error));
   printError(text);
   if (isMisuse) return misused;
   if (error instanceof Interrupted) return statuses.interrupted;
@@ -150,5 +150,5 @@ async function execute(typed: string[], signal: AbortSignal): Promise<void> {
 const groupHelp = (group: string): string => {
   const own = Object.entries(commands).filter(([name]) => name.split(" ")[0] === group);
   const intro = `Usage: ${steward} ${group} <command> [--help] [--json] [--server URL]`;
-  return [...wrapped(intro), "", "Commands", summaries(own), "", ...wrapped(statusHelp)].join("\n");
+  return [...wrapText(intro), "", "Commands", summaries(own), "", ...wrapText(statusHelp)].join("\n");
 };

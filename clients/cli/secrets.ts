@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { command, flag, text, UsageError } from "./command.js";
-import { confirmed, readHidden } from "./confirm.js";
+import { confirm, readHidden } from "./confirm.js";
 import { ApiFailure, Failed } from "./failures.js";
 import { moment } from "./output.js";
 import { CreateSecret, DeleteSecret, Secret, Secrets, UpdateSecret } from "./secrets.gql.js";
@@ -73,7 +73,7 @@ const remove = command({
   options: { yes: flag("Do not ask.") },
   run: async ({ api: open, words: [name = ""], options, output, signal }) => {
     const api = await open();
-    if (!options.yes) await confirmed(`Delete the secret ${name}?`, signal);
+    if (!options.yes) await confirm(`Delete the secret ${name}?`, signal);
     await api.run(DeleteSecret, { input: { name, user: "me" } });
     output.done({ name }, `Secret ${name} is deleted.`);
   },

@@ -1,8 +1,8 @@
 import { text as everything } from "node:stream/consumers";
 import type { Api } from "./api.js";
-import { finished, type Work } from "./builds.js";
+import { awaitSuccess, type Work } from "./builds.js";
 import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, UsageError } from "./command.js";
-import { confirmed } from "./confirm.js";
+import { confirm } from "./confirm.js";
 import { showConversation } from "./conversation.js";
 import { Failed, Interrupted } from "./failures.js";
 import { healthLines, healthText, moment, words as wordsOf } from "./output.js";
@@ -27,7 +27,7 @@ import { findTemplate, presetOf } from "./templates.js";
 const statuses: TaskStatus[] = ["PENDING", "INITIALIZING", "ACTIVE", "PAUSED", "UNKNOWN", "ERROR"];
 
 /** The form in which operations take a task: its ID, or its name with its owner. */
-function named(reference: string): { task: string; user: string } {
+function parseReference(reference: string): { task: string; user: string } {
   if (isId(reference)) return { task: reference, user: "me" };
   const { owner, name } = ownedName(reference);
   return { task: name, user: owner };
@@ -58,7 +58,7 @@ type Request = Extract<Part, { __typename: "PermissionPart" }>;
 
 /** Finds a task, with the requests of its program that wait for a decision, the oldest first. */
 async function withRequests(api: Api, reference: string) {
-  const { task } = await api.run(TaskRequests, named(reference));
+  const { task } = await api.run(TaskRequests, parseReference(reference));
   const { conversation, ...found } = task!;
   const parts =
     conversation?.state === "REQUIRES_ACTION" ? conversation.messages.nodes.flatMap((each) => each.parts) : [];
@@ -105,7 +105,7 @@ const show = command({
   takes: [1, 1],
   run: async ({ api: open, words: [reference = ""], output }) => {
     const api = await open();
-    const { task } = await api.run(Task, named(reference));
+    const { task } = await api.run(Task, parseReference(reference));
     const { requests, mode } = await withRequests(api, task!.id);
     output.object({ ...task!, mode, requests }, [
       ["Name", nameOf(task!)],
@@ -148,7 +148,7 @@ async function active(
   task: Pick<TaskRowFragment, "id" | "name" | "ownerName">,
   jobId: string,
 ): Promise<void> {
-  await finished(work, jobId, `The start of ${nameOf(task)}`);
+  await awaitSuccess(work, jobId, `The start of ${nameOf(task)}`);
   for await (const { task: now } of work.api.live(TaskChanged, () => ({ id: task.id }))) {
     if (now.status === "ACTIVE") return;
     if (now.status === "ERROR")
@@ -203,7 +203,8 @@ const send = command({
   run: async ({ api: open, words: [reference = "", ...words], output }) => {
     const api = await open();
     const input = await textOf(words, "a text");
-    const { taskInput } = (await api.run(SendTaskInput, { input: { ...named(reference), input } })).sendTaskInput;
+    const { taskInput } = (await api.run(SendTaskInput, { input: { ...parseReference(reference), input } }))
+      .sendTaskInput;
     if (taskInput.state === "DELIVERED") return output.done(taskInput, "The text was delivered.");
     output.done(taskInput, "The text waits for the program.");
     const { requests } = await withRequests(api, reference);
@@ -246,7 +247,7 @@ const interrupt = command({
   summary: "Interrupt what the program of a task works on, or asks for. It then waits for the next text.",
   takes: [1, 1],
   run: async ({ api: open, words: [reference = ""], output }) => {
-    const { task } = (await (await open()).run(InterruptTask, { input: named(reference) })).interruptTask;
+    const { task } = (await (await open()).run(InterruptTask, { input: parseReference(reference) })).interruptTask;
     output.done({ id: task.id, name: nameOf(task) }, `The program of task ${nameOf(task)} was told to stop.`);
   },
 });
@@ -258,7 +259,7 @@ const logs = command({
   options: { follow: flag("Go on with what comes, also after a pause, until the task is deleted, or Ctrl-C.") },
   isEndless: true,
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
-    await showConversation({ api: await open(), output, signal }, named(reference), options.follow);
+    await showConversation({ api: await open(), output, signal }, parseReference(reference), options.follow);
   },
 });
 
@@ -269,9 +270,9 @@ const pause = command({
   options: { "no-wait": noWait },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    const { task, workspaceBuild } = (await api.run(PauseTask, { input: named(reference) })).done;
+    const { task, workspaceBuild } = (await api.run(PauseTask, { input: parseReference(reference) })).done;
     if (!options["no-wait"])
-      await finished({ api, output, signal }, workspaceBuild.job.id, `The pause of ${nameOf(task)}`);
+      await awaitSuccess({ api, output, signal }, workspaceBuild.job.id, `The pause of ${nameOf(task)}`);
     const value = { id: task.id, name: nameOf(task), isFinished: !options["no-wait"] };
     output.done(value, `Task ${nameOf(task)} is ${options["no-wait"] ? "being " : ""}paused.`);
   },
@@ -284,7 +285,7 @@ const resume = command({
   options: { "no-wait": noWait },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    const { task, workspaceBuild } = (await api.run(ResumeTask, { input: named(reference) })).done;
+    const { task, workspaceBuild } = (await api.run(ResumeTask, { input: parseReference(reference) })).done;
     if (!options["no-wait"]) await active({ api, output, signal }, task, workspaceBuild.job.id);
     const value = { id: task.id, name: nameOf(task), isActive: !options["no-wait"] };
     output.done(value, `Task ${nameOf(task)} is ${options["no-wait"] ? "being resumed" : "active"}.`);
@@ -301,8 +302,8 @@ const remove = command({
   },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    const { task } = await api.run(Task, named(reference));
-    if (!options.yes) await confirmed(`Delete the task ${nameOf(task!)} with its workspace?`, signal);
+    const { task } = await api.run(Task, parseReference(reference));
+    if (!options.yes) await confirm(`Delete the task ${nameOf(task!)} with its workspace?`, signal);
     await api.run(DeleteTask, { input: { task: task!.id, duringBuild: options["during-build"] } });
     output.done({ id: task!.id, name: nameOf(task!) }, `Task ${nameOf(task!)} is deleted.`);
   },

@@ -1,8 +1,8 @@
 import type { Api } from "./api.js";
 import { browse } from "./browse.js";
-import { ended, finished, showLogs, type Work } from "./builds.js";
+import { awaitEnd, awaitSuccess, showLogs, type Work } from "./builds.js";
 import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, UsageError } from "./command.js";
-import { confirmed } from "./confirm.js";
+import { confirm } from "./confirm.js";
 import { existing, Failed } from "./failures.js";
 import { checkNextStart } from "./next-start.js";
 import { healthLines, healthText, moment, words as wordsOf } from "./output.js";
@@ -112,11 +112,13 @@ const show = command({
   },
 });
 
-const rounded = (value: number) => String(Math.round(value * 10) / 10);
+const roundToTenths = (value: number) => String(Math.round(value * 10) / 10);
 
 const share = (name: string, used: number | null, total: number | null, unit: number, unitName: string): string[] => {
   if (used === null) return [];
-  return [`${name} ${rounded(used / unit)}${total === null ? "" : ` of ${rounded(total / unit)}`}${unitName}`];
+  return [
+    `${name} ${roundToTenths(used / unit)}${total === null ? "" : ` of ${roundToTenths(total / unit)}`}${unitName}`,
+  ];
 };
 
 /** Says how much of its machine is in use, as far as it is known. */
@@ -152,7 +154,7 @@ const beginnings = { START: "is starting", STOP: "is stopping", DELETE: "is bein
 async function conclude(work: Work, build: StartedBuildFragment, isAwaited: boolean): Promise<void> {
   const { workspace, transition } = build;
   const name = nameOf(workspace);
-  if (isAwaited) await finished(work, build.job.id, `The ${verbs[transition]} of ${name}`);
+  if (isAwaited) await awaitSuccess(work, build.job.id, `The ${verbs[transition]} of ${name}`);
   const value = { id: workspace.id, name, buildId: build.id, transition, isFinished: isAwaited };
   work.output.done(value, `Workspace ${name} ${(isAwaited ? results : beginnings)[transition]}.`);
 }
@@ -197,13 +199,13 @@ const start = command({
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const parameters = parametersOf(options.parameter);
     const api = await open();
-    const { done } = await api.run(StartWorkspace, { input: { workspace: named(reference), parameters } });
+    const { done } = await api.run(StartWorkspace, { input: { workspace: parseReference(reference), parameters } });
     await conclude({ api, output, signal }, done.workspaceBuild, !options["no-wait"]);
   },
 });
 
 /** The form in which mutations take a workspace. */
-function named(reference: string): string {
+function parseReference(reference: string): string {
   if (isId(reference)) return reference;
   const { owner, name } = ownedName(reference);
   return `${owner}/${name}`;
@@ -216,7 +218,7 @@ const stop = command({
   options: { "no-wait": noWait },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
-    const { done } = await api.run(StopWorkspace, { input: { workspace: named(reference) } });
+    const { done } = await api.run(StopWorkspace, { input: { workspace: parseReference(reference) } });
     await conclude({ api, output, signal }, done.workspaceBuild, !options["no-wait"]);
   },
 });
@@ -225,12 +227,12 @@ const stop = command({
  * Stops a workspace that runs, unless the start that follows would fail. A build that failed may have left something
  * running.
  */
-async function stopped(work: Work, workspace: Found, next: Parameters<typeof checkNextStart>[2]): Promise<void> {
+async function stopIfRunning(work: Work, workspace: Found, next: Parameters<typeof checkNextStart>[2]): Promise<void> {
   const { id, latestBuild } = workspace;
   if (!latestBuild || (latestBuild.transition === "STOP" && latestBuild.status === "STOPPED")) return;
   await checkNextStart(work.api, workspace, next);
   const { done } = await work.api.run(StopWorkspace, { input: { workspace: id } });
-  await finished(work, done.workspaceBuild.job.id, `The stop of ${nameOf(done.workspaceBuild.workspace)}`);
+  await awaitSuccess(work, done.workspaceBuild.job.id, `The stop of ${nameOf(done.workspaceBuild.workspace)}`);
 }
 
 const restart = command({
@@ -242,7 +244,7 @@ const restart = command({
     const parameters = parametersOf(options.parameter);
     const work = { api: await open(), output, signal };
     const workspace = await findWorkspace(work.api, reference);
-    await stopped(work, workspace, { parameters });
+    await stopIfRunning(work, workspace, { parameters });
     const { done } = await work.api.run(StartWorkspace, { input: { workspace: workspace.id, parameters } });
     await conclude(work, done.workspaceBuild, !options["no-wait"]);
   },
@@ -263,7 +265,7 @@ const update = command({
       const value = { id: workspace.id, name: nameOf(workspace), isFinished: true };
       return output.done(value, `Workspace ${nameOf(workspace)} has the active version ${activeVersion.name} already.`);
     }
-    await stopped(work, workspace, { versionId: activeVersion.id, parameters });
+    await stopIfRunning(work, workspace, { versionId: activeVersion.id, parameters });
     const input = { workspace: workspace.id, templateVersionId: activeVersion.id, parameters };
     const { done } = await work.api.run(StartWorkspace, { input });
     await conclude(work, done.workspaceBuild, !options["no-wait"]);
@@ -284,7 +286,7 @@ const remove = command({
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const api = await open();
     const workspace = await findWorkspace(api, reference);
-    if (!options.yes) await confirmed(`Delete the workspace ${nameOf(workspace)} and its data?`, signal);
+    if (!options.yes) await confirm(`Delete the workspace ${nameOf(workspace)} and its data?`, signal);
     const { done } = await api.run(DeleteWorkspace, { input: { workspace: workspace.id, orphan: options.orphan } });
     await conclude({ api, output, signal }, done.workspaceBuild, !options["no-wait"] && !options.orphan);
   },
@@ -303,12 +305,12 @@ const cancel = command({
     if (!latestBuild || !openStatuses.has(latestBuild.job.status))
       throw new Failed(`Workspace ${name} has no build to cancel.`);
     const what = `the ${verbs[latestBuild.transition]} of ${name}`;
-    if (!options.yes) await confirmed(`Cancel ${what}? What it has done so far may remain.`, signal);
+    if (!options.yes) await confirm(`Cancel ${what}? What it has done so far may remain.`, signal);
     await api.run(CancelBuild, { input: { job: latestBuild.job.id } });
     const { status } = options["no-wait"]
       ? { status: "CANCELING" as const }
-      : await ended({ api, output, signal }, latestBuild.job.id, `The cancellation of ${what}`);
-    const sentence = capitalized(what);
+      : await awaitEnd({ api, output, signal }, latestBuild.job.id, `The cancellation of ${what}`);
+    const sentence = capitalize(what);
     if (status === "SUCCEEDED" || status === "FAILED")
       throw new Failed(`${sentence} ${status.toLowerCase()} before it was canceled.`);
     const { id: buildId, transition } = latestBuild;
@@ -319,7 +321,7 @@ const cancel = command({
 
 const openStatuses = new Set(["PENDING", "RUNNING", "CANCELING"]);
 
-const capitalized = (words: string) => words[0]!.toUpperCase() + words.slice(1);
+const capitalize = (words: string) => words[0]!.toUpperCase() + words.slice(1);
 
 const agentsOf = ({ latestBuild }: Found) => latestBuild?.resources.flatMap(({ agents }) => agents) ?? [];
 

@@ -1,9 +1,12 @@
 // The loop of a daemon: keeps a connection, takes jobs, and hands them to the workers of their types.
 import { Abandoned, Canceled, type Execute, Job, JobFailed } from "./job.js";
-import { delay, pace as usual, type Pace } from "../agent/pace.js";
+import { type Closing, type Connection, ConnectionLost } from "../api/connection.js";
+import { delay } from "../api/delay.js";
+import { reconnecting } from "../api/reconnecting.js";
+import { pace as usual, type Pace } from "../agent/pace.js";
 import { type JobAssigned, type Work, workSubscription } from "./protocol.js";
 import { UnknownReference } from "./render.js";
-import { type Closing, type Connection, ConnectionLost, OperationError, Refused, type Transport } from "./transport.js";
+import { OperationError, Refused, type Transport } from "./transport.js";
 
 /** Does the jobs of one provisioner type. */
 export interface Worker {
@@ -75,55 +78,27 @@ export class Daemon {
    * not accept the daemon; jobs in progress are abandoned then.
    */
   async run(stopping: AbortSignal): Promise<void> {
-    const { log, transport, finalClosing } = this.#options;
-    let pause = this.#pace.reconnect;
+    const done = new AbortController();
+    const onStop = () => void this.#idle().then(() => done.abort());
+    if (stopping.aborted) onStop();
+    else stopping.addEventListener("abort", onStop, { once: true });
     try {
-      while (!this.#isDone(stopping)) {
-        try {
-          const connection = await transport.connect();
-          log("Connected. Waiting for jobs.");
-          const began = Date.now();
-          const closing = await this.#serve(connection, stopping);
-          const final = closing && finalClosing?.(closing);
-          if (final) throw final;
-          if (!closing) return;
-          if (Date.now() - began > pause) pause = this.#pace.reconnect;
-          log(`Disconnected (${closing.code}${closing.reason && ` ${closing.reason}`}).`);
-        } catch (error) {
-          if (error instanceof Refused) throw error;
-          log(`Connecting failed: ${(error as Error).message}`);
-        }
-        if (this.#isDone(stopping)) return;
-        log(`Connecting again in ${Math.round(pause / 1000)} s.`);
-        await this.#pauseBefore(pause, stopping);
-        pause = Math.min(pause * 2, this.#pace.reconnectMost);
-      }
+      const works = reconnecting({
+        connect: () => this.#connect(),
+        read: (connection) => this.#received(connection, stopping),
+        onLost: (error, { isOpen, pause }) => this.#reportLoss(error, isOpen, pause),
+        pauses: { first: this.#pace.reconnect, most: this.#pace.reconnectMost },
+        signal: done.signal,
+      });
+      for await (const work of works) this.#handle(work, stopping);
     } catch (error) {
       this.#failed = error as Error;
       for (const job of this.#jobs.keys()) job.abandon("The daemon cannot connect any longer.");
       await this.#idle();
       throw error;
+    } finally {
+      stopping.removeEventListener("abort", onStop);
     }
-  }
-
-  #isDone(stopping: AbortSignal): boolean {
-    return stopping.aborted && this.#jobs.size === 0;
-  }
-
-  /** Waits before the next attempt. A daemon without jobs that is told to stop does not wait. */
-  async #pauseBefore(pause: number, stopping: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const check = async () => {
-      await this.#idle();
-      over.abort();
-    };
-    const onStop = () => void check();
-    if (stopping.aborted) onStop();
-    else stopping.addEventListener("abort", onStop);
-    // A quarter of jitter keeps many daemons from connecting together after a restart of the server.
-    const jitter = 1 + Math.random() / 4;
-    await delay(Math.min(pause * jitter, this.#pace.reconnectMost), over.signal);
-    stopping.removeEventListener("abort", onStop);
   }
 
   /** Resolves once there are no jobs. */
@@ -131,34 +106,39 @@ export class Daemon {
     while (this.#jobs.size > 0) await Promise.all(this.#jobs.values());
   }
 
-  /** Receives work until the connection ends, whose reason it returns, or until the daemon is done. */
-  async #serve(connection: Connection, stopping: AbortSignal): Promise<Closing | undefined> {
+  async #connect(): Promise<Connection> {
+    const connection = await this.#options.transport.connect();
+    this.#options.log("Connected. Waiting for jobs.");
     this.#connection.resolve(connection);
-    const drained = async () => {
-      await this.#received(connection, stopping);
-      if (stopping.aborted) await this.#idle();
-      else return connection.closed;
-      return undefined;
-    };
-    const closing = await Promise.race([connection.closed, drained()]).catch((error: Error) => {
-      this.#options.log(`The subscription to jobs failed: ${error.message}`);
-      return { code: 1000, reason: "subscription failed" };
-    });
-    this.#connection = Promise.withResolvers();
-    connection.close();
-    return closing;
+    return connection;
   }
 
-  /** Handles work until the subscription or the connection ends. */
-  async #received(connection: Connection, stopping: AbortSignal): Promise<void> {
+  /** Yields work until the connection ends, with which it throws, or until the daemon is done. */
+  async *#received(connection: Connection, stopping: AbortSignal): AsyncGenerator<Work, void> {
     const { slots } = this.#options;
     try {
       const events = connection.subscribe<{ provisionerWorkReceived: Work }>(workSubscription, { slots }, stopping);
-      for await (const { provisionerWorkReceived: work } of events) this.#handle(work, stopping);
-    } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error;
-      connection.close();
+      for await (const { provisionerWorkReceived: work } of events) yield work;
+      // The connection carries the reports of the jobs in progress.
+      const lost = connection.closed.then((closing) => Promise.reject(new ConnectionLost(closing)));
+      lost.catch(() => {});
+      if (!stopping.aborted) connection.close();
+      await (stopping.aborted ? Promise.race([this.#idle(), lost]) : lost);
+    } finally {
+      this.#connection = Promise.withResolvers();
     }
+  }
+
+  /** Throws if a new connection would fail as well. */
+  #reportLoss(error: unknown, isOpen: boolean, pause: number): void {
+    const { log, finalClosing } = this.#options;
+    if (error instanceof Refused) throw error;
+    const closing = error instanceof ConnectionLost ? error.closing : undefined;
+    const final = closing && finalClosing?.(closing);
+    if (final) throw final;
+    if (closing && isOpen) log(`Disconnected (${closing.code}${closing.reason && ` ${closing.reason}`}).`);
+    else log(`${isOpen ? "The subscription to jobs" : "Connecting"} failed: ${(error as Error).message}`);
+    log(`Connecting again in ${Math.round(pause / 1000)} s.`);
   }
 
   #handle(work: Work, stopping: AbortSignal): void {
@@ -195,12 +175,12 @@ export class Daemon {
       await worker.run(job);
       log(`${name} succeeded.`);
     } catch (error) {
-      log(`${name}: ${await this.#reported(job, error as Error)}`);
+      log(`${name}: ${await this.reportEnd(job, error as Error)}`);
     }
   }
 
   /** Reports why a job ended. Returns a text for the log. */
-  async #reported(job: Job, error: Error): Promise<string> {
+  async reportEnd(job: Job, error: Error): Promise<string> {
     const reason = job.signal.aborted ? (job.signal.reason as Error) : error;
     if (reason instanceof Abandoned) return `abandoned. ${reason.message}`;
     // The server has ended the job itself, for example because the quota is exceeded.

@@ -1,6 +1,7 @@
 // A job that this daemon works on: its lease, its log, and its outcome.
 import { Backlog } from "../agent/backlog.js";
-import { delay, type Pace } from "../agent/pace.js";
+import { delay } from "../api/delay.js";
+import type { Pace } from "../agent/pace.js";
 import {
   acceptMutation,
   type Assignment,
@@ -15,7 +16,7 @@ import {
   reportMutation,
   updateMutation,
 } from "./protocol.js";
-import { clipped } from "../agent/text.js";
+import { clipText } from "../agent/text.js";
 import { OperationError } from "./transport.js";
 
 /** Executes a mutation, on a new connection if necessary. */
@@ -115,7 +116,7 @@ export class Job {
   log(stage: string, output: string, level: LogLevel = "INFO"): void {
     if (this.#isLogFull) return;
     const createdAt = new Date().toISOString();
-    const line = { createdAt, level, source: "PROVISIONER" as const, stage, output: clipped(output, lineBytes) };
+    const line = { createdAt, level, source: "PROVISIONER" as const, stage, output: clipText(output, lineBytes) };
     this.#lines.add({ sequence: (this.#sequence += 1), ...line });
     if (this.#isFlushDue) return;
     this.#isFlushDue = true;
@@ -140,7 +141,7 @@ export class Job {
 
   /** Reports failure, or the cancellation that was requested. Returns the status of the job. */
   async fail(error: string, canceled = false): Promise<string> {
-    return this.#end(failMutation, { error: clipped(error, errorBytes) || "Failed.", ...(canceled && { canceled }) });
+    return this.#end(failMutation, { error: clipText(error, errorBytes) || "Failed.", ...(canceled && { canceled }) });
   }
 
   async #end(mutation: string, input: Json): Promise<string> {

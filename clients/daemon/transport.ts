@@ -1,21 +1,5 @@
 // How the daemon reaches the server. One implementation opens a WebSocket; the server has another one, in process.
-
-/** A connection that executes operations of the protocol for daemons. */
-export interface Connection {
-  /** Executes a mutation. Throws an `OperationError` or `ConnectionLost`. */
-  execute<Data>(document: string, variables: object): Promise<Data>;
-  /** Yields the results of a subscription. Ends when the signal is aborted; throws `ConnectionLost`. */
-  subscribe<Data>(document: string, variables: object, signal: AbortSignal): AsyncIterable<Data>;
-  /** Resolves when the connection ends, on either side. */
-  readonly closed: Promise<Closing>;
-  close(): void;
-}
-
-/** Why a connection ended: the code of the WebSocket close frame. */
-export interface Closing {
-  code: number;
-  reason: string;
-}
+import type { Connection } from "../api/connection.js";
 
 export interface Transport {
   /** Opens a connection. Throws `Refused` if a retry cannot succeed. */
@@ -33,9 +17,6 @@ export class OperationError extends Error {
   }
 }
 
-/** The connection ended before the result of an operation arrived. */
-export class ConnectionLost extends Error {}
-
 /** The server does not accept this daemon. The message says what to do. */
 export class Refused extends Error {}
 
@@ -45,7 +26,8 @@ interface ErrorFormat {
 }
 
 /** Converts the first error of a GraphQL result. */
-export function operationError([first]: readonly ErrorFormat[]): OperationError {
+export function operationError(errors: readonly unknown[]): OperationError {
+  const [first] = errors as readonly ErrorFormat[];
   const { code, reason, validations } = first?.extensions ?? {};
   const faults = Array.isArray(validations) ? (validations as Array<{ field: string; detail: string }>) : [];
   const details = faults.map(({ field, detail }) => ` ${field}: ${detail}`).join("");

@@ -1,17 +1,9 @@
 // The transport for daemons outside the server: graphql-transport-ws over a WebSocket.
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { type Client, createClient, type FormattedExecutionResult } from "graphql-ws";
 import { WebSocket } from "ws";
+import { type Closing, type Connection, ConnectionLost, openConnection } from "../api/connection.js";
 import { protocolVersion } from "./protocol.js";
-import {
-  type Closing,
-  type Connection,
-  ConnectionLost,
-  OperationError,
-  operationError,
-  Refused,
-  type Transport,
-} from "./transport.js";
+import { operationError, Refused, type Transport } from "./transport.js";
 import { version } from "../api/version.js";
 
 /** How a daemon introduces itself. */
@@ -29,9 +21,6 @@ export interface Introduction {
 const timeout = 15_000;
 /** Milliseconds without any message after which a connection is given up. The server pings every 20 seconds. */
 const silence = 60_000;
-/** Maximum bytes of a message, which leaves room for the envelope within the server's 4 MiB. */
-const messageBytes = 4 * 1024 ** 2 - 1024;
-
 /** Close codes after which a new connection would be closed again, with what to do. */
 const finalCodes: Record<number, string> = {
   4403:
@@ -57,49 +46,35 @@ export class WebSocketTransport implements Transport {
   ) {}
 
   async connect(): Promise<Connection> {
-    const { promise: connected, resolve, reject } = Promise.withResolvers<void>();
     let socket: SocketWithHeaders | undefined;
     const { url, headers } = request(this.introduction);
     const { silence: quiet, timeout: handshake } = this.limits;
-    const opened = (made: SocketWithHeaders) => (socket = made);
-    const closed = Promise.withResolvers<Closing>();
-    const client = createClient({
-      url,
-      webSocketImpl: socketClass(headers, { silence: quiet, handshake }, opened),
-      lazy: false,
-      retryAttempts: 0,
-      connectionAckWaitTimeout: handshake,
-      onNonLazyError: (error) => reject(error),
-      on: {
-        connected: () => resolve(),
-        closed: (event) => {
-          const { code, reason } = event as Closing;
-          closed.resolve({ code, reason });
-          reject(new ConnectionLost(`The connection was closed (${code} ${reason}).`));
-        },
-      },
-    });
+    const keepSocket = (made: SocketWithHeaders) => (socket = made);
     try {
-      await connected;
+      const connection = await openConnection({
+        url,
+        webSocketImpl: socketClass(headers, { silence: quiet, handshake }, keepSocket),
+        timeout: handshake,
+        failureOf: operationError,
+      });
+      this.#wasConnected = true;
+      return connection;
     } catch (error) {
-      void client.dispose();
-      throw this.#explained(error, socket, await closed.promise);
+      throw this.explainFailure(error as Error, socket);
     }
-    this.#wasConnected = true;
-    return new WebSocketConnection(client, closed.promise);
   }
 
   /** Returns a `Refused` if a retry cannot succeed. */
-  #explained(error: unknown, socket: SocketWithHeaders | undefined, { code }: Closing): Error {
-    const { rejection } = socket ?? {};
+  explainFailure(error: Error, socket: SocketWithHeaders | undefined): Error {
+    const { rejection, failure } = socket ?? {};
     if (rejection) {
       const { status, message } = rejection;
       const isFinal = status === 401 || (!this.#wasConnected && !isTemporary(status));
       const text = `The server rejected the connection with status ${status}${message && `: ${message}`}`;
-      return isFinal ? new Refused(`${text}\n${advice(status, this.introduction)}`) : new ConnectionLost(text);
+      return isFinal ? new Refused(`${text}\n${advice(status, this.introduction)}`) : new Error(text);
     }
-    if (finalCodes[code]) return new Refused(finalCodes[code]);
-    return new ConnectionLost(socket?.failure ?? (error as Error).message ?? "The connection failed.");
+    const final = error instanceof ConnectionLost && error.closing && finalClosing(error.closing);
+    return final || (failure === undefined ? error : new Error(failure));
   }
 }
 
@@ -192,61 +167,6 @@ function messageIn(body: string): string {
   } catch {
     return "";
   }
-}
-
-class WebSocketConnection implements Connection {
-  constructor(
-    private readonly client: Client,
-    readonly closed: Promise<Closing>,
-  ) {}
-
-  execute<Data>(query: string, variables: object): Promise<Data> {
-    if (Buffer.byteLength(JSON.stringify(variables)) + query.length > messageBytes)
-      return Promise.reject(new OperationError("The message is longer than 4 MiB.", "BAD_USER_INPUT"));
-    return new Promise<Data>((resolve, reject) => {
-      let result: FormattedExecutionResult | undefined;
-      const payload = { query, variables: variables as Record<string, unknown> };
-      this.client.subscribe<unknown>(payload, {
-        next: (value) => (result = value as FormattedExecutionResult),
-        error: (error) => reject(asError(error)),
-        complete: () => {
-          if (result?.errors) reject(operationError(result.errors));
-          else if (result?.data) resolve(result.data as Data);
-          else reject(new ConnectionLost("The operation ended without a result."));
-        },
-      });
-      void this.closed.then(() => reject(new ConnectionLost("The connection was closed.")));
-    });
-  }
-
-  async *subscribe<Data>(query: string, variables: object, signal: AbortSignal): AsyncIterable<Data> {
-    const results = this.client.iterate<unknown>({ query, variables: variables as Record<string, unknown> });
-    const end = () => void results.return?.(undefined);
-    signal.addEventListener("abort", end, { once: true });
-    try {
-      if (signal.aborted) return;
-      for await (const result of results) {
-        const { data, errors } = result as FormattedExecutionResult;
-        if (errors) throw operationError(errors);
-        yield data as Data;
-      }
-      if (!signal.aborted) throw new ConnectionLost("The server ended the subscription.");
-    } catch (error) {
-      throw asError(error);
-    } finally {
-      signal.removeEventListener("abort", end);
-    }
-  }
-
-  close(): void {
-    void this.client.dispose();
-  }
-}
-
-/** Converts what the client library rejects with: errors of the operation, a close event, or an error. */
-function asError(error: unknown): Error {
-  if (Array.isArray(error)) return operationError(error as Parameters<typeof operationError>[0]);
-  return error instanceof OperationError ? error : new ConnectionLost("The connection was closed.");
 }
 
 /** Returns why a closed connection must not be opened again, if so. */

@@ -1,8 +1,8 @@
 import { backUp, noteBackup } from "../domain/backup/backup.js";
 import { openBackup, restore, type RestoreSummary } from "../domain/backup/restore.js";
 import type { BackupHeader } from "../infrastructure/backup-file.js";
-import { StartRefused } from "../domain/kernel/errors.js";
-import { type Command, parsed, requireOptions, UsageError } from "../runtime/command-line.js";
+import { StartRefused } from "../runtime/errors.js";
+import { type Command, parseWords, requireOptions, UsageError } from "../runtime/command-line.js";
 import { progressBar } from "./progress.js";
 import { withServices } from "./services.js";
 
@@ -16,9 +16,10 @@ const backupCommand: Command = {
     ["--with-keys", "Include the encryption keys: the file alone then decrypts all secrets."],
   ],
   run: async (words) => {
-    const { values } = parsed({ args: words, options: { out: { type: "string" }, "with-keys": flag } });
+    const { values } = parseWords({ args: words, options: { out: { type: "string" }, "with-keys": flag } });
     requireOptions(values, "out");
-    const [path, withKeys] = [values.out!, values["with-keys"]];
+    const path = values.out!;
+    const withKeys = values["with-keys"];
     const { tables, rows, size } = await withServices((services) =>
       untilInterrupted(async (signal) => {
         const summary = await backUp(services, { path, withKeys }, signal, megabytes("of tables backed up"));
@@ -40,14 +41,14 @@ const restoreCommand: Command = {
   summary: "Restore a backup into a new database.",
   options: [["--revoke-tokens", "End all sessions, API tokens, and OAuth2 grants."]],
   run: async (words) => {
-    const { values, positionals } = parsed({
+    const { values, positionals } = parseWords({
       args: words,
       options: { "revoke-tokens": flag },
       allowPositionals: true,
     });
     if (positionals.length !== 1) throw new UsageError("Specify one file.");
     const path = positionals[0]!;
-    const options = { revokeTokens: values["revoke-tokens"] };
+    const options = { mustRevokeTokens: values["revoke-tokens"] };
     const progress = {
       restored: megabytes("restored"),
       indexed: progressBar(process.stderr, "indexes and foreign keys"),

@@ -12,10 +12,10 @@ import { newLicenseKey, signLicense } from "../domain/licenses/issuing.js";
 import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-keys.js";
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
-import { utcMoment } from "../domain/kernel/text.js";
+import { utcMoment } from "../runtime/text.js";
 import { withoutEdges } from "../runtime/pasted.js";
 import { jsonOf } from "../runtime/terminal.js";
-import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "../runtime/command-line.js";
+import { CheckFailed, type Command, parseWords, requireOptions, UsageError } from "../runtime/command-line.js";
 import { instantOf } from "../runtime/clock.js";
 
 const string = { type: "string" } as const;
@@ -30,12 +30,13 @@ const keygen: Command = {
     ["--out DIR", "Directory of the files. It is created if necessary."],
   ],
   run: async (words) => {
-    const { values } = parsed({ args: words, options: { kid: string, out: string } });
+    const { values } = parseWords({ args: words, options: { kid: string, out: string } });
     requireOptions(values, "kid", "out");
     const { kid, out } = values as Record<"kid" | "out", string>;
     if (!/^[\w-][\w.-]{0,63}$/.test(kid))
       throw new UsageError("--kid must be 1 to 64 letters, digits, hyphens, underscores and dots.");
-    const [privateFile, publicFile] = [join(out, `license-${kid}.pem`), join(out, "license-keys.json")];
+    const privateFile = join(out, `license-${kid}.pem`);
+    const publicFile = join(out, "license-keys.json");
     const { keys } = await publicKeysIn(publicFile);
     if (keys.some((key) => key.kid === kid)) throw new UsageError(`${publicFile} already has a key ${quote(kid)}.`);
 
@@ -87,7 +88,7 @@ const issue: Command = {
     ["--require-telemetry", "Requires telemetry."],
   ],
   run: async (words) => {
-    const { values } = parsed({ args: words, options: issueOptions });
+    const { values } = parseWords({ args: words, options: issueOptions });
     requireOptions(values, "key", "kid", "account-id");
     const key = await privateKeyIn(values.key!);
     const claims = claimsOf(values, Math.floor(Date.now() / 1000));
@@ -182,7 +183,7 @@ const inspect: Command = {
   summary: "Print the claims of a license and check them; with --keys, also verify the signature.",
   options: [["--keys FILE", "Public keys, such as license-keys.json."]],
   run: async (words) => {
-    const { values, positionals } = parsed({ args: words, options: { keys: string }, allowPositionals: true });
+    const { values, positionals } = parseWords({ args: words, options: { keys: string }, allowPositionals: true });
     if (positionals.length !== 1) throw new UsageError("Specify one license, or - to read it from standard input.");
     const given = positionals[0] === "-" ? await everything(process.stdin) : positionals[0]!;
     const { claims, faults, verdict } = await judge(withoutEdges(given), values.keys);

@@ -7,14 +7,15 @@ import { readDeploymentId } from "../domain/deployment/deployment.js";
 import { configuredKeys } from "../domain/encryption/encryption-keys.js";
 import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/encryption-status.js";
-import { DomainError, StartRefused } from "../domain/kernel/errors.js";
+import { DomainError } from "../domain/kernel/errors.js";
+import { StartRefused } from "../runtime/errors.js";
 import { backupCommands } from "./backups.js";
 import {
   asksForHelp,
   CheckFailed,
   type Command,
   helpOf,
-  parsed,
+  parseWords,
   requireOptions,
   steward,
   UsageError,
@@ -41,7 +42,7 @@ const commands: Record<string, Command> = {
       ["--username U", "Username: letters, digits, and single hyphens."],
     ],
     run: onDatabase(["email", "username"], async (services, { email, username }) =>
-      shown(await act(services, (ctx) => createAdministrator(ctx, { email: email!, username: username! }))),
+      formatLogin(await act(services, (ctx) => createAdministrator(ctx, { email: email!, username: username! }))),
     ),
   },
   "admin reset-password": {
@@ -51,7 +52,7 @@ const commands: Record<string, Command> = {
     run: onDatabase(["email"], async (services, { email }) => {
       const administrator = await act(services, (ctx) => recoverAccess(ctx, email!));
       await sendHints(services);
-      return shown(administrator);
+      return formatLogin(administrator);
     }),
   },
   "encryption status": {
@@ -86,7 +87,7 @@ ${list(Object.values(commands).map(({ usage, summary }) => [usage, summary]))}
 Environment variables of the commands for operators
 ${environment()}`;
 
-const shown = ({ email, password }: Administrator) => `Email     ${email}\nPassword  ${password}`;
+const formatLogin = ({ email, password }: Administrator) => `Email     ${email}\nPassword  ${password}`;
 
 /** Loads the configured keys into the vault, even if keys in use are missing. Returns whether there are any. */
 async function unlock({ config, vault }: Services): Promise<boolean> {
@@ -107,7 +108,7 @@ function onDatabase(
 ): Command["run"] {
   return async (words) => {
     const declared = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
-    const { values } = parsed({ args: words, options: declared });
+    const { values } = parseWords({ args: words, options: declared });
     requireOptions(values, ...names);
     const pasted = Object.entries(values as Record<string, string>).map(([name, text]) => [name, withoutEdges(text)]);
     return withServices(async (services) => {

@@ -1,5 +1,5 @@
 import { settingsManual } from "../config/config.js";
-import { list, misused, UsageError, wrapped } from "../runtime/manual.js";
+import { list, misused, UsageError, wrapText } from "../runtime/manual.js";
 import { print, printError } from "../runtime/terminal.js";
 import { versions } from "../runtime/versions.js";
 
@@ -9,7 +9,7 @@ export const environment = (): string =>
 
 const help = () => `Usage: npm start [-- --help | --version]
 
-${wrapped("Runs the server until SIGTERM. It is configured by environment variables. Commands for operators: npm run steward -- --help").join("\n")}
+${wrapText("Runs the server until SIGTERM. It is configured by environment variables. Commands for operators: npm run steward -- --help").join("\n")}
 
 Environment variables
 ${environment()}`;

@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { Cidr } from "../runtime/config.js";
 import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
-import { folded, truthOf } from "../domain/kernel/text.js";
+import { folded, truthOf } from "../runtime/text.js";
 import { isPrivateScheme, type RedirectSchemes } from "../domain/oauth2/redirect-uris.js";
 import { isLocal, originOf, originRule, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
@@ -15,18 +15,18 @@ export type Rule<Value = unknown> = z.ZodMiniType<Value, string>;
 
 export const descriptionOf = (rule: Rule): string => z.globalRegistry.get(rule)?.description ?? "";
 
-const described = <Value>(description: string, rule: Rule<Value>): Rule<Value> => rule.check(z.describe(description));
+const describe = <Value>(description: string, rule: Rule<Value>): Rule<Value> => rule.check(z.describe(description));
 
 /** Text that a function reads. It returns `undefined` for invalid text. */
 export const readBy = <Value>(read: (given: string) => Value | undefined, description: string): Rule<Value> =>
-  described(description, z.transform(read).check(z.refine((value) => value !== undefined)) as Rule<Value>);
+  describe(description, z.transform(read).check(z.refine((value) => value !== undefined)) as Rule<Value>);
 
 /** Text that a function reads, which lists its faults. Each completes a sentence after the name of the setting. */
 export const checkedBy = <Value>(
   read: (given: string) => { value: Value; faults: readonly string[] },
   description: string,
 ): Rule<Value> =>
-  described(
+  describe(
     description,
     z.transform((given: string, { issues }) => {
       const { value, faults } = read(given);
@@ -37,15 +37,15 @@ export const checkedBy = <Value>(
 
 /** Text validated by one of the domain's `…Problem` functions. */
 export const formed = (problem: (given: string) => string | undefined, description: string): Rule<string> =>
-  described(description, z.string().check(z.refine((given) => problem(given) === undefined)));
+  describe(description, z.string().check(z.refine((given) => problem(given) === undefined)));
 
 export const matching = (pattern: RegExp, description: string): Rule<string> =>
-  described(description, z.string().check(z.regex(pattern)));
+  describe(description, z.string().check(z.regex(pattern)));
 
-export const text = described("text", z.string());
+export const text = describe("text", z.string());
 
 export const oneOf = <const Word extends string>(...words: Word[]): Rule<Word> =>
-  described(`one of ${words.join(", ")}`, z.pipe(z.string().check(z.toLowerCase()), z.enum(words)));
+  describe(`one of ${words.join(", ")}`, z.pipe(z.string().check(z.toLowerCase()), z.enum(words)));
 
 export const yesOrNo = readBy(truthOf, "true or false");
 
@@ -54,7 +54,7 @@ const numberBetween = (least: number, most: number, read: (given: string) => num
   z.pipe(z.transform(read), z.number().check(z.minimum(least), z.maximum(most)));
 
 export const wholeNumber = (least: number, most: number): Rule<number> =>
-  described(
+  describe(
     `a whole number from ${least} to ${most}`,
     numberBetween(least, most, (given) => (/^\d{1,15}$/.test(given) ? Number(given) : NaN)),
   );
@@ -69,14 +69,14 @@ function milliseconds(given: string): number {
 
 /** A duration between two others, in milliseconds. */
 export const duration = (least: string, most: string): Rule<number> =>
-  described(
+  describe(
     `a duration from ${least} to ${most}, in ms, s, m, h or d`,
     numberBetween(milliseconds(least), milliseconds(most), milliseconds),
   );
 
 /** A time to wait between two others, in milliseconds; `never` is infinite. */
 export const delay = (least: string, most: string): Rule<number> =>
-  described(
+  describe(
     `never, or a duration from ${least} to ${most}, in ms, s, m, h or d`,
     z.union([
       z.pipe(
@@ -88,7 +88,7 @@ export const delay = (least: string, most: string): Rule<number> =>
   );
 
 /** A retention period in milliseconds; 0 means unlimited. */
-export const retention = described(
+export const retention = describe(
   "0 for no limit, or a duration from 1m to 36500d, in ms, s, m, h or d",
   z.union([z.pipe(z.literal("0"), z.transform(Number)), duration("1m", "36500d")]),
 );
@@ -174,7 +174,7 @@ export const cidr: Rule<Cidr> = readBy((given) => {
 
 /** A comma-separated list; white space around the items is ignored. */
 export const list = <Value>(each: Rule<Value>): Rule<Value[]> =>
-  described(
+  describe(
     `a comma-separated list, each item ${descriptionOf(each)}`,
     z.pipe(
       z.transform((given: string) => (given === "" ? [] : given.split(",").map((part) => part.trim()))),

@@ -12,7 +12,7 @@ import { invitationPurge } from "./invitations/invitations.js";
 import { monthsJob } from "../infrastructure/database/months.js";
 import { healthJob } from "./health/evaluation.js";
 import { goneReplicaPurge } from "./health/replicas.js";
-import { minute } from "./kernel/queries.js";
+import { minute } from "../runtime/durations.js";
 import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";
 import { idempotencyKeyPurge } from "./notifications/idempotency-keys.js";

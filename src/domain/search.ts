@@ -1,5 +1,5 @@
 import { badInput, Problems, quote } from "./kernel/errors.js";
-import { isUuid, textProblem, truthOf, utcMoment } from "./kernel/text.js";
+import { isUuid, textProblem, truthOf, utcMoment } from "../runtime/text.js";
 import { textWith } from "./kernel/values.js";
 
 /** The type of the values of a key: a parser, which returns `undefined` for invalid text, and the rule to report. */

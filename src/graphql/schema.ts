@@ -1,7 +1,7 @@
 import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
-import { checkArguments, requireDeclaredScopes } from "./engine/needs.js";
-import { paceConnections } from "./engine/pacing.js";
+import { checkArguments, requireDeclaredScopes } from "./engine/access.js";
+import { paceConnections } from "./engine/result.js";
 import { trimPasted } from "./engine/pasted.js";
 import { limitTries } from "./engine/rate-limits.js";
 import { resolvers } from "./engine/resolvers.js";

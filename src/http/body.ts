@@ -3,7 +3,7 @@ import { MIMEType } from "node:util";
 import { getRawBody } from "raw-body";
 import type { Actor } from "../domain/kernel/actor.js";
 import { quote } from "../domain/kernel/errors.js";
-import { foreignJson, isTooDeep } from "../domain/kernel/objects.js";
+import { foreignJson, isTooDeep } from "../runtime/json.js";
 import { TransportError } from "./errors.js";
 
 /** Maximum size of the body of a request without a valid credential, in bytes. */
@@ -37,7 +37,7 @@ export async function readBody(
 ): Promise<Record<string, unknown> | undefined> {
   const text = await readText(request, limit, accepted);
   const sent = text === "" ? undefined : parseObject(text);
-  return sent && mayHaveDropped.test(text) ? cleaned(sent) : sent;
+  return sent && mayHaveDropped.test(text) ? dropPrototype(sent) : sent;
 }
 
 /** Reads a body like `readBody`, with all of its keys, which the caller must check. */
@@ -114,10 +114,10 @@ function parse(text: string): unknown {
 const invalid = (detail: string) => new TransportError(400, "Request body must be valid JSON.", detail);
 
 /** Drops unwanted keys at every level. */
-function cleaned<Value extends Record<string, unknown>>(value: Value): Value {
+function dropPrototype<Value extends Record<string, unknown>>(value: Value): Value {
   for (const key of dropped) if (Object.hasOwn(value, key)) delete value[key];
   for (const each of Object.values(value)) {
-    if (typeof each === "object" && each !== null) cleaned(each as Record<string, unknown>);
+    if (typeof each === "object" && each !== null) dropPrototype(each as Record<string, unknown>);
   }
   return value;
 }
@@ -128,7 +128,8 @@ const searched = 32 * 1024;
 /** The position of the fault in a text that is not JSON: the length of its longest prefix that could begin a JSON text. */
 function faultIn(text: string): number | undefined {
   if (text.length > searched) return undefined;
-  let [fine, most] = [0, text.length];
+  let fine = 0;
+  let most = text.length;
   while (fine < most) {
     const middle = (fine + most + 1) >> 1;
     if (couldGoOn(text.slice(0, middle))) fine = middle;

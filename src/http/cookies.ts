@@ -14,7 +14,7 @@ export interface CookieOptions {
   /** Seconds; without it the cookie ends with the browser. */
   maxAge?: number;
   /** Whether it travels over https alone. */
-  secure: boolean;
+  isSecure: boolean;
   /** Whether scripts of the server's pages can read it. */
   readable?: true;
 }
@@ -27,7 +27,7 @@ export function setCookie(
   http: Http,
   name: string,
   value: string,
-  { path = "/", maxAge, secure, readable }: CookieOptions,
+  { path = "/", maxAge, isSecure: secure, readable }: CookieOptions,
 ): void {
   const parts = [`${name}=${value}`, `Path=${path}`, ...(readable ? [] : ["HttpOnly"]), "SameSite=Lax"];
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`);

@@ -4,7 +4,7 @@ import type { Services } from "../domain/kernel/context.js";
 import { unauthenticated } from "../domain/kernel/errors.js";
 import { withoutEdges } from "../runtime/pasted.js";
 import { cookieOf } from "./cookies.js";
-import { checkCsrf, fromOurPages, isNavigation } from "./csrf.js";
+import { checkCsrf, isFromOurPages, isNavigation } from "./csrf.js";
 import { type Prefix, rightPlaceOf } from "./misplaced-credentials.js";
 
 export const sessionHeader = "service-session-token";
@@ -78,7 +78,7 @@ const scimKey =
   };
 
 const cookieFromOurPages: Reader["read"] = (request, accessUrl) =>
-  fromOurPages(request, accessUrl) ? cookieOf(request, sessionCookie) : undefined;
+  isFromOurPages(request, accessUrl) ? cookieOf(request, sessionCookie) : undefined;
 
 const cookieOfNavigation: Reader["read"] = (request) =>
   isNavigation(request) ? cookieOf(request, sessionCookie) : undefined;
@@ -128,5 +128,5 @@ export function actorOf(
 const pathOf = ({ url = "" }: IncomingMessage) => url.split("?", 1)[0]!;
 
 /** Whether a request to the API carries a credential. */
-export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
+export const hasSentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
   readers.some(({ read, surfaces }) => surfaces.includes("api") && read(request, accessUrl) !== undefined);

@@ -7,7 +7,7 @@ import { forbidden } from "../domain/kernel/errors.js";
 export const csrfCookie = "service_csrf_token";
 
 /** Whether a page of this server sent the request. Browsers send cookies with cross-site requests as well. */
-export function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {
+export function isFromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {
   const site = headers["sec-fetch-site"];
   return site !== undefined ? site === "same-origin" : headers.origin === accessUrl;
 }

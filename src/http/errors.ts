@@ -39,7 +39,7 @@ export interface ChallengeDetails {
   /** The scopes that the operation needs. */
   scopes?: readonly string[];
   /** Whether the caller sent a credential. */
-  challenged?: boolean;
+  isChallenged?: boolean;
 }
 
 /** The headers of the response to a failure. */
@@ -62,7 +62,7 @@ export function failureHeaders(
  */
 function challengeOf(failure: DomainError, details: ChallengeDetails): string | undefined {
   const { requiredScopes, oauthError, detail } = failure.details;
-  const { scopes = [], challenged } = details;
+  const { scopes = [], isChallenged: challenged } = details;
   if (requiredScopes)
     return bearer({
       resource_metadata: metadataOf(details),

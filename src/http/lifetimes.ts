@@ -70,13 +70,13 @@ export class Lifetimes {
     const isBusy = () => awaited.some((connection) => this.#lives.has(connection));
     for (let spent = 0; spent < grace && isBusy(); spent = performance.now() - begun) {
       if (spent > arrival) this.rejectUnreceived();
-      if (spent > closeTimeout) this.#cut((connection) => !(connection instanceof ServerResponse));
+      if (spent > closeTimeout) this.closeWhere((connection) => !(connection instanceof ServerResponse));
       await delay(10);
     }
-    this.#cut(() => true);
+    this.closeWhere(() => true);
   }
 
-  #cut(which: (connection: Connection) => boolean): void {
+  closeWhere(which: (connection: Connection) => boolean): void {
     for (const connection of this.#lives.keys()) if (which(connection)) connection.destroy();
   }
 

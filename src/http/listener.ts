@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Config } from "../runtime/config.js";
-import { StartRefused } from "../domain/kernel/errors.js";
+import { StartRefused } from "../runtime/errors.js";
 import { networkOf } from "../domain/rate-limits/rate-limits.js";
 import { upgrades } from "./exchange.js";
 import { isWithin, loopback, plain } from "./request-details.js";

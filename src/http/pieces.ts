@@ -7,13 +7,13 @@ export const pieceLength = 64 * 1024;
 export type Pieces = Generator<string, string>;
 
 /** Joins the pieces of a text, each in its own turn of the event loop. A text of one piece, the usual case, is returned directly. */
-export function joined(pieces: Pieces): string | Promise<Buffer> {
+export function joinPieces(pieces: Pieces): string | Promise<Buffer> {
   const { value, done } = pieces.next();
   return done ? value : joinedInTurns(value, pieces);
 }
 
 /** Writes a value as JSON: a long list in pieces, as `joined` does. */
-export const jsonOf = (value: unknown): string | Promise<Buffer> => joined(jsonPieces(value));
+export const jsonOf = (value: unknown): string | Promise<Buffer> => joinPieces(jsonPieces(value));
 
 /** Milliseconds of writing in one turn of the event loop. */
 const stint = 10;

@@ -6,7 +6,8 @@ import type { Middleware } from "./exchange.js";
 /** Headers that state the limits a request counted against and what remains of them (draft-ietf-httpapi-ratelimit-headers-10). */
 export function quotaHeaders({ quotas }: RequestDetails): Record<string, string> {
   if (!quotas) return {};
-  let [policies, left] = ["", ""];
+  let policies = "";
+  let left = "";
   for (const { policy, remaining, reset } of quotas) {
     const separator = policies && ", ";
     policies += `${separator}"${policy.name}";q=${policy.limit};w=${policy.window}`;

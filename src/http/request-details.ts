@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
 import type { Cidr, Config } from "../runtime/config.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
-import { cleaned } from "../domain/kernel/text.js";
+import { cleaned } from "../runtime/text.js";
 import { newId } from "../domain/kernel/ids.js";
 import { unreadCredentialOf } from "./misplaced-credentials.js";
 

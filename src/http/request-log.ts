@@ -54,7 +54,7 @@ export class RequestLog implements RequestObserver {
   request({ method, route, status, milliseconds, details }: CompletedRequest): void {
     if (!this.#isWanted(details, status >= 400)) return;
     const { id: requestId, actorId, operation, errorCodes: errors } = details;
-    const ms = rounded(milliseconds);
+    const ms = roundToTenths(milliseconds);
     const fields = { requestId, method, route, status, ms, actorId, operation: operation?.name, errors };
     if (probeRoutes.has(route)) this.#log.debug(fields, "request");
     else this.#log.info(fields, "request");
@@ -65,14 +65,14 @@ export class RequestLog implements RequestObserver {
     const { id: requestId, actorId, operation, errorCodes: errors } = details;
     const { kind, name } = operation ?? {};
     this.#log.info(
-      { requestId, kind, operation: name, ms: rounded(milliseconds), actorId, errors },
+      { requestId, kind, operation: name, ms: roundToTenths(milliseconds), actorId, errors },
       "socket operation",
     );
   }
 
   socket({ milliseconds, code, operations, details: { id: requestId, actorId } }: ClosedSocket): void {
     if (this.share === 0) return;
-    this.#log.info({ requestId, code, operations, ms: rounded(milliseconds), actorId }, "socket closed");
+    this.#log.info({ requestId, code, operations, ms: roundToTenths(milliseconds), actorId }, "socket closed");
   }
 
   #isWanted({ errorCodes }: RequestDetails, hasFailed: boolean): boolean {
@@ -81,4 +81,4 @@ export class RequestLog implements RequestObserver {
   }
 }
 
-const rounded = (milliseconds: number): number => Math.round(milliseconds * 10) / 10;
+const roundToTenths = (milliseconds: number): number => Math.round(milliseconds * 10) / 10;

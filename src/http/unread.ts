@@ -82,12 +82,12 @@ export class Unread {
     for (const [socket, wait] of this.#waits) {
       const taken = socket.bytesWritten - socket.writableLength;
       if (taken >= wait.given) this.#begin(wait, socket);
-      else if (now >= wait.deadline) this.#stalled(socket, wait);
+      else if (now >= wait.deadline) this.closeStalled(socket, wait);
     }
     this.#timer = this.#waits.size > 0 ? setTimeout(() => this.#look(), this.limits.timeout / 10).unref() : undefined;
   }
 
-  #stalled(socket: Socket, wait: Wait): void {
+  closeStalled(socket: Socket, wait: Wait): void {
     const { onStalled } = wait;
     if (!onStalled) return void socket.destroy();
     wait.onStalled = undefined;

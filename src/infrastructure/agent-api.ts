@@ -3,8 +3,8 @@ import { Readable } from "node:stream";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Config } from "../runtime/config.js";
 import { type BoundedPool, boundedPool } from "../runtime/concurrency.js";
-import { foreignJson, isObject, isTooDeep } from "../domain/kernel/objects.js";
-import { cleaned, utcMoment } from "../domain/kernel/text.js";
+import { foreignJson, isObject, isTooDeep } from "../runtime/json.js";
+import { cleaned, utcMoment } from "../runtime/text.js";
 import { type Fetch, type OpenStream, OutsideError, outsideFetch, outsideStreams } from "./http.js";
 import { mayCallInside } from "./inside-addresses.js";
 
@@ -136,10 +136,10 @@ export class AgentApi {
    * the signal ends the stream. Rejects with `AgentUnreachable` if the stream cannot be opened.
    */
   async events(place: AppPlace, signal: AbortSignal): Promise<AsyncGenerator<AgentMessage, void>> {
-    return messagesIn(await this.#opened(place, "/events", signal));
+    return messagesIn(await this.openResponse(place, "/events", signal));
   }
 
-  async #opened(place: AppPlace, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+  async openResponse(place: AppPlace, path: string, signal: AbortSignal): Promise<IncomingMessage> {
     let response: IncomingMessage;
     try {
       response = await this.#open(place.base + path, signal, authorizationOf(place));

@@ -6,7 +6,7 @@ import { access, type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createZstdCompress, createZstdDecompress } from "node:zlib";
-import { StartRefused } from "../domain/kernel/errors.js";
+import { StartRefused } from "../runtime/errors.js";
 
 const format = "steward-backup";
 /** Raised by changes that earlier versions cannot read. */
@@ -59,10 +59,10 @@ export async function writeBackup(
 ): Promise<number> {
   const draft = `${path}.${process.pid}.partial`;
   let size = 0;
-  async function* enclosed(chunks: AsyncIterable<Buffer>) {
+  async function* enclose(chunks: AsyncIterable<Buffer>) {
     const hash = createHash(hashName);
     const head = Buffer.from(`${JSON.stringify({ format, formatVersion, ...header })}\n`);
-    for await (const chunk of prepended(head, chunks)) {
+    for await (const chunk of prepend(head, chunks)) {
       hash.update(chunk);
       size += chunk.length;
       yield chunk;
@@ -73,7 +73,7 @@ export async function writeBackup(
   try {
     await rejectExisting(path);
     const target = createWriteStream(draft, { flags: "wx", mode: 0o600, flush: true });
-    await pipeline(records, encode, createZstdCompress(), enclosed, target, { signal });
+    await pipeline(records, encode, createZstdCompress(), enclose, target, { signal });
     await appear(draft, path);
     return size;
   } catch (error) {
@@ -82,7 +82,7 @@ export async function writeBackup(
   }
 }
 
-async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   yield first;
   yield* rest;
 }

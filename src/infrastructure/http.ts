@@ -6,7 +6,7 @@ import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../runtime/config.js";
 import { type Passage, passageThrough } from "./outbound-proxy.js";
-import { foreignJson, isTooDeep } from "../domain/kernel/objects.js";
+import { foreignJson, isTooDeep } from "../runtime/json.js";
 
 /** Calls other servers, with the signature of the Fetch Standard. Resolves after the whole body was received. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -68,7 +68,7 @@ export function outsideFetch({
   bodyLimit = foreignJson.bytes,
   resolve = addressesOf,
 }: OutsideOptions): Fetch {
-  const wayTo = guarded({ proxy, named, permits, resolve });
+  const wayTo = guardAddresses({ proxy, named, permits, resolve });
 
   return async (target, init = {}) => {
     const deadline = AbortSignal.timeout(timeout);
@@ -78,7 +78,7 @@ export function outsideFetch({
       let request = asRequest(target, init);
       for (let redirects = 0; ; redirects++) {
         const response = await exchange(request, { wayTo, signal, connectTimeout, bodyLimit, progress });
-        const next = redirected(request, response, init.redirect);
+        const next = followRedirect(request, response, init.redirect);
         if (!next) return response;
         if (sameOrigin && new URL(next.url).origin !== new URL(request.url).origin)
           throw rejection("The server redirects to another origin.");
@@ -113,7 +113,7 @@ export function outsideStreams({
   permits,
   connectTimeout,
 }: Required<Pick<OutsideOptions, "permits" | "connectTimeout">>): OpenStream {
-  const wayTo = guarded({ proxy: undefined, named: [], permits, resolve: addressesOf });
+  const wayTo = guardAddresses({ proxy: undefined, named: [], permits, resolve: addressesOf });
   return async (url, signal, more) => {
     const headers = { ...more, accept: "text/event-stream" };
     try {
@@ -145,7 +145,7 @@ function asRequest(target: string | URL, init: RequestInit): Request {
 type WayTo = (url: URL) => Promise<Way>;
 type Way = { addresses: LookupAddress[] } | { proxy: URL };
 
-function guarded({
+function guardAddresses({
   proxy: proxyUrl,
   named,
   permits,
@@ -317,7 +317,7 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const credentialHeaders = ["authorization", "cookie", "proxy-authorization"];
 
 /** The request that follows a redirect, or `undefined` if there is none to follow. Only GET and HEAD are redirected. */
-function redirected(
+function followRedirect(
   request: Request,
   response: Response,
   mode: RequestInit["redirect"] = "follow",

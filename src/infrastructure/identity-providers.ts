@@ -15,7 +15,7 @@ import {
   ResponseBodyError,
 } from "openid-client";
 import type { Config } from "../runtime/config.js";
-import { DomainError, forbidden } from "../domain/kernel/errors.js";
+import { DomainError, forbidden } from "../runtime/errors.js";
 import { outsideFetch } from "./http.js";
 import { type Claims, emailOf, type EmailTrust, subjectOf, textOf } from "./oidc-claims.js";
 import { insecurely, IssuerMismatch, OidcIssuer, type Registration, withoutFinalSlash } from "./oidc-issuers.js";

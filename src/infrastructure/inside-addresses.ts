@@ -15,7 +15,8 @@ const serving = new Set(["unicast", "private", "carrierGradeNat", "uniqueLocal"]
 /** Metadata services of clouds within those ranges. The usual address is link-local, and thus excluded anyway. */
 const metadata = new Set(["100.100.100.200", "168.63.129.16", "fd00:ec2::254"]);
 
-const [globalUnicast, uniqueLocal] = [ipaddr.parseCIDR("2000::/3"), ipaddr.parseCIDR("fc00::/7")];
+const globalUnicast = ipaddr.parseCIDR("2000::/3");
+const uniqueLocal = ipaddr.parseCIDR("fc00::/7");
 
 /** Reports whether an address may be called under the rules. IPv4-mapped IPv6 addresses are treated as IPv4. */
 export function mayCallInside(address: string, { loopback, only }: InsideRules): boolean {

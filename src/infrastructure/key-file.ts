@@ -1,7 +1,7 @@
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { StartRefused } from "../domain/kernel/errors.js";
-import { randomText } from "../domain/kernel/ids.js";
+import { StartRefused } from "../runtime/errors.js";
+import { randomText } from "../runtime/random.js";
 import { type EncryptionKey, keysRule, newKeyText, readKeys } from "./vault.js";
 
 /** The default path of the key file, which the server creates if it is missing. */

@@ -1,5 +1,5 @@
 import type { Config } from "../runtime/config.js";
-import { folded } from "../domain/kernel/text.js";
+import { folded } from "../runtime/text.js";
 
 /** Claims about a user, from an ID token or a UserInfo endpoint. */
 export type Claims = Readonly<Record<string, unknown>>;

@@ -65,13 +65,13 @@ function isIssuerOf(configured: URL, issuer: string): boolean {
 /** The issuer of a provider differs from the configured one. The message is for operators, and names both. */
 export class IssuerMismatch extends Error {
   constructor(where: string, issuer: unknown, expected: string) {
-    super(`${where} issuer ${quoted(issuer)}, but STEWARD_OIDC_ISSUER_URL expects ${quoted(expected)}.`);
+    super(`${where} issuer ${quoteIssuer(issuer)}, but STEWARD_OIDC_ISSUER_URL expects ${quoteIssuer(expected)}.`);
     this.name = "IssuerMismatch";
   }
 }
 
 const longestQuoted = 256;
-const quoted = (issuer: unknown) => JSON.stringify(String(issuer).slice(0, longestQuoted));
+const quoteIssuer = (issuer: unknown) => JSON.stringify(String(issuer).slice(0, longestQuoted));
 
 /** The metadata of an issuer, and the exchange of codes for its ID tokens. */
 export class OidcIssuer {

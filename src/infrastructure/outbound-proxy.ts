@@ -22,12 +22,12 @@ export class ProxyFailure extends Error {
  */
 export async function passageThrough(proxy: URL, url: URL, signal: AbortSignal): Promise<Passage> {
   if (url.protocol === "https:")
-    return { begin: requestHttps, target: url, options: await tunneled(proxy, url, signal) };
+    return { begin: requestHttps, target: url, options: await tunnelOptions(proxy, url, signal) };
   const options = { path: url.href, agent: false, headers: { ...credentialsOf(proxy), host: url.host } } as const;
   return { begin: beginFor(proxy), target: originOf(proxy), options };
 }
 
-async function tunneled(proxy: URL, url: URL, signal: AbortSignal): Promise<Passage["options"]> {
+async function tunnelOptions(proxy: URL, url: URL, signal: AbortSignal): Promise<Passage["options"]> {
   const socket = await openTunnel(proxy, `${url.hostname}:${url.port || 443}`, signal);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   // RFC 6066 §3: server_name is never an address.

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
-import { unavailable } from "../domain/kernel/errors.js";
+import { unavailable } from "../runtime/errors.js";
 
 /** A key and its id, which is stored with each value that the key encrypts. */
 export interface EncryptionKey {
@@ -81,15 +81,16 @@ export class Vault {
 
   /** Computes the check value of a key, with which `passes` later detects a different key of the same id. */
   checkValueOf(keyId: string): Buffer {
-    const { nonce, ciphertext } = this.#sealWith(keyId, checked(keyId), "");
+    const { nonce, ciphertext } = this.#sealWith(keyId, checkPlace(keyId), "");
     return Buffer.concat([nonce, ciphertext]);
   }
 
   /** Reports whether the key of this id is the one that the check value was computed with. */
   passes(keyId: string, checkValue: Buffer): boolean {
-    const [nonce, ciphertext] = [checkValue.subarray(0, nonceLength), checkValue.subarray(nonceLength)];
+    const nonce = checkValue.subarray(0, nonceLength);
+    const ciphertext = checkValue.subarray(nonceLength);
     try {
-      return this.open(checked(keyId), { keyId, nonce, ciphertext }) === "";
+      return this.open(checkPlace(keyId), { keyId, nonce, ciphertext }) === "";
     } catch (error) {
       if (error instanceof SealBroken) return false;
       throw error;
@@ -114,7 +115,7 @@ export class Vault {
 const authenticated = ({ table, column, rowId, ownerId }: Place): Buffer =>
   Buffer.from(JSON.stringify([table, column, rowId, ownerId]));
 
-const checked = (keyId: string): Place => ({
+const checkPlace = (keyId: string): Place => ({
   table: "encryption_keys",
   column: "check_value",
   rowId: keyId,

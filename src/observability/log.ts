@@ -34,7 +34,7 @@ export const createCommandLog = (config: Pick<Config, "logLevel" | "logFormat">)
 
 /** The log of the server, on standard output. */
 export const createServerLog = (config: Pick<Config, "logLevel" | "logFormat">): Logger =>
-  createLog(config, 1, collected);
+  createLog(config, 1, collectLines);
 
 const debug = 20;
 const info = 30;
@@ -61,7 +61,7 @@ const collecting = { milliseconds: 50, characters: 8 * 1024 };
  * process that is killed loses the lines of the last moment. Writes are synchronous, because one that is under way when
  * the process exits could be lost, and with it the reason of the exit.
  */
-function collected(descriptor: number): DestinationStream & { flush(): void; flushSync(): void } {
+function collectLines(descriptor: number): DestinationStream & { flush(): void; flushSync(): void } {
   const output = destination({ fd: descriptor, sync: true });
   let lines = "";
   let timer: NodeJS.Timeout | undefined;
@@ -101,7 +101,7 @@ function text(descriptor: number): DestinationStream {
     singleLine: true,
     ignore: "pid,hostname",
     translateTime: "SYS:HH:MM:ss.l",
-    messageFormat: shortened,
+    messageFormat: shortenLine,
   });
   return { write: (line) => void output.write(escapedTwice(line)) };
 }
@@ -114,7 +114,7 @@ const escapedTwice = (line: string): string =>
   escapedJson(line).replace(escape, (found) => (found === "\\\\" ? found : `\\${found}`));
 
 /** Writes the main fields of a request into its message, and removes them from the list of fields behind it. */
-function shortened(line: Record<string, unknown>, messageKey: string): string {
+function shortenLine(line: Record<string, unknown>, messageKey: string): string {
   const message = String(line[messageKey]);
   if (message !== "request") return message;
   const { method, route, status, ms } = line as Record<string, string | number>;

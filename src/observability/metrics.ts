@@ -27,13 +27,13 @@ export class Metrics implements RequestObserver {
     collectDefaultMetrics({ register: this.registry });
     const metrics: Array<Metric<never>> = [
       this.#requests,
-      counted("steward_graphql_operations_total", "GraphQL operations on all interfaces.", this.#operations),
-      counted("steward_sign_ins_total", "Attempts to sign in.", signIns),
-      counted("steward_rate_limit_rejections_total", "Uses that a rate limit rejected.", limits.rejections),
-      counted("steward_event_gaps_total", "Times that internal events may have been lost.", events.gaps),
+      exposeCounter("steward_graphql_operations_total", "GraphQL operations on all interfaces.", this.#operations),
+      exposeCounter("steward_sign_ins_total", "Attempts to sign in.", signIns),
+      exposeCounter("steward_rate_limit_rejections_total", "Uses that a rate limit rejected.", limits.rejections),
+      exposeCounter("steward_event_gaps_total", "Times that internal events may have been lost.", events.gaps),
       ...(standby
         ? [
-            counted(
+            exposeCounter(
               "steward_standby_reads_total",
               "Reads that a standby may serve, by the server that did.",
               standby.reads,
@@ -43,7 +43,7 @@ export class Metrics implements RequestObserver {
       sqlStatements(database),
       connections(database),
       queues(database),
-      connected(events),
+      exposeConnection(events),
       checks(health),
       subscriptions(events),
       unreadBytes(unread),
@@ -87,7 +87,7 @@ const requestDurations = () =>
   });
 
 /** The metric that shows the counts of a counter. */
-const counted = <Label extends string>(name: string, help: string, counter: LabeledCounter<Label>) =>
+const exposeCounter = <Label extends string>(name: string, help: string, counter: LabeledCounter<Label>) =>
   new Counter({
     name,
     help,
@@ -147,7 +147,7 @@ const queues = (database: Services["database"]) =>
     },
   });
 
-const connected = (events: Services["events"]) =>
+const exposeConnection = (events: Services["events"]) =>
   new Gauge({
     name: "steward_events_connected",
     help: "1 if this replica and the others receive the internal events of each other, 0 if the connection is lost.",

@@ -7,6 +7,7 @@ import { setCookie } from "../http/cookies.js";
 import { statusOf } from "../http/errors.js";
 import { type Http, type Middleware, redirect } from "../http/exchange.js";
 import { html } from "./html.js";
+import { bareTextPolicy } from "./content-security-policy.js";
 
 /** The key that opens the applications of one host. */
 const applicationCookie = "service_application_token";
@@ -19,7 +20,7 @@ export class ApplicationHostPages {
   ) {}
 
   /** Whether a request is meant for an application host. */
-  serves = ({ headers: { host } }: IncomingMessage): boolean => this.hosts.named(host) !== undefined;
+  serves = ({ headers: { host } }: IncomingMessage): boolean => this.hosts.nameOf(host) !== undefined;
 
   /**
    * Middleware that responds to requests to application hosts, so that no other route of the server is reachable there.
@@ -28,7 +29,7 @@ export class ApplicationHostPages {
   respondWhile =
     (requireServing: () => void): Middleware =>
     (http, next) => {
-      const hostname = this.hosts.named(http.req.headers.host);
+      const hostname = this.hosts.nameOf(http.req.headers.host);
       if (hostname === undefined) return next();
       requireServing();
       return this.#respond(http, hostname);
@@ -50,7 +51,7 @@ export class ApplicationHostPages {
   }
 
   #welcome(http: Http, { apiKey, location }: Welcome): void {
-    setCookie(http, applicationCookie, apiKey, { secure: this.services.config.accessUrl.startsWith("https:") });
+    setCookie(http, applicationCookie, apiKey, { isSecure: this.services.config.accessUrl.startsWith("https:") });
     redirect(http, 303, location);
   }
 
@@ -79,9 +80,6 @@ function showPage(http: Http, status: number, message: string): void {
     </html> `;
   http.status = status;
   http.type = "html";
-  http.set(
-    "Content-Security-Policy",
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  );
+  http.set("Content-Security-Policy", bareTextPolicy);
   http.body = page.text;
 }

@@ -11,6 +11,7 @@ import { programFile } from "../runtime/program-files.js";
 import { html } from "./html.js";
 import { bodyOf, icon, keptForGood, type Page, stylePath } from "./layout.js";
 import { type Outcome, type PageHandler, pageErrors, signedIn, visited } from "./visit.js";
+import { consolePolicy } from "./content-security-policy.js";
 
 /** The list of files that the build writes. */
 interface Manifest {
@@ -26,20 +27,6 @@ interface Manifest {
 const folder = programFile("../dist/console/");
 const assetPath = "/assets/console/";
 
-/** Only our own scripts, styles, and connections; nothing from other origins, no markup from texts, and no framing. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "form-action 'self'",
-].join("; ");
-
 export interface Console {
   /** The document of the console. Browsers without script show the page. */
   documentWith: (page: Page) => Outcome;
@@ -52,7 +39,7 @@ export function routeConsole(routes: Routes, services: Services): Console {
   const manifest = JSON.parse(readFileSync(new URL("manifest.json", folder), "utf8")) as Manifest;
   const names = new Set(manifest.files);
   routes.of(assetPath).get(`${assetPath}:file`, (http) => sendAsset(http, http.params.file!, names));
-  const documentWith = (page: Page): Outcome => ({ document: documentOf(manifest, page), policy });
+  const documentWith = (page: Page): Outcome => ({ document: documentOf(manifest, page), policy: consolePolicy });
   const show: PageHandler = signedIn(async () => documentWith(needsScript));
   const handlers = [pageErrors(services), visited(services, show)];
   const routeSections = () => {

@@ -16,6 +16,7 @@ import { programFile, version } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
 import { colors, fingerprint, icon, keptForGood, logo, pageFile } from "./layout.js";
 import { ownPath, pageErrors, type PageHandler, perform, type Visit, visited } from "./visit.js";
+import { explorerPolicy } from "./content-security-policy.js";
 
 const referencePath = "/docs";
 
@@ -68,20 +69,6 @@ const reference: Explorer = {
   withoutScript: "This page needs JavaScript. The same description is at /openapi.json.",
 };
 
-/** Allows only our own scripts. Both tools need inline styles, and the editor starts its workers from blobs. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self' blob:",
-  "worker-src 'self' blob:",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
 /** The user of the session cookie, with the CSRF token of the session. */
 interface User {
   username: string;
@@ -90,7 +77,7 @@ interface User {
 
 const explorer =
   (page: Explorer, signedIn: StoredOperation): PageHandler =>
-  async (visit) => ({ policy, document: documentOf(page, visit, await userOf(visit, signedIn)) });
+  async (visit) => ({ policy: explorerPolicy, document: documentOf(page, visit, await userOf(visit, signedIn)) });
 
 async function userOf(visit: Visit, signedIn: StoredOperation): Promise<User | undefined> {
   const session = cookieOf(visit.http.req, sessionCookie);

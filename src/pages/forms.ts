@@ -51,10 +51,10 @@ export function fieldsOf(fields: readonly Field[], { message, faults = {} }: Par
   const focused =
     fields.find(({ name }) => Object.hasOwn(faults, name)) ??
     fields.find(({ value, isOptional }) => !value && !isOptional);
-  return [alarm(message), ...fields.map((field) => labeled(field, faults[field.name], field === focused))];
+  return [alarm(message), ...fields.map((field) => labelField(field, faults[field.name], field === focused))];
 }
 
-function labeled(
+function labelField(
   { name, label, type, autocomplete, value, hint, isCode, isOptional }: Field,
   fault: string | undefined,
   isFocused: boolean,

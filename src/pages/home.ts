@@ -1,5 +1,5 @@
 import { forbidden } from "../domain/kernel/errors.js";
-import { fromOurPages } from "../http/csrf.js";
+import { isFromOurPages } from "../http/csrf.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { accountPage } from "./account.js";
 import type { Console } from "./console.js";
@@ -57,7 +57,7 @@ export function homePages(
     async leave(visit) {
       const ctx = await visit.context();
       if (ctx.actor.kind === "user") await perform(signOut, ctx);
-      else if (!fromOurPages(visit.http.req, visit.services.config.accessUrl)) throw foreignForm();
+      else if (!isFromOurPages(visit.http.req, visit.services.config.accessUrl)) throw foreignForm();
       visit.endSession();
       return { goTo: "/login?signed_out" };
     },

@@ -8,14 +8,14 @@ export type Part = Html | string | number | undefined | readonly Part[];
 
 /** Template tag that builds markup. */
 export const html = (fixed: TemplateStringsArray, ...parts: Part[]): Html =>
-  new Html(fixed.reduce((before, text, index) => before + written(parts[index - 1]) + text));
+  new Html(fixed.reduce((before, text, index) => before + writePart(parts[index - 1]) + text));
 
-function written(part: Part): string {
+function writePart(part: Part): string {
   if (part === undefined) return "";
   if (part instanceof Html) return part.text;
-  return typeof part === "object" ? part.map(written).join("") : escaped(String(part));
+  return typeof part === "object" ? part.map(writePart).join("") : escapeText(String(part));
 }
 
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character]!);
+const escapeText = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character]!);

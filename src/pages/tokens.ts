@@ -35,7 +35,9 @@ const path = "/account/keys";
 
 /** The page on which users look at their sessions and keys, and revoke them. */
 export function keyPages(operation: (name: string) => StoredOperation): { show: PageHandler; submit: PageHandler } {
-  const [list, revoke, revokeOthers] = [operation("OwnKeys"), operation("RevokeKey"), operation("RevokeOtherSessions")];
+  const list = operation("OwnKeys");
+  const revoke = operation("RevokeKey");
+  const revokeOthers = operation("RevokeOtherSessions");
 
   async function pageOf(visit: Visit, ctx: Context, top?: Html): Promise<StatusPage> {
     const { apiKeys } = await perform<{ apiKeys: Key[] }>(list, ctx.afresh());
@@ -79,8 +81,8 @@ export function keyPages(operation: (name: string) => StoredOperation): { show: 
 /** Says what has ended, and what the user has to look at. */
 function reportOf({ endedKeyCount, endedGrantCount, left }: Revoked): Html {
   const also = [
-    endedKeyCount > 0 ? counted(endedKeyCount, "key") : undefined,
-    endedGrantCount > 0 ? `the access of ${counted(endedGrantCount, "application")}` : undefined,
+    endedKeyCount > 0 ? countNoun(endedKeyCount, "key") : undefined,
+    endedGrantCount > 0 ? `the access of ${countNoun(endedGrantCount, "application")}` : undefined,
   ].filter((part) => part !== undefined);
   const done = notice(also.length === 0 ? "It is revoked." : `It is revoked, and with it ${also.join(" and ")}.`);
   if (left.length === 0) return done;
@@ -97,7 +99,7 @@ function reportOf({ endedKeyCount, endedGrantCount, left }: Revoked): Html {
     </section>`;
 }
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const countNoun = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const gone = alarm("It has been revoked before.");
 

@@ -14,6 +14,7 @@ import { csrfCookie, csrfTokenOf } from "../http/csrf.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
+import { pagePolicy } from "./content-security-policy.js";
 
 /** A page with its own document and content security policy. */
 interface OwnDocument {
@@ -79,7 +80,7 @@ export class Visit {
 
   /** The attributes of cookies. */
   get cookies(): CookieOptions {
-    return { secure: this.services.config.accessUrl.startsWith("https:") };
+    return { isSecure: this.services.config.accessUrl.startsWith("https:") };
   }
 
   beginSession(token: string): void {
@@ -153,17 +154,6 @@ export async function perform<Data>(
   return data as Data;
 }
 
-/** No scripts, only our own style, nothing from other origins, and no framing. */
-const policyOf = (formAction = "") =>
-  [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-    `form-action 'self' ${formAction}`.trim(),
-  ].join("; ");
-
 /** Responds to the requests of a page with the outcome of its handler. */
 export const visited =
   (
@@ -232,7 +222,7 @@ function show(http: Http, outcome: Outcome): void {
   http.type = "html";
   http.set({
     "X-Frame-Options": "DENY",
-    "Content-Security-Policy": isOwn ? outcome.policy : policyOf(outcome.formAction),
+    "Content-Security-Policy": isOwn ? outcome.policy : pagePolicy(outcome.formAction),
   });
   http.body = (isOwn ? outcome.document : documentOf(outcome)).text;
 }
@@ -241,7 +231,7 @@ function show(http: Http, outcome: Outcome): void {
 function fail({ log }: Services, http: Http, error: unknown): void {
   const { details: request } = http.state;
   if (!(error instanceof TransportError)) report({ log, request }, translate(error), error);
-  const { status, title, detail, headers } = described(error);
+  const { status, title, detail, headers } = describeFailure(error);
   http.set(headers);
   const main = html`${alarm(detail)}
     <p class="faint">Status ${status} · Request id <code>${request.id}</code></p>
@@ -249,7 +239,7 @@ function fail({ log }: Services, http: Http, error: unknown): void {
   show(http, { status, title, main });
 }
 
-function described(thrown: unknown) {
+function describeFailure(thrown: unknown) {
   if (thrown instanceof TransportError) {
     const { status, message: title, detail, headers } = thrown;
     return { status, title, detail, headers };

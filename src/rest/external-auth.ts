@@ -3,7 +3,7 @@ import { area, type RowOptions } from "./engine/area.js";
 const failing = "The provider is not reachable, or its response is not usable.";
 const read: RowOptions = { failures: { 502: failing } };
 const polled: RowOptions = {
-  bodyNotShown: true,
+  isBodyHidden: true,
   example: { device_code: "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS" },
   failures: { 502: failing },
 };

@@ -9,7 +9,7 @@ const extras = { InboxUnreadCountChanged: "unread", InboxWatchRestarted: "restar
 const live: RowOptions = { stream: { events: extras, id: "cursor", resume: "since" } };
 const marked: RowOptions = {
   message: "Notification updated.",
-  bodyNotShown: true,
+  isBodyHidden: true,
   example: { is_read: true },
 };
 
@@ -17,7 +17,7 @@ const templates: RowOptions = { withheld: { method: "" } };
 const paused: RowOptions = { example: { notifier_paused: true } };
 const method: RowOptions = {
   clearable: "method",
-  bodyNotShown: true,
+  isBodyHidden: true,
   example: { method: "webhook" },
 };
 const preferences: RowOptions = {

@@ -7,7 +7,7 @@ import { admitDaemon, type ServeRequest } from "../domain/provisioners/serving.j
 import type { ProvisionerKeyHolder } from "../domain/provisioners/provisioner-key-tokens.js";
 import { requireChangedPassword } from "../graphql/engine/access.js";
 import { DaemonSockets } from "../graphql/provisioners/daemon-sockets.js";
-import { bearerOf, headerText, sentCredential } from "../http/credentials.js";
+import { bearerOf, headerText, hasSentCredential } from "../http/credentials.js";
 import { TransportError } from "../http/errors.js";
 import { rightPlaceOf } from "../http/misplaced-credentials.js";
 import { type ContextOf, type Http, upgrades } from "../http/exchange.js";
@@ -62,7 +62,7 @@ async function callerOf(
   }
   const { authorization: _, ...others } = headers;
   const rest = { headers: inBearer ? others : headers } as typeof http.req;
-  if ((inHeader && inBearer) || sentCredential(rest, services.config.accessUrl))
+  if ((inHeader && inBearer) || hasSentCredential(rest, services.config.accessUrl))
     throw badInput([{ field: keyHeader, detail: "Cannot be combined with another credential." }], "Validation failed.");
   const rightPlace = rightPlaceOf(text, ["stwk_"]);
   if (rightPlace) throw unauthenticated(`The token is malformed. ${rightPlace}`);

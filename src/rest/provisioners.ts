@@ -1,7 +1,7 @@
 import { area, type RowOptions } from "./engine/area.js";
 
 const created: RowOptions = {
-  bodyNotShown: true,
+  isBodyHidden: true,
   example: { name: "build-machines", tags: { region: "eu" } },
   failures: { 409: "Another key of the organization has the name." },
 };

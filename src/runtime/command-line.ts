@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { table, UsageError, wrapped } from "./manual.js";
+import { table, UsageError, wrapText } from "./manual.js";
 import { programFile } from "./program-files.js";
 
 export { UsageError };
@@ -33,7 +33,7 @@ export function requireOptions(values: Record<string, unknown>, ...names: string
 }
 
 /** Parses the arguments of a command. Throws a `UsageError` for unknown and malformed ones. */
-export function parsed<Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> {
+export function parseWords<Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> {
   try {
     return parseArgs(config);
   } catch (error) {
@@ -45,8 +45,8 @@ export function parsed<Config extends ParseArgsConfig>(config: Config): ReturnTy
 /** The help of one command. */
 export const helpOf = ({ usage, summary, options = [] }: Command): string =>
   [
-    ...wrapped(`Usage: ${steward} ${usage}`),
+    ...wrapText(`Usage: ${steward} ${usage}`),
     "",
-    ...wrapped(summary),
+    ...wrapText(summary),
     ...(options.length > 0 ? ["", "Options", table(options)] : []),
   ].join("\n");

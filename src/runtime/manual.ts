@@ -14,7 +14,7 @@ export class UsageError extends Error {
 }
 
 /** Breaks a text into lines. */
-export function wrapped(text: string, width = columns): string[] {
+export function wrapText(text: string, width = columns): string[] {
   return text.split(" ").reduce<string[]>((lines, word) => {
     const last = lines.at(-1);
     if (last === undefined || last.length + 1 + word.length > width) return [...lines, word];
@@ -27,13 +27,13 @@ export function table(rows: ReadonlyArray<readonly [name: string, text: string]>
   const width = Math.max(...rows.map(([name]) => name.length)) + 4;
   return rows
     .flatMap(([name, text]) =>
-      wrapped(text, columns - width).map((line, nr) => `  ${nr === 0 ? name : ""}`.padEnd(width) + line),
+      wrapText(text, columns - width).map((line, nr) => `  ${nr === 0 ? name : ""}`.padEnd(width) + line),
     )
     .join("\n");
 }
 
 /** Formats names with their descriptions below them, for long names. */
 export const list = (entries: ReadonlyArray<readonly [name: string, text: string]>): string =>
-  entries.map(([name, text]) => [...indented(name, 2), ...indented(text, 6)].join("\n")).join("\n");
+  entries.map(([name, text]) => [...indentLines(name, 2), ...indentLines(text, 6)].join("\n")).join("\n");
 
-const indented = (text: string, by: number) => wrapped(text, columns - by).map((line) => " ".repeat(by) + line);
+const indentLines = (text: string, by: number) => wrapText(text, columns - by).map((line) => " ".repeat(by) + line);

@@ -7,7 +7,8 @@ const edge = /[\s\u200b\u2060]/;
  * passwords, the values of secrets, prompts, and what is kept verbatim. Takes time in the length of the text alone.
  */
 export function withoutEdges(text: string): string {
-  let [start, end] = [0, text.length];
+  let start = 0;
+  let end = text.length;
   while (start < end && edge.test(text[start]!)) start++;
   while (end > start && edge.test(text[end - 1]!)) end--;
   return text.slice(start, end);

@@ -62,7 +62,11 @@ async function restoreFrom(
   const file = await openBackup(path, () => {});
   const progress = { restored: onRestored, indexed: () => {} };
   try {
-    return await onDatabase(url, (services) => restore(services, file, { revokeTokens }, signal, progress), settings);
+    return await onDatabase(
+      url,
+      (services) => restore(services, file, { mustRevokeTokens: revokeTokens }, signal, progress),
+      settings,
+    );
   } finally {
     await file.close();
   }

@@ -9,7 +9,7 @@ import { expect } from "chai";
 import { Client } from "pg";
 import { connect as connectToNats, type NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
-import type { Events, Hint } from "../../src/domain/kernel/events.js";
+import type { Events, Hint } from "../../src/runtime/events.js";
 import type { Channel } from "../../src/infrastructure/events/channel.js";
 import { InProcessEvents } from "../../src/infrastructure/events/in-process-events.js";
 import { NatsChannel } from "../../src/infrastructure/events/nats-channel.js";

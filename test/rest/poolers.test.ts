@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { sql } from "kysely";
 import { Client as Connection } from "pg";
-import { StartRefused } from "../../src/domain/kernel/errors.js";
+import { StartRefused } from "../../src/runtime/errors.js";
 import { openDatabase } from "../../src/infrastructure/database/database.js";
 import { loggedFromInfo, ownerPassword, startServer, systemContext } from "../support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "../support/cluster.js";

@@ -2,7 +2,7 @@
 // Looks inside: the parsers of filters and paths are compared with an independent library.
 import { expect } from "chai";
 import { Messages, Schemas, Types } from "scimmy";
-import { changed } from "../../src/domain/scim/apply-operations.js";
+import { applyOperations } from "../../src/domain/scim/apply-operations.js";
 import { matches, type Values } from "../../src/domain/scim/evaluate.js";
 import { parseFilter } from "../../src/domain/scim/filter.js";
 import { readOperations } from "../../src/domain/scim/operations.js";
@@ -434,7 +434,7 @@ describe("SCIM changes", () => {
       }
       let ours: unknown;
       try {
-        ours = changed(user, readOperations(userType, message));
+        ours = applyOperations(user, readOperations(userType, message));
       } catch (error) {
         ours = (error as { details?: { scimType?: string } }).details?.scimType ?? String(error);
       }
@@ -452,7 +452,7 @@ describe("SCIM changes", () => {
 
   it("never reach a prototype", () => {
     const change = (operation: Record<string, unknown>) => () =>
-      changed({ userName: "a" }, readOperations(userType, { Operations: [operation] }));
+      applyOperations({ userName: "a" }, readOperations(userType, { Operations: [operation] }));
     for (const operation of [
       { op: "add", path: "constructor.prototype.x", value: 1 },
       { op: "add", path: "__proto__.x", value: 1 },

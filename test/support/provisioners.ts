@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { WebSocket } from "ws";
 import { Problems } from "../../src/domain/kernel/errors.js";
 import { enqueueJob, type NewJob } from "../../src/domain/provisioners/provisioner-jobs.js";
-import { scoped } from "../../src/domain/provisioners/tags.js";
+import { scopeTags } from "../../src/domain/provisioners/tags.js";
 import { parseDocument } from "../../src/domain/templates/template-documents.js";
 import { type App, systemContext } from "./app.js";
 import { newId } from "./ids.js";
@@ -217,7 +217,7 @@ export async function queueImports(
         organizationId,
         type: "template_version_import",
         provisioner: "echo",
-        tags: scoped(tags, more.initiatorId ?? owner.id),
+        tags: scopeTags(tags, more.initiatorId ?? owner.id),
         initiatorId: owner.id,
         documentId,
         templateVersionId: versionId,

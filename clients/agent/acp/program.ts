@@ -16,8 +16,8 @@ import {
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
 import { printOutput } from "../../../src/runtime/terminal.js";
-import { delay } from "../pace.js";
-import { clipped, textOfLine, withLastLine } from "../text.js";
+import { delay } from "../../api/delay.js";
+import { clipText, textOfLine, withLastLine } from "../text.js";
 import { version } from "../../api/version.js";
 import { Lines } from "../output.js";
 import type { Transcript } from "../transcript.js";
@@ -160,7 +160,7 @@ export class AcpProgram {
       // Processes that it has left behind may hold its output open.
       void Promise.race([once(child.stderr, "close"), delay(500)]).then(() => {
         lines.end();
-        this.#fail(withLastLine(sentence, clipped(lastLine, 300)));
+        this.#fail(withLastLine(sentence, clipText(lastLine, 300)));
       });
     });
     child.stdin.on("error", () => {});
@@ -224,7 +224,7 @@ export class AcpProgram {
       this.#endTurn(reasons[stopReason]);
     } catch (error) {
       // Otherwise the connection was closed, and the program fails.
-      if (error instanceof RequestError) this.#endTurn(`The program failed: ${clipped(error.message, 300)}`);
+      if (error instanceof RequestError) this.#endTurn(`The program failed: ${clipText(error.message, 300)}`);
     }
   }
 
@@ -259,10 +259,10 @@ export class AcpProgram {
     const isWanted = this.#status === "running" && !this.#isInterrupted && sessionId === this.#sessionId;
     if (!isFit || !areFit || !isWanted) return Promise.resolve({ outcome: { outcome: "cancelled" } });
     const requestId = randomUUID();
-    const title = clipped(toolCall.title ?? "", 500);
+    const title = clipText(toolCall.title ?? "", 500);
     const shown = options.map(({ optionId: id, name, kind }) => ({
       id,
-      name: clipped(name, 190).slice(0, 200),
+      name: clipText(name, 190).slice(0, 200),
       kind: kind.toUpperCase(),
     }));
     const close = this.#turns.ask(
@@ -313,7 +313,7 @@ const isReason = (error: unknown): boolean => error instanceof ProgramFailure ||
 const asFailure = (error: unknown): ProgramFailure =>
   error instanceof ProgramFailure
     ? error
-    : new ProgramFailure(clipped(`The program failed: ${(error as Error).message}`, 300));
+    : new ProgramFailure(clipText(`The program failed: ${(error as Error).message}`, 300));
 
 /** The newest messages, for a program that has lost them. */
 function historyOf(earlier: readonly EarlierMessage[]): string {

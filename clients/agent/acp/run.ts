@@ -4,14 +4,17 @@
 import { parseArgs } from "node:util";
 import { createClient } from "graphql-ws";
 import { printError } from "../../../src/runtime/terminal.js";
-import { delay, pace } from "../pace.js";
+import { delay } from "../../api/delay.js";
+import { pace } from "../pace.js";
 import { AgentClient, OperationFailed } from "../client.js";
 import { asMessages } from "../conversation.js";
 import { Transcript } from "../transcript.js";
 import { AcpProgram, ProgramFailure } from "./program.js";
 
 /** Milliseconds for the last reports, and those for a program to begin a session and to end a turn. */
-const [farewell, begin, interrupt] = [5_000, 120_000, 30_000];
+const farewell = 5_000;
+const begin = 120_000;
+const interrupt = 30_000;
 
 interface Action {
   id: string;

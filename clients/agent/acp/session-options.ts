@@ -7,7 +7,7 @@ import {
   RequestError,
   type SessionConfigOption,
 } from "@agentclientprotocol/sdk";
-import { clipped } from "../text.js";
+import { clipText } from "../text.js";
 
 export interface SessionOptions {
   mode?: string;
@@ -75,9 +75,9 @@ export async function setOptions(
     const select = selectOf(state, categories[name]);
     const modes = name === "mode" && !select ? state.modes : undefined;
     const offered = select ? valuesOf(select) : (modes?.availableModes ?? []).map(({ id }) => id);
-    if (offered.length === 0) return `The program offers no choice of its ${name}, and so not ${clipped(value, 100)}.`;
+    if (offered.length === 0) return `The program offers no choice of its ${name}, and so not ${clipText(value, 100)}.`;
     if (!offered.includes(value))
-      return clipped(`The program does not offer the ${name} ${value}, but: ${offered.join(", ")}.`, 500);
+      return clipText(`The program does not offer the ${name} ${value}, but: ${offered.join(", ")}.`, 500);
     try {
       if (select) {
         const request = { sessionId, configId: select.id, value };
@@ -89,7 +89,7 @@ export async function setOptions(
       }
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      return clipped(`The program rejected the ${name} ${value}: ${error.message}`, 300);
+      return clipText(`The program rejected the ${name} ${value}: ${error.message}`, 300);
     }
   }
   return state;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { ReportedMessage, ReportedPart } from "../client.js";
 import { largest, type Transcript } from "../transcript.js";
-import { clipped } from "../text.js";
+import { clipText } from "../text.js";
 
 /** Bytes of text of a message, after which the next one begins, and its parts; messages of a turn, and tool calls. */
 const most = { text: 40 * 1024, parts: 40, messages: 100, calls: 1000 } as const;
@@ -71,7 +71,7 @@ export class Turns {
     const bytes = Buffer.byteLength(text);
     const isFull = last?.kind !== "TEXT" || Buffer.byteLength(last.text!) + bytes > largest.text;
     if (isFull || this.#current!.bytes + bytes > most.text) {
-      const part = clipped(text, largest.text);
+      const part = clipText(text, largest.text);
       const at = this.#add({ kind: "TEXT", text: part });
       if (at && part.length < text.length) at.message.isCut = true;
       return;
@@ -93,7 +93,7 @@ export class Turns {
     }
     const { call, message } = known;
     const cut = (whole: string, bytes: number): string => {
-      const part = clipped(whole, bytes);
+      const part = clipText(whole, bytes);
       if (part.length < whole.length) message.isCut = true;
       return part;
     };

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type EnforcedLimits, Unkillable } from "../../agent/processes.js";
-import { delay } from "../../agent/pace.js";
+import { delay } from "../../api/delay.js";
 import type { Limits } from "../protocol.js";
 
 /** The controllers of the kernel for the limits. */

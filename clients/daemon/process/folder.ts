@@ -87,7 +87,8 @@ export class Folder {
     const own = this.#directory(workspaceId);
     await mkdir(own, { recursive: true });
     await chmod(own, this.account ? 0o711 : 0o700);
-    const [home, temporary] = [join(own, "home"), join(own, "tmp")];
+    const home = join(own, "home");
+    const temporary = join(own, "tmp");
     for (const directory of [home, temporary]) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       if (this.account) await chown(directory, this.account.uid, this.account.gid);

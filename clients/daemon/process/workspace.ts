@@ -4,7 +4,8 @@ import { AgentClient, type Manifest, OperationFailed } from "../../agent/client.
 import { type Account, endGroups, type EnforcedLimits, markOf } from "../../agent/processes.js";
 import type { Log } from "../daemon.js";
 import { type Job, JobFailed } from "../job.js";
-import { delay, type Pace } from "../../agent/pace.js";
+import { delay } from "../../api/delay.js";
+import type { Pace } from "../../agent/pace.js";
 import type { DocumentAgent, DocumentResource, ReportedAgent } from "../protocol.js";
 import type { Cgroups } from "./cgroups.js";
 import type { AgentState, Folder, WorkspaceState } from "./folder.js";

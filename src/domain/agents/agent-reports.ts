@@ -5,7 +5,7 @@ import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { check, choice, inputOf, type Input, int, listOf, optional, prose, required } from "../kernel/values.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { now } from "../kernel/queries.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { announceTaskError } from "../tasks/task-errors.js";

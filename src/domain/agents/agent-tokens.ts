@@ -1,7 +1,7 @@
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
 import { machineHint } from "../tokens/machines.js";
-import { randomText } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 
 /** Generates a token of an agent. Of the secret, only the hash is stored. */

@@ -3,7 +3,7 @@ import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { cleaned, isStorable } from "../kernel/text.js";
+import { cleaned, isStorable } from "../../runtime/text.js";
 import { now } from "../kernel/queries.js";
 import { announceTaskError } from "../tasks/task-errors.js";
 import { updateTaskStatus } from "../tasks/task-status.js";

@@ -50,14 +50,15 @@ export async function createAgents(ctx: Context, input: NewAgents): Promise<Crea
 }
 
 function madeOf(ctx: Context, workspaceId: string, resourceId: string, agent: DocumentAgent) {
-  const [id, { text, hash }] = [newId(), newAgentToken()];
+  const id = newId();
+  const { text, hash } = newAgentToken();
   const { name, external } = agent;
   const row = {
     id,
     resourceId,
     name,
     tokenHash: hash,
-    ...(external ? sealed(ctx, workspaceId, id, text) : noToken),
+    ...(external ? sealToken(ctx, workspaceId, id, text) : noToken),
     operatingSystem: agent.os,
     architecture: agent.arch,
     directory: agent.directory,
@@ -77,7 +78,7 @@ function madeOf(ctx: Context, workspaceId: string, resourceId: string, agent: Do
 /** The tokens of other agents cannot be read again. */
 const noToken = { tokenKeyId: null, tokenNonce: null, tokenCiphertext: null };
 
-function sealed({ services }: Context, workspaceId: string, id: string, token: string) {
+function sealToken({ services }: Context, workspaceId: string, id: string, token: string) {
   const { keyId, nonce, ciphertext } = services.vault.seal(agentTokens.place({ id, ownerId: workspaceId }), token);
   return { tokenKeyId: keyId, tokenNonce: nonce, tokenCiphertext: ciphertext };
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { jsonIn } from "../kernel/objects.js";
+import { jsonIn } from "../../runtime/json.js";
 import { faultOf, icon, label, textBy, httpUrl } from "../kernel/values.js";
 
 const icons = ["bug", "chat", "docs", "star"];

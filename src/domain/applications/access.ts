@@ -4,7 +4,8 @@ import type { Context } from "../kernel/context.js";
 import type { UserActor } from "../kernel/actor.js";
 import { authorizeMachine, may } from "../authorization/authorization.js";
 import { DomainError, notFound } from "../kernel/errors.js";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn } from "../kernel/queries.js";
 import { parseToken } from "../tokens/token-text.js";
 import { type Input, inputOf, optional, reference, required, secret } from "../kernel/values.js";
 

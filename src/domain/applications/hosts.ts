@@ -34,7 +34,7 @@ export class ApplicationHosts {
   }
 
   /** Returns the hostname of a `Host` header; `undefined` unless it is an application host. */
-  named(host: string | undefined): string | undefined {
+  nameOf(host: string | undefined): string | undefined {
     if (this.#wildcard === "" || host === undefined) return undefined;
     const hostname = URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "") ?? "";
     return isBelow(hostname, this.#wildcard) && hostname !== this.#dashboard.hostname ? hostname : undefined;

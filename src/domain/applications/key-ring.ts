@@ -5,7 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { appConnectSecrets } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { newId } from "../kernel/ids.js";
-import { takeTurn } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const appConnectKeys = columnsOf("appConnectKeys");
@@ -83,7 +83,7 @@ async function appendKey(ctx: Context): Promise<void> {
 }
 
 /** Derives the key of a recipient (HKDF, RFC 5869), which discloses neither the secret nor keys of other recipients. */
-function derived(ctx: Context, key: RingKey, recipient: string): Buffer {
+function deriveKey(ctx: Context, key: RingKey, recipient: string): Buffer {
   const place = appConnectSecrets.place({ id: key.id, ownerId: key.id });
   const secret = Buffer.from(ctx.services.vault.open(place, key), "base64url");
   return Buffer.from(hkdfSync("sha256", secret, "", `steward app-connect v1:${recipient}`, 32));
@@ -93,7 +93,7 @@ function derived(ctx: Context, key: RingKey, recipient: string): Buffer {
 export async function appConnectKeysFor(ctx: Context, recipient: string): Promise<AppConnectKey[]> {
   return (await keptRing(ctx)).map((key) => ({
     kid: key.id,
-    key: derived(ctx, key, recipient).toString("base64url"),
+    key: deriveKey(ctx, key, recipient).toString("base64url"),
     usableFrom: key.usableFrom,
     retiredAt: key.retiredAt,
   }));
@@ -103,11 +103,11 @@ export async function appConnectKeysFor(ctx: Context, recipient: string): Promis
 export async function sealingKey(ctx: Context, recipient: string): Promise<{ kid: string; key: Buffer }> {
   const key = (await keptRing(ctx)).find(({ isInUse }) => isInUse);
   if (!key) throw new Error("No key of the ring is in use.");
-  return { kid: key.id, key: derived(ctx, key, recipient) };
+  return { kid: key.id, key: deriveKey(ctx, key, recipient) };
 }
 
 /** The key of a recipient by its id; `undefined` if the recipient does not have it. */
 export async function openingKey(ctx: Context, recipient: string, kid: string): Promise<Buffer | undefined> {
   const key = (await ring(ctx.db).execute()).find(({ id }) => id === kid);
-  return key && derived(ctx, key, recipient);
+  return key && deriveKey(ctx, key, recipient);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { EncryptJWT, errors, type JWTPayload, jwtDecrypt } from "jose";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../kernel/context.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { parseToken } from "../tokens/token-text.js";
 import { openingKey, sealingKey } from "./key-ring.js";
 

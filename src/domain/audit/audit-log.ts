@@ -12,7 +12,7 @@ import {
   type PageArguments,
 } from "../kernel/paging.js";
 import { purgeMonths } from "../../infrastructure/database/months.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";

@@ -10,7 +10,7 @@ import {
 } from "./stored-objects.js";
 import { isPermission, mayOn, type Target } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import {
   bytes,
   characters,

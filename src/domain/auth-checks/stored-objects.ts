@@ -9,7 +9,7 @@ import {
   type Target,
 } from "../authorization/authorization.js";
 import { anyOf } from "../kernel/queries.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { isLive } from "../oauth2/grants.js";
 import { aclOfCaller } from "../templates/templates.js";
 import { membershipsOfUser, type UserRoles } from "../users/users.js";

@@ -111,18 +111,18 @@ type Single<W> = W extends ReadonlyArray<infer G> ? G : W;
 /** The values of an object that all of these grants together read. */
 export type InputOf<W> = Single<W> extends Grant<infer Input> ? Input : never;
 
-const refined = <Input>(who: readonly Who[], refinement: Omit<Grant, "role" | "reads">) =>
+const refine = <Input>(who: readonly Who[], refinement: Omit<Grant, "role" | "reads">) =>
   who.flat().map((grant) => ({ ...grant, ...refinement })) as Array<Grant<Input>>;
 
 type InputOfRole<R extends Role> = R extends OrganizationRole | "organization-member" ? InOrganization : unknown;
 
 export const holders = <R extends Role>(role: R): Grant<InputOfRole<R>> => ({ role });
 export const only = <C extends Condition, W extends readonly Who[]>(when: C, ...who: W) =>
-  refined<ConditionInputs[C] & InputOf<W[number]>>(who, { when });
-export const beyondTheirOrganization = (...who: Who[]) => refined<Owned>(who, { beyond: true });
-export const onMembers = (...who: Who[]) => refined<Account>(who, { members: true });
+  refine<ConditionInputs[C] & InputOf<W[number]>>(who, { when });
+export const beyondTheirOrganization = (...who: Who[]) => refine<Owned>(who, { beyond: true });
+export const onMembers = (...who: Who[]) => refine<Account>(who, { members: true });
 export const ifTheyEnterWorkspaces = <W extends readonly Who[]>(...who: W) =>
-  refined<InputOf<W[number]>>(who, { entering: true });
+  refine<InputOf<W[number]>>(who, { entering: true });
 
 /** Whether the grant holds for the actor and the object. */
 export function gives(grant: Grant, actor: UserActor, target: Target, mayAssign: MayAssign): boolean {

@@ -109,7 +109,7 @@ const includes = (wide: string, narrow: string) =>
   (wide === "application_connect" && narrow === "workspace:application_connect");
 
 /** The requested scopes, limited to those that a credential with the scopes `held` can pass on. */
-export const narrowed = (requested: readonly string[], held: readonly string[]): string[] => [
+export const narrowScopes = (requested: readonly string[], held: readonly string[]): string[] => [
   ...new Set(
     requested.flatMap((scope) =>
       held.some((wide) => includes(wide, scope)) ? scope : held.filter((one) => includes(scope, one)),

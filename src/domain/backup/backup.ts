@@ -12,7 +12,7 @@ import { now } from "../kernel/queries.js";
 import { type BackupRecord, BackupRefused, writeBackup } from "../../infrastructure/backup-file.js";
 import { type EncryptionKey, textOfKeys } from "../../infrastructure/vault.js";
 import { closeNow, interruptible } from "./connection.js";
-import { type BackupContents, copiedRows, quoted, readContents, tableNames } from "./contents.js";
+import { type BackupContents, copiedRows, quoteNames, readContents, tableNames } from "./contents.js";
 
 export interface BackUp {
   /** The file to write, which must not exist. */
@@ -83,7 +83,7 @@ async function beginSnapshot(client: PoolClient, names: string[]): Promise<strin
     await client.query("begin isolation level repeatable read, read only");
     // A backup without the rows that a policy hides would look complete: it fails instead.
     await client.query("set local lock_timeout = '1min'; set local row_security = off");
-    await client.query(`lock table migrations, ${quoted(names)} in access share mode`);
+    await client.query(`lock table migrations, ${quoteNames(names)} in access share mode`);
     const { rows } = await client.query<{ name: string }>("select name from migrations order by id desc limit 1");
     if (rows[0]?.name === latest) return latest;
   } catch (error) {

@@ -21,14 +21,15 @@ export const tableNames = (orm: MikroORM): string[] =>
   [...orm.getMetadata().getAll().values()].filter(({ abstract }) => !abstract).map(({ tableName }) => tableName);
 
 /** Lists names in SQL. */
-export const quoted = (names: readonly string[]): string => names.map((name) => escapeIdentifier(name)).join(", ");
+export const quoteNames = (names: readonly string[]): string => names.map((name) => escapeIdentifier(name)).join(", ");
 
 /** The table and columns of a COPY statement that writes them. */
-export const copied = ({ name, columns }: TableContent): string => `${escapeIdentifier(name)} (${quoted(columns)})`;
+export const formatCopyTarget = ({ name, columns }: TableContent): string =>
+  `${escapeIdentifier(name)} (${quoteNames(columns)})`;
 
 /** The rows that a COPY statement reads, those of partitions included. */
 export const copiedRows = ({ name, columns }: TableContent): string =>
-  `(select ${quoted(columns)} from ${escapeIdentifier(name)})`;
+  `(select ${quoteNames(columns)} from ${escapeIdentifier(name)})`;
 
 const readTables = `
   select c.relname as name, coalesce((select sum(pg_table_size(relid)) from pg_partition_tree(c.oid)), pg_table_size(c.oid))::float8 as bytes,

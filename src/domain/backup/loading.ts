@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { escapeIdentifier, type PoolClient } from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 import { type BackupRecord, BackupRefused } from "../../infrastructure/backup-file.js";
-import { copied, quoted, type TableContent } from "./contents.js";
+import { formatCopyTarget, quoteNames, type TableContent } from "./contents.js";
 
 /** An index or a foreign key, as the SQL that creates it. */
 interface Part {
@@ -51,7 +51,7 @@ export async function unbind(
     await renameIndexParts(client, names, parts);
     await setTriggers(client, names, "enable");
     // Without statistics, the first plans of the server would be those of empty tables.
-    await client.query(`analyze ${quoted(names)}`);
+    await client.query(`analyze ${quoteNames(names)}`);
   };
 }
 
@@ -103,7 +103,7 @@ export const malformed = () => new BackupRefused("The backup does not have the e
 
 /** Loads the rows of a table, up to the record with their number, which is returned. */
 export async function load(client: PoolClient, table: TableContent, records: Records): Promise<number> {
-  const copy = client.query(copyFrom(`copy ${copied(table)} from stdin`));
+  const copy = client.query(copyFrom(`copy ${formatCopyTarget(table)} from stdin`));
   const loaded = finished(copy);
   // Reported by `loaded`, the first time.
   copy.on("error", () => {});

@@ -9,18 +9,18 @@ import { onOwnSessions } from "../deployment/boot.js";
 import { configuredKeys, readRegisteredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";
 import type { Database } from "../../infrastructure/database/database.js";
-import { numberOf } from "../kernel/queries.js";
+import { numberOf } from "../../infrastructure/database/locks.js";
 import { BackupFile, type BackupHeader, BackupRefused } from "../../infrastructure/backup-file.js";
 import { makeKeyFile } from "../../infrastructure/key-file.js";
 import { readKeys } from "../../infrastructure/vault.js";
 import type { OnProgress } from "./backup.js";
 import { interruptible } from "./connection.js";
-import { type BackupContents, quoted, tableNames } from "./contents.js";
+import { type BackupContents, quoteNames, tableNames } from "./contents.js";
 import { load, malformed, nextValue, type Records, unbind } from "./loading.js";
 
 export interface RestoreOptions {
   /** Whether to end all sessions, API tokens, and OAuth2 grants in the restored database. */
-  revokeTokens: boolean;
+  mustRevokeTokens: boolean;
 }
 
 /** Progress of the steps: bytes of the file restored, then the number of indexes and foreign keys. */
@@ -61,7 +61,7 @@ export async function openBackup(path: string, onProgress: OnProgress): Promise<
 export async function restore(
   services: RestoreServices,
   file: BackupFile,
-  { revokeTokens }: RestoreOptions,
+  { mustRevokeTokens: revokeTokens }: RestoreOptions,
   signal: AbortSignal,
   progress: RestoreProgress,
 ): Promise<RestoreSummary> {
@@ -164,7 +164,7 @@ async function loadAll(
 ): Promise<number> {
   const names = tables.map(({ name }) => name);
   // Migrations insert rows, which the backup has, too.
-  await client.query(`truncate ${quoted(names)}`);
+  await client.query(`truncate ${quoteNames(names)}`);
   const bindAgain = await unbind(client, names);
   let rows = 0;
   for (const table of tables) {

@@ -1,16 +1,20 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import { purgeMonths } from "../../infrastructure/database/months.js";
-import { anyOf, day } from "../kernel/queries.js";
+import { anyOf, foldedColumn } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
 import type { Context } from "../kernel/context.js";
-import { folded, foldedColumn, isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, moment, oneOf, parseSearch, searchQuery, uuid } from "../search.js";
 import { type OrderBy, OrderDirection, orderOf, type Page, PageArguments } from "../kernel/paging.js";
 import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
 import { type Input, inputOf, optional } from "../kernel/values.js";
+
+const l = columnsOf("connectionLog", "l");
 
 /** Ways to connect to a workspace. */
 export const ConnectionType = {
@@ -83,10 +87,10 @@ type Status = "ongoing" | "completed";
 
 /** The condition that a connection `l` has a status. Only sessions have a status, an end, and a `connection_id`. */
 function hasStatus(among: readonly Status[]) {
-  if (!among.includes("completed")) return sql<SqlBool>`l.disconnect_time is null and l.connection_id is not null`;
+  if (!among.includes("completed")) return sql<SqlBool>`${l.disconnectTime} is null and ${l.connectionId} is not null`;
   return among.includes("ongoing")
-    ? sql<SqlBool>`l.connection_id is not null`
-    : sql<SqlBool>`l.disconnect_time is not null`;
+    ? sql<SqlBool>`${l.connectionId} is not null`
+    : sql<SqlBool>`${l.disconnectTime} is not null`;
 }
 
 /** The emails of a row, as their index has them. */
@@ -106,7 +110,7 @@ const visitor = {
   email: "l.userEmail",
   emails: storedEmails,
   organization: "l.organizationId",
-  wasMember: sql<SqlBool>`l.user_id = l.workspace_owner_id`,
+  wasMember: sql<SqlBool>`${l.userId} = ${l.workspaceOwnerId}`,
 };
 
 /** Each filter has an index in the order of times, but for emails. */
@@ -178,9 +182,9 @@ export async function listConnectionLogs(
   const filter = {
     connections: terms.connection_id[0],
     workspaces: terms.workspace_id[0],
-    usernames: named(ctx, terms.username[0]),
+    usernames: withNames(ctx, terms.username[0]),
     userEmails: withEmails(terms.user_email[0]),
-    ownerNames: named(ctx, terms.workspace_owner[0]),
+    ownerNames: withNames(ctx, terms.workspace_owner[0]),
     ownerEmails: withEmails(terms.workspace_owner_email[0]),
     organizations: await organizationsNamed(ctx, terms.organization[0]),
     types: status ? types?.filter((type) => sessionTypes.includes(type)) : types,
@@ -197,7 +201,7 @@ type References = readonly string[] | undefined;
 
 const namesAmong = (references: readonly string[]) => references.filter((each) => !isUuid(each)).map(folded);
 
-const named = (ctx: Context, references: References): KeptNames | undefined => {
+const withNames = (ctx: Context, references: References): KeptNames | undefined => {
   const { ids, usernames } = keptNames(ctx, references ?? []);
   return references && { ids, usernames };
 };

@@ -1,15 +1,17 @@
 import { type Insertable, type RawBuilder, sql, type SqlBool } from "kysely";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import type { Schema } from "../../entities/schema.js";
 import { databaseTime } from "../../runtime/clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";
-import { anyOf, jsonOf, takeTurn } from "../kernel/queries.js";
+import { anyOf, jsonOf } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { inputOf, type Input, list, required } from "../kernel/values.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { noteActivity } from "../workspaces/workspace-schedule.js";
 import { addressOf, ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
 
@@ -45,7 +47,7 @@ export async function recordConnections(
     const row = rowOf(reporter, event, workspaces.get(event.workspaceId ?? own!)!, now);
     const key = event.connectionId ? [event.connectionId, row.workspaceId, row.agentName].join() : event.id;
     const ofKind: Rows = rows[event.kind];
-    ofKind.set(key, merged(ofKind.get(key), row));
+    ofKind.set(key, mergeReports(ofKind.get(key), row));
   }
   // Waits for other reports of the agents of a workspace, or of a proxy.
   if (ids.size > 0) await takeTurn(ctx, "connections", own ?? reporter.id);
@@ -65,9 +67,32 @@ function rowsOf(rows: Rows) {
   return sql`jsonb_populate_recordset(null::connection_log, ${jsonOf(ordered)}::jsonb) r`;
 }
 
-const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,
-  reporter, event_id, connection_id, is_connect_reported, disconnect_time, disconnect_reason, exit_code, slug_or_port,
-  status_code, user_id, user_agent`;
+const log = columnsOf("connectionLog");
+const l = columnsOf("connectionLog", "l");
+const r = columnsOf("connectionLog", "r");
+
+const columns = sql.join([
+  log.id,
+  log.organizationId,
+  log.workspaceId,
+  log.workspaceName,
+  log.workspaceOwnerId,
+  log.agentName,
+  log.type,
+  log.connectTime,
+  log.ip,
+  log.reporter,
+  log.eventId,
+  log.connectionId,
+  log.isConnectReported,
+  log.disconnectTime,
+  log.disconnectReason,
+  log.exitCode,
+  log.slugOrPort,
+  log.statusCode,
+  log.userId,
+  log.userAgent,
+]);
 
 // The unique indexes are those of each month. Since reports take turns, an event is in one month only: an insert finds what
 // is in any month. Servers of earlier releases do not take turns; they know one month, and conflict with its index.
@@ -75,15 +100,15 @@ const columns = `id, organization_id, workspace_id, workspace_name, workspace_ow
 /** Inserts the rows that no month has, by a condition that compares a stored row `l` with a row `r`. */
 const insertNew = ({ db }: Context, rows: Rows, isSame: RawBuilder<SqlBool>) =>
   sql`
-    insert into connection_log (${sql.raw(columns)}) select ${sql.raw(columns)} from ${rowsOf(rows)}
+    insert into connection_log (${columns}) select ${columns} from ${rowsOf(rows)}
     where not exists (select from connection_log l where ${isSame})
     on conflict do nothing`
     .execute(db)
     .then(({ numAffectedRows }) => Number(numAffectedRows));
 
 const isSameSession = sql<SqlBool>`
-  l.connection_id = r.connection_id and l.workspace_id = r.workspace_id and l.agent_name = r.agent_name`;
-const isSameVisit = sql<SqlBool>`l.reporter = r.reporter and l.event_id = r.event_id`;
+  ${l.connectionId} = ${r.connectionId} and ${l.workspaceId} = ${r.workspaceId} and ${l.agentName} = ${r.agentName}`;
+const isSameVisit = sql<SqlBool>`${l.reporter} = ${r.reporter} and ${l.eventId} = ${r.eventId}`;
 
 /** Changes the stored sessions of rows. Those that were just inserted are as the rows already. */
 const updateSessions = ({ db }: Context, rows: Rows, changes: RawBuilder<unknown>, isChanged: RawBuilder<SqlBool>) =>
@@ -96,22 +121,22 @@ const updateSessions = ({ db }: Context, rows: Rows, changes: RawBuilder<unknown
 async function recordConnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
   // What ended first is listed at its end. A trigger moves what began in an earlier month.
-  const changes = sql`connect_time = least(r.connect_time, l.disconnect_time), type = r.type, ip = coalesce(r.ip, l.ip), is_connect_reported = true`;
-  const isChanged = sql<SqlBool>`not l.is_connect_reported or r.connect_time < l.connect_time`;
+  const changes = sql`${log.connectTime} = least(${r.connectTime}, ${l.disconnectTime}), ${log.type} = ${r.type}, ${log.ip} = coalesce(${r.ip}, ${l.ip}), ${log.isConnectReported} = true`;
+  const isChanged = sql<SqlBool>`not ${l.isConnectReported} or ${r.connectTime} < ${l.connectTime}`;
   return (await insertNew(ctx, rows, isSameSession)) + (await updateSessions(ctx, rows, changes, isChanged));
 }
 
 async function recordDisconnects(ctx: Context, rows: Rows): Promise<number> {
   if (rows.size === 0) return 0;
   const changes = sql`
-    disconnect_time = case when l.is_end_derived then r.disconnect_time else coalesce(l.disconnect_time, r.disconnect_time) end,
-    disconnect_reason = case when l.is_end_derived then r.disconnect_reason else coalesce(l.disconnect_reason, r.disconnect_reason) end,
-    exit_code = coalesce(l.exit_code, r.exit_code), ip = coalesce(l.ip, r.ip), is_end_derived = false`;
+    ${log.disconnectTime} = case when ${l.isEndDerived} then ${r.disconnectTime} else coalesce(${l.disconnectTime}, ${r.disconnectTime}) end,
+    ${log.disconnectReason} = case when ${l.isEndDerived} then ${r.disconnectReason} else coalesce(${l.disconnectReason}, ${r.disconnectReason}) end,
+    ${log.exitCode} = coalesce(${l.exitCode}, ${r.exitCode}), ${log.ip} = coalesce(${l.ip}, ${r.ip}), ${log.isEndDerived} = false`;
   const isChanged = sql<SqlBool>`
-    l.is_end_derived
-    or l.disconnect_time is null and r.disconnect_time is not null
-    or l.disconnect_reason is null and r.disconnect_reason is not null
-    or l.exit_code is null and r.exit_code is not null`;
+    ${l.isEndDerived}
+    or ${l.disconnectTime} is null and ${r.disconnectTime} is not null
+    or ${l.disconnectReason} is null and ${r.disconnectReason} is not null
+    or ${l.exitCode} is null and ${r.exitCode} is not null`;
   return (await insertNew(ctx, rows, isSameSession)) + (await updateSessions(ctx, rows, changes, isChanged));
 }
 
@@ -166,7 +191,7 @@ type Rows = Map<string, Row>;
 /** Characters of reported texts that are stored, as labels. */
 const maxTextLength = 512;
 
-const shown = (text: string | null | undefined): string | undefined =>
+const labelOf = (text: string | null | undefined): string | undefined =>
   text ? cleaned(text, maxTextLength) : undefined;
 
 function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Workspace, now: number): Row {
@@ -186,18 +211,18 @@ function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Worksp
     isConnectReported: event.kind === "connect",
     eventId: event.kind === "web" ? event.id : undefined,
     disconnectTime: event.kind === "disconnect" ? time : undefined,
-    disconnectReason: shown(event.disconnectReason),
+    disconnectReason: labelOf(event.disconnectReason),
     exitCode: event.exitCode,
     slugOrPort: event.slugOrPort,
     statusCode: event.statusCode,
     userId: event.userId,
-    userAgent: shown(event.userAgent),
+    userAgent: labelOf(event.userAgent),
   };
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value != null)) as Row;
 }
 
 /** Merges two reports of one connection: the first values win, and of two start times the earlier one. */
-const merged = (first: Row | undefined, next: Row): Row =>
+const mergeReports = (first: Row | undefined, next: Row): Row =>
   first
     ? {
         ...next,

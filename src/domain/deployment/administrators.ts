@@ -1,13 +1,14 @@
 import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../kernel/audit.js";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn, now } from "../kernel/queries.js";
 import { emailAddress, faultOf } from "../kernel/values.js";
 import { usernameValue } from "../users/names.js";
-import { newId, randomText } from "../kernel/ids.js";
+import { newId } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/passwords.js";
-import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/hints.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";

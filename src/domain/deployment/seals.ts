@@ -24,7 +24,8 @@ export class Seals {
 
   /** Reports whether this is the authentication code of the text. Compares in constant time. */
   async isMark(purpose: string, text: string, given: string): Promise<boolean> {
-    const [expected, actual] = [Buffer.from(await this.mark(purpose, text)), Buffer.from(given)];
+    const expected = Buffer.from(await this.mark(purpose, text));
+    const actual = Buffer.from(given);
     return expected.length === actual.length && timingSafeEqual(expected, actual);
   }
 

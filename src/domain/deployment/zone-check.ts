@@ -2,7 +2,7 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Services } from "../kernel/context.js";
-import { day, hour } from "../kernel/queries.js";
+import { day, hour } from "../../runtime/durations.js";
 import { databaseTime } from "../../runtime/clock.js";
 import { type ZoneSource, zoneSources } from "../../runtime/time-zones/zone-data.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -34,7 +34,8 @@ async function zonesInUse({ database, config }: Pick<Services, "config" | "datab
 /** Returns the first time at which a source differs from the one that applies, to a quarter of a day; `undefined` if none. */
 function firstDifference(applied: ZoneSource, other: ZoneSource, zone: string, from: number): number | undefined {
   for (let time = from; time < from + ahead; time += step) {
-    const [offset, another] = [applied.offsetAt(zone, time), other.offsetAt(zone, time)];
+    const offset = applied.offsetAt(zone, time);
+    const another = other.offsetAt(zone, time);
     if (offset !== undefined && another !== undefined && offset !== another) return time;
   }
   return undefined;

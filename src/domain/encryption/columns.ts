@@ -21,9 +21,10 @@ export type SealedRow = Sealed & { id: string; ownerId: string };
 type FreshRow = Sealed & { id: string; read: Buffer };
 
 /** Builds the statements of an encrypted column for rotation and status. Row ids are UUIDs. */
-function encrypted({ table, column, keyId, owner, isReplaceable = false }: Layout) {
+function statementsFor({ table, column, keyId, owner, isReplaceable = false }: Layout) {
   const keyRef = sql.ref(keyId);
-  const [nonceRef, ciphertextRef] = [sql.ref(`${column}_nonce`), sql.ref(`${column}_ciphertext`)];
+  const nonceRef = sql.ref(`${column}_nonce`);
+  const ciphertextRef = sql.ref(`${column}_ciphertext`);
   return {
     table,
     keyId,
@@ -57,10 +58,10 @@ function encrypted({ table, column, keyId, owner, isReplaceable = false }: Layou
   };
 }
 
-export type EncryptedColumn = ReturnType<typeof encrypted>;
+export type EncryptedColumn = ReturnType<typeof statementsFor>;
 
 /** The values of user secrets. */
-export const userSecretValues = encrypted({
+export const userSecretValues = statementsFor({
   table: "user_secrets",
   column: "value",
   keyId: "key_id",
@@ -68,7 +69,7 @@ export const userSecretValues = encrypted({
 });
 
 /** The secrets with which application keys are handed over. They have no owner besides their own row. */
-export const appConnectSecrets = encrypted({
+export const appConnectSecrets = statementsFor({
   table: "app_connect_keys",
   column: "secret",
   keyId: "key_id",
@@ -76,7 +77,7 @@ export const appConnectSecrets = encrypted({
 });
 
 /** The key that authenticates short-lived values that pages store in browsers. Owned by the deployment. */
-export const pageKeys = encrypted({
+export const pageKeys = statementsFor({
   table: "deployment",
   column: "page_key",
   keyId: "key_id",
@@ -85,7 +86,7 @@ export const pageKeys = encrypted({
 });
 
 /** The contents of notifications that carry a secret, until they are delivered. */
-export const notificationSecrets = encrypted({
+export const notificationSecrets = statementsFor({
   table: "notification_messages",
   column: "secret",
   keyId: "key_id",
@@ -93,7 +94,7 @@ export const notificationSecrets = encrypted({
 });
 
 /** The passwords and signing secrets with which notifications are delivered. Owned by the deployment. */
-export const notificationTransportSecrets = encrypted({
+export const notificationTransportSecrets = statementsFor({
   table: "notification_transports",
   column: "secret",
   keyId: "key_id",
@@ -103,14 +104,14 @@ export const notificationTransportSecrets = encrypted({
 const ofLinks = { table: "external_auth_links", owner: "user_id" };
 
 /** The tokens of linked accounts. */
-export const accessTokens = encrypted({ ...ofLinks, column: "access_token", keyId: "access_token_key_id" });
-export const refreshTokens = encrypted({ ...ofLinks, column: "refresh_token", keyId: "refresh_token_key_id" });
+export const accessTokens = statementsFor({ ...ofLinks, column: "access_token", keyId: "access_token_key_id" });
+export const refreshTokens = statementsFor({ ...ofLinks, column: "refresh_token", keyId: "refresh_token_key_id" });
 
 /** Further fields of token responses. */
-export const tokenExtras = encrypted({ ...ofLinks, column: "extra", keyId: "extra_key_id" });
+export const tokenExtras = statementsFor({ ...ofLinks, column: "extra", keyId: "extra_key_id" });
 
 /** The PKCE verifiers of pending links. Their users can start again. */
-export const linkVerifiers = encrypted({
+export const linkVerifiers = statementsFor({
   table: "external_auth_states",
   column: "verifier",
   keyId: "key_id",
@@ -119,7 +120,7 @@ export const linkVerifiers = encrypted({
 });
 
 /** Device codes. Their users can start again. */
-export const deviceCodes = encrypted({
+export const deviceCodes = statementsFor({
   table: "external_auth_devices",
   column: "code",
   keyId: "key_id",
@@ -128,7 +129,7 @@ export const deviceCodes = encrypted({
 });
 
 /** The tokens of external agents. A workspace keeps them when it changes hands. */
-export const agentTokens = encrypted({
+export const agentTokens = statementsFor({
   table: "workspace_agents",
   column: "token",
   keyId: "token_key_id",
@@ -136,7 +137,7 @@ export const agentTokens = encrypted({
 });
 
 /** The values of the variables of template versions. Owned by the template. */
-export const templateVariables = encrypted({
+export const templateVariables = statementsFor({
   table: "template_versions",
   column: "variables",
   keyId: "variables_key_id",
@@ -144,7 +145,7 @@ export const templateVariables = encrypted({
 });
 
 /** The tokens of invitations, until they are mailed. Invitations can be sent again, with another token. */
-export const invitationTokens = encrypted({
+export const invitationTokens = statementsFor({
   table: "invitations",
   column: "token",
   keyId: "key_id",

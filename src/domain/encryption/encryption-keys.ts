@@ -2,7 +2,8 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context, Services } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
-import { onViolation, StartRefused, unavailable } from "../kernel/errors.js";
+import { onViolation, unavailable } from "../kernel/errors.js";
+import { StartRefused } from "../../runtime/errors.js";
 import { isOpenToOthers } from "../../infrastructure/file-modes.js";
 import { makeKeyFile, ownKeyFile, readKeyFile } from "../../infrastructure/key-file.js";
 import type { EncryptionKey } from "../../infrastructure/vault.js";
@@ -45,7 +46,7 @@ export async function unlockVault(ctx: Context): Promise<void> {
   rejectWrongKeys(ctx.services, registered);
   const missing = registered.filter((key) => key.isUsed && !vault.has(key.id));
   if (missing.length > 0)
-    throw new StartRefused(`The database holds values under encryption keys that are missing: ${named(missing)}.`);
+    throw new StartRefused(`The database holds values under encryption keys that are missing: ${listIds(missing)}.`);
   rejectClaimedDatabase(idsOf(registered), vault.keyIds, ctx.config.encryptionKeysFile);
 
   const known = new Set(idsOf(registered));
@@ -83,7 +84,7 @@ async function firstKey({ config, log }: Context, registered: RegisteredKey[]): 
   const used = registered.filter((key) => key.isUsed);
   if (used.length > 0) {
     const lost = `The file ${path} is missing, and the database holds values under encryption keys that were in it`;
-    throw new StartRefused(`${lost}: ${named(used)}. Put it back, or set STEWARD_ENCRYPTION_KEYS.`);
+    throw new StartRefused(`${lost}: ${listIds(used)}. Put it back, or set STEWARD_ENCRYPTION_KEYS.`);
   }
   rejectClaimedDatabase(idsOf(registered), [], path);
   const { keys, isNew } = await makeKeyFile(path);
@@ -95,12 +96,12 @@ async function firstKey({ config, log }: Context, registered: RegisteredKey[]): 
 export function rejectWrongKeys({ vault }: Pick<Services, "vault">, registered: readonly RegisteredKey[]): void {
   const wrong = registered.filter(({ id, checkValue }) => vault.has(id) && !vault.passes(id, checkValue));
   if (wrong.length > 0)
-    throw new StartRefused(`These encryption keys differ from the registered keys of the same ids: ${named(wrong)}.`);
+    throw new StartRefused(`These encryption keys differ from the registered keys of the same ids: ${listIds(wrong)}.`);
 }
 
 const idsOf = (keys: readonly RegisteredKey[]) => keys.map(({ id }) => id);
 
-const named = (keys: RegisteredKey[]) => idsOf(keys).join(", ");
+const listIds = (keys: RegisteredKey[]) => idsOf(keys).join(", ");
 
 /** Reports whether this server can decrypt all values and can encrypt new ones. */
 export async function hasAllKeys(services: Pick<Services, "database" | "vault">): Promise<boolean> {

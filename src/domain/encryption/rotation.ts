@@ -72,13 +72,13 @@ async function* batches({ database }: Services, column: EncryptedColumn, keyId: 
 
 /** Re-encrypts a batch. Returns the number of values replaced. */
 async function reseal(services: Services, column: EncryptedColumn, keyId: string, rows: SealedRow[]): Promise<number> {
-  const fresh = rows.flatMap((row) => resealed(services, column, row) ?? []);
+  const fresh = rows.flatMap((row) => sealAgain(services, column, row) ?? []);
   const { rows: replaced } = await column.replace(keyId, fresh).execute(services.database.db);
   return replaced.length;
 }
 
 /** The value of a row under the active key. Logs a value that cannot be decrypted and returns `undefined`. */
-function resealed({ vault, log }: Services, column: EncryptedColumn, row: SealedRow) {
+function sealAgain({ vault, log }: Services, column: EncryptedColumn, row: SealedRow) {
   const place = column.place(row);
   try {
     return { id: row.id, read: row.ciphertext, ...vault.seal(place, vault.open(place, row)) };

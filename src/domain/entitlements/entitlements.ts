@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
 import type { Database } from "../../infrastructure/database/database.js";
-import type { Events, Subscription } from "../kernel/events.js";
+import type { Events, Subscription } from "../../runtime/events.js";
 import { StoredLicenses } from "../licenses/stored-licenses.js";
 import type { Feature, FeatureName } from "./features.js";
-import { Entitlement, nextChange } from "./license-grants.js";
+import { Entitlement } from "./license-grants.js";
+import { nextChange } from "../licenses/grace-period.js";
 import { entitlementsFrom } from "./set.js";
 import type { EntitlementSet } from "./state.js";
 import { countManagedAgents, type Period, readUsage } from "./usage.js";

@@ -1,4 +1,5 @@
 import type { LicenseClaims } from "../licenses/claims.js";
+import { levelAt } from "../licenses/grace-period.js";
 import { type Feature, type FeatureName, limitFeatures, switchFeatures } from "./features.js";
 
 /** The level at which a feature is licensed. */
@@ -33,21 +34,6 @@ export function grantsAt(licenses: readonly LicenseClaims[], at: number): Grants
   }
   return best;
 }
-
-/** The level of a license at a time; `undefined` before its start and after its grace period. */
-export function levelAt({ nbf, exp, license_expires: end }: LicenseClaims, at: number): Grant["level"] | undefined {
-  const second = at / 1000;
-  if (second < nbf || second >= exp) return undefined;
-  return second < end ? "entitled" : "grace_period";
-}
-
-/** The next time after `at` at which a license changes its level, in milliseconds since the epoch, or `Infinity`. */
-export const nextChange = (licenses: readonly LicenseClaims[], at: number): number =>
-  Math.min(
-    ...licenses
-      .flatMap(({ nbf, exp, license_expires: end }) => [nbf, end, exp].map((second) => second * 1000))
-      .filter((time) => time > at),
-  );
 
 const isBetter = (grant: Grant, other: Grant) =>
   grant.level === other.level ? grant.amount > other.amount : grant.level === "entitled";

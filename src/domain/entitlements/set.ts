@@ -1,7 +1,8 @@
 import type { LicenseClaims } from "../licenses/claims.js";
 import { type FeatureName, featureNames } from "./features.js";
 import type { EntitlementSet, FeatureState, UsagePeriod } from "./state.js";
-import { Entitlement, type Grants, grantsAt, levelAt } from "./license-grants.js";
+import { Entitlement, type Grants, grantsAt } from "./license-grants.js";
+import { levelAt } from "../licenses/grace-period.js";
 import { monthOf, type Period, type Usage } from "./usage.js";
 import { warningsOf } from "./warnings.js";
 

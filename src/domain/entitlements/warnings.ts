@@ -1,6 +1,7 @@
 import type { LicenseClaims } from "../licenses/claims.js";
 import type { Feature, FeatureName, LimitFeature } from "./features.js";
-import { Entitlement, grantsAt, levelAt } from "./license-grants.js";
+import { Entitlement, grantsAt } from "./license-grants.js";
+import { levelAt } from "../licenses/grace-period.js";
 import type { FeatureState } from "./state.js";
 
 const day = 86_400_000;

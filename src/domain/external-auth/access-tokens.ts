@@ -60,7 +60,7 @@ async function holderOf(ctx: Context): Promise<string> {
 /** Reads the access token of the caller, or for agents of the owner of the workspace. Refreshes and validates it. */
 export async function readAccessToken(ctx: Context, wanted: AccessTokenQuery): Promise<AccessToken> {
   const userId = await holderOf(ctx);
-  const provider = chosen(ctx, wanted);
+  const provider = chooseProvider(ctx, wanted);
   requireLicensed(ctx, provider);
   const stored = await readLink(ctx.services, provider.id, userId);
   const link = stored && (await checkLink(ctx.services, provider, stored));
@@ -70,10 +70,10 @@ export async function readAccessToken(ctx: Context, wanted: AccessTokenQuery): P
   const audited = auditedAs("external_auth_link", link.id, provider.id);
   const diff = { userId: { old: userId, new: userId } };
   await auditAtOnce(ctx, { action: "deliver", ...audited, diff });
-  return { ...withoutToken(provider), ...delivered(provider, tokens), expiresAt: link.expiresAt };
+  return { ...withoutToken(provider), ...deliver(provider, tokens), expiresAt: link.expiresAt };
 }
 
-function chosen(ctx: Context, { providerId, url }: AccessTokenQuery): ExternalAuthProvider {
+function chooseProvider(ctx: Context, { providerId, url }: AccessTokenQuery): ExternalAuthProvider {
   if (providerId) return findProvider(ctx, providerId);
   if (!url) throw new DomainError("BAD_USER_INPUT", "Either providerId or url is required.");
   const isShort = Buffer.byteLength(url) <= longestUrl;
@@ -95,14 +95,14 @@ const withoutToken = ({ id, type }: ExternalAuthProvider): AccessToken => ({
   connectUrl: null,
 });
 
-const delivered = ({ type, extraTokenKeys }: ExternalAuthProvider, { accessToken, extra }: OpenedTokens) => ({
+const deliver = ({ type, extraTokenKeys }: ExternalAuthProvider, { accessToken, extra }: OpenedTokens) => ({
   accessToken,
   username: typeTraits[type].gitUsername,
-  extra: extra === undefined ? null : allowed(extra, extraTokenKeys),
+  extra: extra === undefined ? null : pickAllowed(extra, extraTokenKeys),
 });
 
 /** The fields that the operator passes on now. */
-const allowed = (extra: string, keys: readonly string[]): Record<string, unknown> =>
+const pickAllowed = (extra: string, keys: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(JSON.parse(extra) as object).filter(([key]) => keys.includes(key)));
 
 /** The state of a link after a change. */

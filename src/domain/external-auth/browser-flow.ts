@@ -4,7 +4,7 @@ import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { after, now } from "../kernel/queries.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { TokenSet } from "./provider-responses.js";
@@ -50,7 +50,8 @@ export class BrowserLinks {
   /** Begins a link of the caller. `returnPath` is the path to redirect to at the end; empty for the default. */
   async begin(ctx: Context, providerId: string, returnPath: string): Promise<LinkBegun> {
     const { userId, provider } = await admit(ctx, providerId);
-    const [state, browserSecret] = [newSecret(), newSecret()];
+    const state = newSecret();
+    const browserSecret = newSecret();
     const verifier = provider.usesPkce ? newSecret() : null;
     const id = newId();
     const sealed =
@@ -90,7 +91,7 @@ export class BrowserLinks {
     const pending = await consume(ctx, userId, provider, callback.state, browserSecret);
     const { code, error, errorDescription, issuer } = callback;
     if (provider.issuer !== "" && issuer !== provider.issuer) throw rejected("The response is of another issuer.");
-    if (error !== null || code === null) throw rejected(shown(error ?? "", errorDescription));
+    if (error !== null || code === null) throw rejected(describeError(error ?? "", errorDescription));
     const tokens = await exchange(ctx, provider, code, verifierOf(ctx, pending));
     await storeLink(ctx, provider, userId, tokens);
     return { providerId: provider.id, returnPath: pending.returnPath };
@@ -162,7 +163,7 @@ async function exchange(
 const rejected = (detail: string) => new DomainError("BAD_USER_INPUT", "The account was not linked.", { detail });
 
 /** The error that a provider returned in the query string, as text. */
-function shown(code: string, description: string | null): string {
+function describeError(code: string, description: string | null): string {
   const said = cleaned([code, description].filter(Boolean).join(": "), 400);
   return said === "" ? "The response has no code." : `The provider returned: ${said}`;
 }

@@ -24,7 +24,10 @@ export interface CheckedLink extends LinkRow {
 const budget = 10_000;
 
 /** The state of a link as stored. */
-export const unchecked = (link: LinkRow, validateError: string | null = link.refreshError || null): CheckedLink => ({
+export const leaveUnchecked = (
+  link: LinkRow,
+  validateError: string | null = link.refreshError || null,
+): CheckedLink => ({
   ...link,
   authenticated: !link.isExpired && link.validation !== "invalid",
   validateError,
@@ -64,8 +67,8 @@ export async function checkLinks({ services, config }: Context, links: readonly 
   const deadline = sleep(budget, undefined, { signal: ending.signal, ref: false }).catch(() => {});
   const checks = links.map(async (link) => {
     const provider = services.externalAuth.find(link.providerId);
-    if (!provider) return { ...unchecked(link), authenticated: false };
-    const late = deadline.then(() => unchecked(link, tooSlow));
+    if (!provider) return { ...leaveUnchecked(link), authenticated: false };
+    const late = deadline.then(() => leaveUnchecked(link, tooSlow));
     return Promise.race([pool(() => checkLink(services, provider, link)), late]);
   });
   try {
@@ -184,7 +187,8 @@ async function store(
 }
 
 /** Seconds without calls after a rate limit: by default, and at most. */
-const [usualPause, longestPause] = [60, 3600];
+const usualPause = 60;
+const longestPause = 3600;
 
 /** Stops validating until the rate limit of the provider is reset. The token keeps its state. */
 async function pause(services: Services, link: LinkRow, version: number, headers: Headers): Promise<Validity> {

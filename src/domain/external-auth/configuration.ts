@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
-import { isObject, jsonIn } from "../kernel/objects.js";
-import { isStorable } from "../kernel/text.js";
+import { isObject, jsonIn } from "../../runtime/json.js";
+import { isStorable } from "../../runtime/text.js";
 import { addFault, icon, isValid, type Payload } from "../kernel/values.js";
 import {
   type Endpoints,

@@ -2,7 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { ProviderUnavailable } from "./provider-failures.js";
 import { type Account, type Installation, installationsIn } from "./provider-accounts.js";
-import { type CheckedLink, checkLink, checkLinks, unchecked } from "./checks.js";
+import { type CheckedLink, checkLink, checkLinks, leaveUnchecked } from "./checks.js";
 import { linksOfUsers, readLink, readTokens } from "./links.js";
 import { callerWho, type ExternalAuthProvider, findProvider } from "./providers.js";
 
@@ -26,7 +26,7 @@ export async function listLinks(ctx: Context, isChecked: boolean): Promise<Check
 }
 
 const storedLinksOfUsers = async (ctx: Context, userIds: readonly string[]): Promise<CheckedLink[][]> =>
-  (await linksOfUsers(ctx, userIds)).map((links) => links.map((link) => unchecked(link)));
+  (await linksOfUsers(ctx, userIds)).map((links) => links.map((link) => leaveUnchecked(link)));
 
 const checkedLinksOfUsers = async (ctx: Context, userIds: readonly string[]): Promise<CheckedLink[][]> =>
   Promise.all((await linksOfUsers(ctx, userIds)).map((links) => checkLinks(ctx, links)));

@@ -1,7 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "../encryption/columns.js";
-import { after, anyOf, minute, rowsByKey } from "../kernel/queries.js";
+import { anyOf, rowsByKey } from "../kernel/queries.js";
 import type { Context, Services } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
 import { SealBroken } from "../../infrastructure/vault.js";
@@ -10,9 +10,6 @@ import type { Account } from "./provider-accounts.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const l = columnsOf("externalAuthLinks", "l");
-
-/** Milliseconds before its expiry from which on a token is refreshed. */
-export const refreshAhead = minute;
 
 /** Selects links without their tokens. The flags are by the clock of the database. */
 const links = (db: Db) =>
@@ -23,8 +20,8 @@ const links = (db: Db) =>
     .select([
       sql<boolean>`${l.refreshTokenKeyId} is not null`.as("hasRefreshToken"),
       sql<boolean>`coalesce(${l.expiresAt} <= now(), false)`.as("isExpired"),
-      // Whether the token is to be refreshed.
-      sql<boolean>`coalesce(${l.expiresAt} <= ${after(refreshAhead)}, false)`.as("isExpiring"),
+      // Milliseconds until the token expires; null if it does not.
+      sql<number | null>`1000 * extract(epoch from ${l.expiresAt} - now())`.as("expiresIn"),
       // Milliseconds since the last validation; null if there was none.
       sql<number | null>`1000 * extract(epoch from now() - ${l.validatedAt})`.as("validatedAgo"),
       // Whether the provider must not be called to validate.
@@ -74,10 +71,10 @@ export const sealedFields = [
   "l.extraCiphertext",
 ] as const;
 
-const sealed = (db: Db) => db.selectFrom("externalAuthLinks as l").select(sealedFields);
+const selectSealed = (db: Db) => db.selectFrom("externalAuthLinks as l").select(sealedFields);
 
 /** The stored tokens of a link, encrypted, and the ids that authenticate them. */
-export type SealedTokens = InferResult<ReturnType<typeof sealed>>[number];
+export type SealedTokens = InferResult<ReturnType<typeof selectSealed>>[number];
 
 /** Reads a link with its tokens; `undefined` if it was replaced or deleted. */
 export async function readLinkWithTokens(
@@ -93,7 +90,7 @@ export async function readTokens(
   services: Pick<Services, "database" | "vault">,
   linkId: string,
 ): Promise<OpenedTokens | undefined> {
-  const stored = await sealed(services.database.db).where("l.id", "=", linkId).executeTakeFirst();
+  const stored = await selectSealed(services.database.db).where("l.id", "=", linkId).executeTakeFirst();
   return stored && openTokens(services, stored);
 }
 

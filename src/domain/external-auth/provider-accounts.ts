@@ -1,5 +1,5 @@
-import { isObject } from "../kernel/objects.js";
-import { cleaned } from "../kernel/text.js";
+import { isObject } from "../../runtime/json.js";
+import { cleaned } from "../../runtime/text.js";
 import { objectIn, type Received, urlIn } from "./provider-responses.js";
 
 /** An account at a provider, as the provider describes it. */

@@ -1,6 +1,6 @@
 import { retryAfterIn } from "../../infrastructure/retry-after.js";
-import { isObject, jsonIn } from "../kernel/objects.js";
-import { isStorable } from "../kernel/text.js";
+import { isObject, jsonIn } from "../../runtime/json.js";
+import { isStorable } from "../../runtime/text.js";
 import { isValid, httpUrl } from "../kernel/values.js";
 import { codeIn, ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 
@@ -48,7 +48,7 @@ export function objectIn({ text }: Received): Json | undefined {
 const definite = new Set(["invalid_grant", "bad_refresh_token"]);
 
 /** Returns the object in a response of an OAuth endpoint. Throws a refusal for an error, whatever the status is. */
-function accepted(received: Received): Json {
+function acceptResponse(received: Received): Json {
   const { status, headers } = received;
   const body = objectIn(received);
   const isError = body !== undefined && (body.error != null || body.ok === false);
@@ -71,7 +71,7 @@ const isToken = (value: unknown): value is string =>
 
 /** Reads a token response (RFC 6749 §5.1). `extraKeys` are the fields to keep. */
 export function tokensIn(received: Received, extraKeys: readonly string[]): TokenSet {
-  const body = accepted(received);
+  const body = acceptResponse(received);
   // Slack returns the token of a user inside of another object.
   const user = isObject(body.authed_user) ? body.authed_user : {};
   const accessToken = body.access_token ?? user.access_token;
@@ -125,7 +125,7 @@ const longestInterval = 300;
 
 /** Reads a device authorization response (RFC 8628 §3.2). */
 export function deviceIn(received: Received): DeviceAuthorization {
-  const body = accepted(received);
+  const body = acceptResponse(received);
   const { device_code: deviceCode, user_code: userCode } = body;
   if (!isToken(deviceCode) || !isToken(userCode) || userCode.length > 256)
     throw new ProviderUnavailable("The provider returned no device code.");

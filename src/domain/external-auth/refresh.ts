@@ -3,6 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../kernel/audit.js";
 import { type Services, systemContext } from "../kernel/context.js";
 import { after, now } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { TokenSet } from "./provider-responses.js";
 import type { ExternalAuthProvider } from "./configuration.js";
@@ -13,16 +14,19 @@ import {
   notValidated,
   openTokens,
   readLink,
-  refreshAhead,
   type SealedTokens,
   sealedFields,
   sealTokens,
   storedId,
 } from "./links.js";
 
+/** Milliseconds before its expiry from which on a token is refreshed. */
+const refreshAhead = minute;
+
 /** Milliseconds for all attempts of a refresh, and between attempts: at first, and at most. */
 const budget = 10_000;
-const [firstPause, longestPause] = [250, 2_000];
+const firstPause = 250;
+const longestPause = 2_000;
 
 /** Milliseconds in which a new token is written, once there is one: the old refresh token may be spent. */
 const persistence = 30_000;
@@ -45,8 +49,8 @@ export interface Refreshed {
 }
 
 /** Whether the token of a link is due for a refresh. */
-export const isDue = ({ noRefresh }: ExternalAuthProvider, { isExpiring, hasRefreshToken }: LinkRow): boolean =>
-  isExpiring && hasRefreshToken && !noRefresh;
+export const isDue = ({ noRefresh }: ExternalAuthProvider, { expiresIn, hasRefreshToken }: LinkRow): boolean =>
+  expiresIn !== null && expiresIn <= refreshAhead && hasRefreshToken && !noRefresh;
 
 /**
  * Refreshes the token of a link. Concurrent calls share one refresh, in this process and, by a lease in the row, across

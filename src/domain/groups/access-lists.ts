@@ -1,11 +1,12 @@
 import { sql, type SqlBool } from "kysely";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Diff } from "../kernel/audit.js";
-import { anyOf, day, now, rowsByKey } from "../kernel/queries.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
 import type { Context } from "../kernel/context.js";
 import { Problems, quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { type GroupRow, groups, membersAtOnce } from "./groups.js";
 import { lockMembers } from "./memberships.js";
@@ -70,7 +71,8 @@ export function accessLists(
   ...[name, column]: ["templateAclEntries", "templateId"] | ["workspaceAclEntries", "workspaceId"]
 ) {
   // The tables differ only in this reference.
-  const [table, object] = [name as "templateAclEntries", column as "templateId"];
+  const table = name as "templateAclEntries";
+  const object = column as "templateId";
 
   // Entries of workspaces can end by themselves. Until they are deleted, those that have ended are left out.
   const ends = name === "workspaceAclEntries";
@@ -97,7 +99,8 @@ export function accessLists(
       .orderBy("g.name")
       .orderBy("g.id")
       .execute();
-    const [userRows, groupRows] = [rowsByKey(users, ids, objectOf), rowsByKey(ofGroups, ids, objectOf)];
+    const userRows = rowsByKey(users, ids, objectOf);
+    const groupRows = rowsByKey(ofGroups, ids, objectOf);
     return ids.map((_, nr) => ({
       users: userRows[nr]!.map(({ role, objectId: _id, expiresAt: end, ...user }) => ({ user, role, expiresAt: end })),
       groups: groupRows[nr]!.map(({ role, objectId: _id, expiresAt: end, ...group }) => ({
@@ -161,7 +164,10 @@ export function accessLists(
       return Object.fromEntries(
         changed.map(({ key, old, role, end }) => [
           key,
-          { old: old ? described(old.role, old.expiresAt) : null, new: role && described(role, ends ? end : null) },
+          {
+            old: old ? describeEntry(old.role, old.expiresAt) : null,
+            new: role && describeEntry(role, ends ? end : null),
+          },
         ]),
       ) satisfies Diff;
     },
@@ -169,7 +175,7 @@ export function accessLists(
 }
 
 /** An entry in the audit log. */
-const described = (role: EntryRole, end: string | null): string => (end === null ? role : `${role} until ${end}`);
+const describeEntry = (role: EntryRole, end: string | null): string => (end === null ? role : `${role} until ${end}`);
 
 /** Returns the users and groups that can hold an entry, locked so that they remain until the entry is stored. */
 async function lockEligible(ctx: Context, organizationId: string, userIds: string[], groupIds: string[]) {
@@ -209,9 +215,12 @@ function readChanges(
   eligible: readonly string[],
   problems: Problems,
 ): ReadChange[] {
-  const [known, seen] = [new Set(eligible), new Set<string>()];
+  const known = new Set(eligible);
+  const seen = new Set<string>();
   return changes.map(({ id: given, role: named, expiresAt }, index) => {
-    const [field, id, role] = [`${kind}Perms[${index}]`, given.toLowerCase(), (named ?? "").toLowerCase()];
+    const field = `${kind}Perms[${index}]`;
+    const id = given.toLowerCase();
+    const role = (named ?? "").toLowerCase();
     const isRole = role === "use" || role === "admin";
     if (!isUuid(id)) problems.add(field, `The key ${quote(given)} must be a UUID.`);
     else if (seen.has(id)) problems.add(field, "Must occur only once.");

@@ -100,7 +100,8 @@ export type GroupFields = Omit<UpdateGroup, "group" | "addUsers" | "removeUsers"
 
 /** Changes a group and its members: first additions, then removals. Any fault rolls back all of it. Returns the id. */
 export async function updateGroup(ctx: Context, { group: ref, addUsers, removeUsers, ...fields }: UpdateGroup) {
-  const [add, remove] = [addUsers ?? [], removeUsers ?? []];
+  const add = addUsers ?? [];
+  const remove = removeUsers ?? [];
   const group = await lockGroup(ctx, ref, "group:update", add.length > mostUsers ? [] : add);
   requireFeature(ctx, "template_rbac");
   if (isEveryone(group) && add.length + remove.length > 0)
@@ -235,7 +236,8 @@ async function addMemberProblems(
   if (add.length === 0) return;
   const query = ctx.db.selectFrom("groupMembers").select("userId").where("groupId", "=", id);
   const present = await query.where("userId", "=", anyOf(add)).execute();
-  const [members, inGroup] = [new Set(eligible), new Set(present.map(({ userId }) => userId))];
+  const members = new Set(eligible);
+  const inGroup = new Set(present.map(({ userId }) => userId));
   const named = new Set<string>();
   for (const [index, user] of add.entries()) {
     const field = `addUsers[${index}]`;

@@ -1,6 +1,6 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { prepared } from "../../infrastructure/database/prepared.js";
+import { prepare } from "../../infrastructure/database/prepared.js";
 import { authorize, permitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf } from "../kernel/queries.js";
@@ -8,7 +8,7 @@ import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, text } from "../kernel/lists.js";
 import { listArguments, orderOf, type Page, type PageArguments } from "../kernel/paging.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import {
   check,
   choice,
@@ -22,7 +22,7 @@ import {
   searchText,
   urlName,
 } from "../kernel/values.js";
-import { uncounted } from "../organizations/member-counts.js";
+import { sumUncounted } from "../organizations/member-counts.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
 import { groupIdsOf, lockMembers } from "./memberships.js";
@@ -65,7 +65,7 @@ export const groups = (db: Db) =>
         "g.memberCount",
         "+",
         sql<number>`
-        case when g.id = ${g.organizationId} then ${uncounted(eb.ref("g.id"))} else 0 end`,
+        case when g.id = ${g.organizationId} then ${sumUncounted(eb.ref("g.id"))} else 0 end`,
       ).as("totalMemberCount"),
     );
 
@@ -89,7 +89,7 @@ function readableGroups(ctx: Context) {
   return groups(ctx.db).where((eb) => (inGroup ? eb.or([isTheirs, hasMember(own)]) : isTheirs));
 }
 
-const groupById = prepared<{ id: string }, Row>((db, { id }) => groups(db).where("g.id", "=", id));
+const groupById = prepare<{ id: string }, Row>((db, { id }) => groups(db).where("g.id", "=", id));
 
 /** The condition that the group `g` has a member, by the groups of that user. */
 export const hasMember = (user: string | null | Expression<string>) =>

@@ -124,7 +124,7 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
     .columns(["id", "userId", "organizationId", "taskId", "amountMicros", "at"])
     .expression((eb) =>
       eb
-        .selectFrom(reported(entries))
+        .selectFrom(rowsOf(entries))
         .select([
           "entry.id",
           "entry.userId",
@@ -141,7 +141,7 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
 }
 
 /** Entries as a table: the statement is the same for any number of them. */
-function reported(entries: readonly AiUsageEntry[]) {
+function rowsOf(entries: readonly AiUsageEntry[]) {
   const all = <Name extends keyof AiUsageEntry>(name: Name) => entries.map((entry) => entry[name] ?? null);
   return sql<Required<AiUsageEntry>>`
     unnest(${all("id")}::uuid[], ${all("userId")}::uuid[], ${all("taskId")}::uuid[], ${all("amountMicros")}::bigint[])`.as<"entry">(

@@ -7,7 +7,8 @@ import { userIdOf } from "../kernel/actor.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { anyOf, day } from "../kernel/queries.js";
+import { anyOf } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
 import { choice, dateTime, type Input, inputOf, optional, required } from "../kernel/values.js";
 import { type CheckText, checkTexts, HealthCode, type HealthState } from "./catalog.js";
 

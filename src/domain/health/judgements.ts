@@ -1,6 +1,6 @@
 // What readings mean. Pure functions: values in, state and sentence out.
 import { instantOf } from "../../runtime/clock.js";
-import { day, hour, minute, second } from "../kernel/queries.js";
+import { day, minute, hour, second } from "../../runtime/durations.js";
 import type { HealthState } from "./catalog.js";
 
 /** The result of a check. */

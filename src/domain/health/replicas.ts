@@ -11,7 +11,9 @@ import { clockOffset } from "../deployment/clock.js";
 import { disputedZones } from "../deployment/zone-check.js";
 import type { Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { after, minute, now, purge } from "../kernel/queries.js";
+import { after, now } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const excluded = columnsOf("serverReplicas", "excluded");

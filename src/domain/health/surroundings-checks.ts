@@ -8,7 +8,8 @@ import { localNames } from "../../infrastructure/http.js";
 import { instantOf } from "../../runtime/clock.js";
 import { readDeploymentId } from "../deployment/deployment.js";
 import { systemContext } from "../kernel/context.js";
-import { after, day, now, second } from "../kernel/queries.js";
+import { after, now } from "../kernel/queries.js";
+import { day, second } from "../../runtime/durations.js";
 import type { HealthCode } from "./catalog.js";
 import {
   accessUrl,

@@ -2,7 +2,7 @@ import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
-import { folded } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
 import { choice, flag, type Input, inputOf, optional, prose, required } from "../kernel/values.js";
 import { type Csv, CsvFault, type CsvRow, parseCsv } from "./csv.js";
 import { InvitationDelivery } from "./invitations.js";

@@ -7,7 +7,7 @@ import { isRefusedForGood } from "../../infrastructure/smtp.js";
 import { SealBroken } from "../../infrastructure/vault.js";
 import { invitationTokens } from "../encryption/columns.js";
 import type { Services } from "../kernel/context.js";
-import type { Subscription } from "../kernel/events.js";
+import type { Subscription } from "../../runtime/events.js";
 import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
 import { type Attempt, backOff, claimed, type Queue, Worker } from "../kernel/queue.js";

@@ -216,7 +216,8 @@ function diffOfChange(
 ): Diff {
   const action = actionOf(change);
   const sidesIn = (field: string): Sides | undefined => {
-    const [old, now] = [before(field), valueOf((change.entity as Values)[field])];
+    const old = before(field);
+    const now = valueOf((change.entity as Values)[field]);
     if (action === "delete") return { old };
     if (action === "create") return now == null ? undefined : { new: now };
     return field in change.payload && !isDeepStrictEqual(now, old) ? { old, new: now } : undefined;
@@ -226,12 +227,12 @@ function diffOfChange(
     (names as Record<string, string>)[field] ?? field,
     sidesIn(field),
   ]);
-  const hidden = Object.entries(isDeletion ? {} : secrets).map(([name, field]) => [name, masked(sidesIn(field))]);
+  const hidden = Object.entries(isDeletion ? {} : secrets).map(([name, field]) => [name, maskSecrets(sidesIn(field))]);
   return Object.fromEntries([...shown, ...hidden].filter(([, sides]) => sides)) as Diff;
 }
 
 /** Hides values; `undefined` if the only one is empty. */
-function masked(sides: Sides | undefined): Sides | undefined {
+function maskSecrets(sides: Sides | undefined): Sides | undefined {
   const values = Object.entries(sides ?? {});
   if (values.length === 1 && !values[0]![1]) return undefined;
   return sides && Object.fromEntries(values.map(([side]) => [side, "***"]));

@@ -16,7 +16,7 @@ import type { Database, Db } from "../../infrastructure/database/database.js";
 import type { Standby } from "../../infrastructure/database/standby.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
 import { unavailable } from "./errors.js";
-import type { Events, Hint } from "./events.js";
+import type { Events, Hint } from "../../runtime/events.js";
 import type { RequestDetails } from "./request.js";
 
 /**

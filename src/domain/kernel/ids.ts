@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import { v7 } from "uuid";
 import { databaseTime } from "../../runtime/clock.js";
 
@@ -32,17 +32,4 @@ export function newId(): string {
     sequence = Math.floor(Math.random() * 2 ** 31);
   } else if ((sequence = (sequence + 1) | 0) === 0) latest++;
   return v7({ msecs: latest, seq: sequence, random: drawBytes() });
-}
-
-const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/** Returns random characters, uniformly distributed over an alphabet. Default: `[0-9A-Za-z]`. */
-export function randomText(length: number, alphabet = alphanumerics): string {
-  /** Larger bytes are skipped: they would make some characters more probable. */
-  const unbiased = 256 - (256 % alphabet.length);
-  let text = "";
-  while (text.length < length) {
-    for (const byte of randomBytes(length - text.length)) if (byte < unbiased) text += alphabet[byte % alphabet.length];
-  }
-  return text;
 }

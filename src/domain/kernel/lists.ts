@@ -8,7 +8,7 @@ import {
   type SqlBool,
 } from "kysely";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
-import { anyOf } from "./queries.js";
+import { anyOf, containing } from "./queries.js";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Context } from "./context.js";
 import { Problems } from "./errors.js";
@@ -25,7 +25,7 @@ import {
   type Range,
   readRange,
 } from "./paging.js";
-import { containing, isUuid } from "./text.js";
+import { isUuid } from "../../runtime/text.js";
 
 /** A column by which a list is ordered. */
 interface Key<Row> {

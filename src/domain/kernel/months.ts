@@ -2,7 +2,7 @@
 // all of them with all their indexes, and planning it takes milliseconds for each.
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { monthEnds, type Partitioned } from "../../infrastructure/database/months.js";
-import { day, hour } from "./queries.js";
+import { day, hour } from "../../runtime/durations.js";
 
 /**
  * A table with months that a list reads in the order of a time. The months are those of the ids (UUIDv7), which are made by

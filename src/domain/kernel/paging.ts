@@ -1,5 +1,5 @@
 import type { Problems } from "./errors.js";
-import { isStorable, isUuid, utcMoment } from "./text.js";
+import { isStorable, isUuid, utcMoment } from "../../runtime/text.js";
 import { check, choice, inputOf, type Input, int, optional, required, textWith, type Value } from "./values.js";
 
 const usualSize = 100;

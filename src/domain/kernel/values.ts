@@ -3,8 +3,8 @@
 // oxlint-disable no-underscore-dangle -- zod names so what extensions of it read.
 import * as z from "zod/mini";
 import type { Problems } from "./errors.js";
-import { isObject } from "./objects.js";
-import { isObeyed, isStorable, isUuid, storableRule, textProblem } from "./text.js";
+import { isObject } from "../../runtime/json.js";
+import { isObeyed, isStorable, isUuid, storableRule, textProblem } from "../../runtime/text.js";
 import { longestEmail, longestUrl } from "../../entities/lengths.js";
 
 /** The schema of a value. */

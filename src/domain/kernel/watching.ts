@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "./context.js";
 import { DomainError, notFound } from "./errors.js";
-import type { Events, Hint, Subscription } from "./events.js";
+import type { Events, Hint, Subscription } from "../../runtime/events.js";
 
 /**
  * The condition under which something stays open. It is asked before it opens and again on each wake-up, with the

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 import { emailAddress, isValid } from "../kernel/values.js";
 
 /** The last second of the year 9999, the maximum of RFC 3339. */
@@ -66,7 +66,10 @@ const maxTermYears = 5;
 /** Lists times in the wrong order. Malformed times, reported elsewhere, become NaN and compare as false. */
 function orderFaults(claims: Record<string, unknown>): string[] {
   const timeOf = (claim: keyof LicenseClaims) => (isTime(claims[claim]) ? claims[claim] : NaN);
-  const [iat, nbf, exp, end] = [timeOf("iat"), timeOf("nbf"), timeOf("exp"), timeOf("license_expires")];
+  const iat = timeOf("iat");
+  const nbf = timeOf("nbf");
+  const exp = timeOf("exp");
+  const end = timeOf("license_expires");
   const faults: string[] = [];
   if (nbf >= exp) faults.push("nbf must be before exp.");
   if (end <= nbf) faults.push("license_expires must be after nbf.");

@@ -8,11 +8,12 @@ import { readDeploymentId } from "../deployment/deployment.js";
 import { licensesHint } from "../entitlements/entitlements.js";
 import { badInput, conflictOn, DomainError, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { now, takeTurn } from "../kernel/queries.js";
+import { now } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { isTime } from "./claims.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 import { endOf, isFor, isOver, verifyLicense } from "./verification.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { anyInt, bytes, inputOf, type Input, meant, pasted, required } from "../kernel/values.js";
 
 /** A stored license. Its token is never returned. */
@@ -36,7 +37,7 @@ const licenses = ({ db }: Context) => db.selectFrom("licenses").select(columns);
 type LicenseRow = InferResult<ReturnType<typeof licenses>>[number];
 
 /** Converts a row. Stored tokens are always well-formed. */
-function shown({ token, ...row }: LicenseRow): License {
+function toLicense({ token, ...row }: LicenseRow): License {
   const { claims } = readToken(token)!;
   return { ...row, expiresAt: timeOf(claims.license_expires), gracePeriodEndsAt: timeOf(claims.exp), claims };
 }
@@ -46,7 +47,7 @@ const timeOf = (claim: unknown): string | null => (isTime(claim) ? new Date(clai
 /** Lists all licenses by id, including expired and future ones. */
 export async function listLicenses(ctx: Context): Promise<License[]> {
   authorize(ctx.actor, "license:read");
-  return (await licenses(ctx).orderBy("id").execute()).map(shown);
+  return (await licenses(ctx).orderBy("id").execute()).map(toLicense);
 }
 
 export const AddLicense = inputOf({
@@ -122,8 +123,8 @@ async function storeLicense(ctx: Context, text: string, token: LicenseToken): Pr
     .values({ uuid, token: text, tokenSha256: sha256, expiresAt, uploadedAt: now })
     .returning(columns)
     .executeTakeFirstOrThrow();
-  ctx.audit({ action: "create", ...identified(license) });
-  return shown(license);
+  ctx.audit({ action: "create", ...nameForAudit(license) });
+  return toLicense(license);
 }
 
 export const DeleteLicense = inputOf({
@@ -136,9 +137,9 @@ export async function deleteLicense(ctx: Context, id: number): Promise<License> 
   authorize(ctx.actor, "license:delete");
   const license = await ctx.db.deleteFrom("licenses").where("id", "=", id).returning(columns).executeTakeFirst();
   if (!license) throw notFound();
-  ctx.audit({ action: "delete", ...identified(license) });
+  ctx.audit({ action: "delete", ...nameForAudit(license) });
   recompute(ctx);
-  return shown(license);
+  return toLicense(license);
 }
 
 /** Recomputes entitlements on this replica, which fails the request on error, and then on all others. */
@@ -154,4 +155,4 @@ function recompute(ctx: Context): void {
   ctx.afterCommit(() => ctx.services.entitlements.refresh());
 }
 
-const identified = ({ id, uuid }: LicenseRow) => auditedAs("license", String(id), uuid);
+const nameForAudit = ({ id, uuid }: LicenseRow) => auditedAs("license", String(id), uuid);

@@ -1,4 +1,4 @@
-import { isDeeper, isObject } from "../kernel/objects.js";
+import { isDeeper, isObject } from "../../runtime/json.js";
 
 /** A decoded license. Its signature is not verified. */
 export interface LicenseToken {

@@ -69,7 +69,7 @@ export async function sendCustomNotification(
 ): Promise<string | undefined> {
   const { userId } = requireUser(ctx.actor);
   authorize(ctx.actor, "notification_message:create", { ownerId: userId });
-  const { title, message } = checked(content, idempotencyKey);
+  const { title, message } = checkContent(content, idempotencyKey);
 
   if (idempotencyKey && (await isRepeat(ctx, userId, idempotencyKey, [title, message]))) return undefined;
   await countCustom(ctx, userId);
@@ -87,9 +87,10 @@ export async function sendCustomNotification(
 
 type Texts = { title: string; message: string };
 
-function checked(content: CustomContent, key: string | null | undefined): Texts {
+function checkContent(content: CustomContent, key: string | null | undefined): Texts {
   const problems = new Problems();
-  const [title, message] = [content.title ?? "", content.message ?? ""];
+  const title = content.title ?? "";
+  const message = content.message ?? "";
   if (title.trim() === "" && message.trim() === "") {
     const rule = "A title or a message is required.";
     problems.add("content.title", rule);

@@ -1,7 +1,7 @@
 // Notices to people that something of theirs ends soon.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
-import { hour } from "../kernel/queries.js";
+import { hour } from "../../runtime/durations.js";
 
 /** Days before the end at which people are told, the first ones first. */
 const daysBefore = [14, 7, 1] as const;

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
-import { day, now, purge } from "../kernel/queries.js";
+import { now } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const idempotencyKeys = columnsOf("idempotencyKeys", "idempotencyKeys");

@@ -5,10 +5,11 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
 import { dropMonths } from "../../infrastructure/database/months.js";
-import { anyOf, day, hour, now } from "../kernel/queries.js";
+import { anyOf, now } from "../kernel/queries.js";
+import { day, hour } from "../../runtime/durations.js";
 import { defineList, time } from "../kernel/lists.js";
 import { invalidQuery, OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { plainText } from "./markdown.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { check, choice, flag, idList, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
@@ -41,7 +42,7 @@ export const notificationsOf = (db: Db, userId: string | Expression<string>) =>
 
 // Marking all notifications as read ends the epoch of the inbox. Notifications of an ended epoch are read since its end.
 const readAt = sql<string | null>`coalesce(
-  item.read_at, (select ${inboxEpochColumns.endedAt} from inbox_epochs ended where ${inboxEpochs.userId} = item.user_id and ended.epoch = item.epoch))`;
+  ${item.readAt}, (select ${inboxEpochColumns.endedAt} from inbox_epochs ended where ${inboxEpochs.userId} = ${item.userId} and ended.epoch = ${item.epoch}))`;
 
 /** A notification in the inbox of its user. Titles and contents are Markdown, whose text `plain` has if it was read already. */
 export type InboxNotification = InferResult<ReturnType<typeof notificationsOf>>[number] & {
@@ -78,17 +79,18 @@ export const InboxFilter = inputOf({
 export type InboxFilter = Input<typeof InboxFilter>;
 
 /** The condition under which a notification `item` is unread in the current epoch of its inbox. */
-export const isUnread = (epoch: Expression<number>) => sql<SqlBool>`(item.read_at is null and item.epoch = ${epoch})`;
+export const isUnread = (epoch: Expression<number>) =>
+  sql<SqlBool>`(${item.readAt} is null and ${item.epoch} = ${epoch})`;
 
 /** The condition under which a notification `item` has a read status, in the current epoch of its inbox. */
 export function hasStatus(status: ReadStatus | null | undefined, epoch: RawBuilder<number>) {
   if (status === ReadStatus.UNREAD) return isUnread(epoch);
-  if (status === ReadStatus.READ) return sql<SqlBool>`(item.read_at is not null or item.epoch < ${epoch})`;
+  if (status === ReadStatus.READ) return sql<SqlBool>`(${item.readAt} is not null or ${item.epoch} < ${epoch})`;
   return sql<SqlBool>`true`;
 }
 
 /** The condition under which a notification `item` has all targets. */
-export const hasTargets = (ids: readonly string[]) => sql<SqlBool>`item.targets @> ${ids}::uuid[]`;
+export const hasTargets = (ids: readonly string[]) => sql<SqlBool>`${item.targets} @> ${ids}::uuid[]`;
 
 /** Adds the faults of a filter to `problems`. */
 export const checkFilter = (filter: InboxFilter, problems: Problems): void =>
@@ -125,7 +127,7 @@ const inbox = defineList(ownNotifications, {
     targets: (eb, ids: readonly string[], ctx) =>
       eb.and([
         hasTargets(ids),
-        sql<SqlBool>`(item.targets || item.user_id) @> (${ids}::uuid[] || ${inboxOwner(ctx)}::uuid)`,
+        sql<SqlBool>`(${item.targets} || ${item.userId}) @> (${ids}::uuid[] || ${inboxOwner(ctx)}::uuid)`,
       ]),
     templates: (eb, ids: readonly string[]) => eb("item.templateId", "=", anyOf(ids)),
     readStatus: (_, status: ReadStatus, ctx) =>
@@ -259,11 +261,11 @@ async function discount(db: Db, month: string): Promise<void> {
   // Every change of an inbox locks its cursor row first, and waits here. Reads go on.
   await sql`lock table inbox_cursors in exclusive mode`.execute(db);
   await sql`
-    update inbox_cursors counter set unread_count = greatest(${counter.unreadCount} - unread.number, 0)
+    update inbox_cursors counter set ${inboxCursors.unreadCount} = greatest(${counter.unreadCount} - unread.number, 0)
     from (
-      select item.user_id, count(*) as number
-      from ${sql.table(month)} item join inbox_cursors mine on ${mine.userId} = item.user_id
-      where ${isUnread(sql`mine.epoch`)} group by item.user_id
+      select ${item.userId}, count(*) as number
+      from ${sql.table(month)} item join inbox_cursors mine on ${mine.userId} = ${item.userId}
+      where ${isUnread(sql`mine.epoch`)} group by ${item.userId}
     ) unread where ${counter.userId} = unread.user_id`.execute(db);
 }
 
@@ -284,7 +286,7 @@ const ago = (milliseconds: Expression<number>) => sql`now() - make_interval(secs
 function isOutdated(config: Config) {
   const { unread, read } = retentions(config);
   const retention = sql<number>`case when ${isUnread(sql`mine.epoch`)} then ${unread}::float8 else ${read}::float8 end`;
-  return sql<SqlBool>`item.created_at <= ${ago(retention)}`;
+  return sql<SqlBool>`${item.createdAt} <= ${ago(retention)}`;
 }
 
 /** Returns the next users who have an inbox. */
@@ -333,7 +335,7 @@ async function purgeInboxes(db: Db, users: readonly string[], config: Config): P
                 .whereRef("item.userId", "=", "mine.userId")
                 .select(["item.id", isUnreadItem.as("isUnread"), isOutdated(config).as("isOutdated")])
                 .select(
-                  sql<number>`row_number() over (order by ${isUnreadItem} desc, item.created_at desc, item.id desc)`.as(
+                  sql<number>`row_number() over (order by ${isUnreadItem} desc, ${item.createdAt} desc, item.id desc)`.as(
                     "nr",
                   ),
                 )

@@ -1,5 +1,5 @@
 import type { NotificationPayload } from "../../entities/notifications.js";
-import { escaped, htmlOf, plainText } from "./markdown.js";
+import { escapeHtml, htmlOf, plainText } from "./markdown.js";
 import type { InboxAction } from "./inbox.js";
 import type { NotificationTemplate } from "./templates/template.js";
 
@@ -36,9 +36,9 @@ export function mailOf({ title, body, actions }: NotificationPayload, occasion: 
       subject,
       plain.split("\n", 1)[0]!,
       [
-        `<p class="kind">${escaped(occasion.template.group)}</p>`,
-        `<h1>${escaped(subject)}</h1>`,
-        `<p>${escaped(greeting)}</p>`,
+        `<p class="kind">${escapeHtml(occasion.template.group)}</p>`,
+        `<h1>${escapeHtml(subject)}</h1>`,
+        `<p>${escapeHtml(greeting)}</p>`,
         htmlOf(body).trim(),
         ...(actions.length > 0 ? [`<p class="actions">${actions.map(button).join(" ")}</p>`] : []),
       ],
@@ -55,15 +55,15 @@ const reason = ({ template }: Occasion): string =>
     : `Sent to: ${template.recipients}`;
 
 const button = ({ label, url }: InboxAction): string =>
-  `<a class="button" href="${escaped(url)}">${escaped(label)}</a>`;
+  `<a class="button" href="${escapeHtml(url)}">${escapeHtml(label)}</a>`;
 
 function footer(occasion: Occasion): string[] {
   const { template, accessUrl, unsubscribeUrl } = occasion;
-  const home = `<a href="${escaped(accessUrl)}">Steward</a>`;
+  const home = `<a href="${escapeHtml(accessUrl)}">Steward</a>`;
   const choice = unsubscribeUrl
-    ? `<a href="${escaped(unsubscribeUrl)}">Unsubscribe</a> from mails of the kind “${escaped(template.name)}”.`
+    ? `<a href="${escapeHtml(unsubscribeUrl)}">Unsubscribe</a> from mails of the kind “${escapeHtml(template.name)}”.`
     : "Mails of this kind cannot be turned off.";
-  return [`<p>${home} · ${escaped(reason(occasion))}</p>`, `<p>${choice}</p>`];
+  return [`<p>${home} · ${escapeHtml(reason(occasion))}</p>`, `<p>${choice}</p>`];
 }
 
 /** `preview` is what mail programs show beside the subject. */
@@ -79,11 +79,11 @@ const documentOf = (
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <meta name="supported-color-schemes" content="light dark">
-    <title>${escaped(title)}</title>
+    <title>${escapeHtml(title)}</title>
     <style>${style}</style>
   </head>
   <body>
-    <div style="display:none;max-height:0;overflow:hidden">${escaped(preview)}</div>
+    <div style="display:none;max-height:0;overflow:hidden">${escapeHtml(preview)}</div>
     <div class="page">
       <p class="brand">Steward</p>
       <div class="card" role="main">

@@ -9,13 +9,13 @@ const parser = new MarkdownIt("commonmark", { html: false, maxNesting: 100 }).en
 parser.validateLink = (url) => /^(?:https?|mailto):/i.test(url);
 
 /** Escapes text for HTML, in content and in quoted attributes. */
-export const escaped = (text: string): string => parser.utils.escapeHtml(text);
+export const escapeHtml = (text: string): string => parser.utils.escapeHtml(text);
 
 /** Images are shown as links to them: a mail loads nothing. */
 parser.renderer.rules.image = (tokens, index) => {
   const image = tokens[index]!;
-  const url = escaped(String(image.attrGet("src")));
-  return `<a href="${url}">${escaped(image.content) || url}</a>`;
+  const url = escapeHtml(String(image.attrGet("src")));
+  return `<a href="${url}">${escapeHtml(image.content) || url}</a>`;
 };
 
 /** Renders Markdown as HTML. */

@@ -1,6 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import { authorize } from "../authorization/authorization.js";
-import { anyOf, now, purge, rowsByKey } from "../kernel/queries.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { defineList, time } from "../kernel/lists.js";

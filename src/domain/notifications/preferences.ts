@@ -93,7 +93,7 @@ export async function updateNotificationPreferences(
 ): Promise<string> {
   const user = await lockUser(ctx, ref, "notification_preference:update");
   authorize(ctx.actor, "notification_preference:update", userTarget(user));
-  const wanted = checked(choices);
+  const wanted = checkChoices(choices);
   const methods = method == null ? allMethods : [method];
   const changed = await store(
     ctx,
@@ -131,7 +131,9 @@ async function store({ db }: Context, preferences: readonly Preference[]) {
     .execute();
 }
 
-function checked(choices: UpdatePreferences["choices"]): Array<{ template: NotificationTemplate; disabled: boolean }> {
+function checkChoices(
+  choices: UpdatePreferences["choices"],
+): Array<{ template: NotificationTemplate; disabled: boolean }> {
   const problems = new Problems();
   check(UpdatePreferences, { choices }, problems);
   problems.throwIfAny();

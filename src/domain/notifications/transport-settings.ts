@@ -78,10 +78,10 @@ const names = Object.keys(transportSettings) as TransportName[];
 export async function readNotificationTransports(ctx: Context): Promise<NotificationTransports> {
   authorize(ctx.actor, "deployment_config:update");
   const stored = openTransports(ctx.services.vault, await storedTransports(ctx.db).execute());
-  return presented(withStored(ctx.config, stored));
+  return presentTransports(withStored(ctx.config, stored));
 }
 
-function presented(config: Config): NotificationTransports {
+function presentTransports(config: Config): NotificationTransports {
   const locked = (name: TransportName) =>
     Object.entries<keyof Config>(transportSettings[name]).flatMap(([field, key]) =>
       config.given.has(key) ? [field] : [],
@@ -119,8 +119,8 @@ export async function updateNotificationTransports(
   const before = openTransports(vault, await storedTransports(ctx.db).forNoKeyUpdate().execute());
   const problems = new Problems();
   const after = {
-    smtp: changed(ctx.config, "smtp", before, input, problems),
-    webhook: changed(ctx.config, "webhook", before, input, problems),
+    smtp: applyChanges(ctx.config, "smtp", before, input, problems),
+    webhook: applyChanges(ctx.config, "webhook", before, input, problems),
   };
   problems.throwIfAny();
   requireUnlocked(ctx.config, input);
@@ -158,7 +158,7 @@ export async function updateNotificationTransports(
 }
 
 /** Returns what is stored after the change. */
-function changed(
+function applyChanges(
   config: Config,
   name: TransportName,
   before: Record<TransportName, StoredTransport>,

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
-import type { Events, Subscription } from "../kernel/events.js";
+import type { Events, Subscription } from "../../runtime/events.js";
 import { createMailer, type Mailer } from "../../infrastructure/smtp.js";
 import type { Vault } from "../../infrastructure/vault.js";
 import { createWebhook, type Webhook } from "../../infrastructure/webhook.js";

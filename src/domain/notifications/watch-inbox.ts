@@ -5,7 +5,7 @@ import type { Context, Services } from "../kernel/context.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
 import { invalidQuery } from "../kernel/paging.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { type Watch, watching } from "../kernel/watching.js";
 import {
   checkFilter,
@@ -52,7 +52,7 @@ export interface WatchInbox {
 interface Wanted {
   userId: string;
   filter: InboxFilter;
-  plain: boolean;
+  isPlain: boolean;
 }
 
 /** The position of a watcher in the inbox, by the `seq` of notifications. */
@@ -81,7 +81,7 @@ interface Start extends Position {
  */
 export async function watchInbox(ctx: Context, { filter, format, since }: WatchInbox): Promise<Watch<InboxEvent>> {
   const userId = inboxOwner(ctx);
-  const wanted = { userId, filter: filter ?? {}, plain: format === TextFormat.PLAINTEXT };
+  const wanted = { userId, filter: filter ?? {}, isPlain: format === TextFormat.PLAINTEXT };
   let position: Start;
 
   return watching(ctx, {
@@ -218,7 +218,7 @@ class InboxReads {
 
   above(wanted: Wanted, position: Position): Promise<Above> {
     if (this.#waiting.size === 0) setImmediate(() => this.#read());
-    const shape = JSON.stringify([wanted.filter, wanted.plain]);
+    const shape = JSON.stringify([wanted.filter, wanted.isPlain]);
     const alike = this.#waiting.get(shape) ?? new Map<string, Waiting>();
     this.#waiting.set(shape, alike);
     const key = `${wanted.userId} ${position.cursor} ${position.seen} ${position.last}`;
@@ -241,7 +241,7 @@ class InboxReads {
       const rows = await inTurn(() => pagesAbove(this.db, batch).execute());
       const byWatcher = Map.groupBy(rows, ({ nr }) => nr);
       for (const [nr, { wanted, result }] of batch.entries())
-        result.resolve(resultOf(byWatcher.get(nr) ?? [], wanted.plain));
+        result.resolve(resultOf(byWatcher.get(nr) ?? [], wanted.isPlain));
     } catch (error) {
       for (const { result } of batch) result.reject(error);
     }

@@ -15,7 +15,7 @@ import {
   addProblems,
   type AppFields,
   type AppSettings,
-  changed,
+  applyFields,
   readResources,
   appFields,
   givenAppName,
@@ -54,7 +54,7 @@ export type CreateApp = Input<typeof CreateApp>;
 export async function createApp(ctx: Context, fields: CreateApp): Promise<string> {
   authorize(ctx.actor, "oauth2_app:create");
   const { userId } = requireUser(ctx.actor);
-  const after = changed(initially, fields);
+  const after = applyFields(initially, fields);
   const resources = await check(ctx, { kind: "admin", type: "confidential" }, fields, after);
 
   const app = ctx.em.create(OAuth2Client, {
@@ -143,7 +143,7 @@ export type UpdateApp = Input<typeof UpdateApp>;
 export async function updateApp(ctx: Context, { id, ...fields }: UpdateApp): Promise<string> {
   const app = await lockApp(ctx, id, "oauth2_app:update");
   requireChangeable(app, fields);
-  const after = changed(app, fields);
+  const after = applyFields(app, fields);
   const resources = await check(ctx, app, fields, after);
 
   const stored = await ctx.em.findOneOrFail(OAuth2Client, id);

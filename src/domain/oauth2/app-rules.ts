@@ -96,7 +96,7 @@ export type AppSettings = Pick<
 >;
 
 /** The settings of an application after a change. */
-export function changed(before: AppSettings, fields: AppFields): AppSettings {
+export function applyFields(before: AppSettings, fields: AppFields): AppSettings {
   const { callbackUrl } = fields;
   const uris = fields.redirectUris ?? (callbackUrl == null ? [] : [callbackUrl, ...before.redirectUris.slice(1)]);
   return {

@@ -9,7 +9,7 @@ import {
   denyAccess,
   grantAccess,
   type PresentedRequest,
-  presented,
+  presentRequest,
   unknownApp,
 } from "./consent.js";
 import { audiencesOf } from "./default-resources.js";
@@ -175,7 +175,7 @@ export async function readAuthorizationRequest(
 ): Promise<AuthorizationRequest> {
   const request = await check(ctx, parameters);
   const { redirectUri } = request;
-  return { ...presented(request), redirectUri, redirectTarget: redirectTarget(redirectUri) };
+  return { ...presentRequest(request), redirectUri, redirectTarget: redirectTarget(redirectUri) };
 }
 
 /** Allows a request. Returns the redirect URI with an authorization code (RFC 6749 §4.1.2). */
@@ -236,7 +236,7 @@ async function check(ctx: Context, parameters: AuthorizationParameters): Promise
     const scopes = requestedScopes(client, given.scope, ctx.config);
     return { ...request, ...scopes, audiences: await audiencesOf(ctx, client, given.resource) };
   } catch (error) {
-    throw await reported(ctx, request, error);
+    throw await reportToClient(ctx, request, error);
   }
 }
 
@@ -275,7 +275,7 @@ async function isTrusted({ actor, db }: Context, { id, kind }: ClientRow): Promi
  * The report of a protocol failure: to a trusted application, by the URI to redirect to, otherwise to the user alone
  * (RFC 9700 §4.11.2). Returns other errors unchanged.
  */
-async function reported(ctx: Context, request: Identified, error: unknown): Promise<unknown> {
+async function reportToClient(ctx: Context, request: Identified, error: unknown): Promise<unknown> {
   if (!(error instanceof DomainError) || error.details.oauthError === undefined) return error;
   const { code, message, details } = error;
   const { client, redirectUri } = request;

@@ -1,8 +1,8 @@
 import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
-import { isDeeper } from "../kernel/objects.js";
-import { cleaned, holdsStorableText } from "../kernel/text.js";
+import { isDeeper } from "../../runtime/json.js";
+import { cleaned, holdsStorableText } from "../../runtime/text.js";
 import {
   bytes,
   faultOf,

@@ -102,14 +102,14 @@ export async function registerOAuth2Client(ctx: Context, given: ClientMetadata):
 }
 
 /** An application that registered itself, by its id. */
-const registered = (db: Db, id: string) =>
+const selectRegistered = (db: Db, id: string) =>
   clients(db)
     .where("id", "=", id)
     .where("registrationHash", "is not", null)
     .select(["registrationHash", "nextRegistrationHash"])
     .$narrowType<{ registrationHash: NotNull }>();
 
-type Held = InferResult<ReturnType<typeof registered>>[number];
+type Held = InferResult<ReturnType<typeof selectRegistered>>[number];
 
 /**
  * An application whose registration access token the caller has, and whether it is the successor of the current one.
@@ -123,7 +123,7 @@ interface Holding {
 /** Throws `invalid_token` alike for unknown applications, for those of administrators, and for wrong tokens. */
 async function authenticate(ctx: Context, reference: RegistrationReference, isLocked = false): Promise<Holding> {
   requireOAuth2(ctx);
-  const found = registered(ctx.db, reference.clientId).$if(isLocked, (query) => query.forUpdate());
+  const found = selectRegistered(ctx.db, reference.clientId).$if(isLocked, (query) => query.forUpdate());
   const client = await found.executeTakeFirst();
   const token = reference.registrationAccessToken ?? "";
   const usesNext = Boolean(client?.nextRegistrationHash && isSecretOf(client.nextRegistrationHash, token));

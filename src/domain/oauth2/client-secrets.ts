@@ -55,7 +55,7 @@ export async function createClientSecret(
   const issued = await issueSecret(ctx, app.id, expiresAt ?? null);
   if (!issued) throw conflict(`An application can have at most ${mostSecrets} secrets.`);
   const diff = { app: { new: app.id }, secret: { new: "***" }, ...(expiresAt && { expiresAt: { new: expiresAt } }) };
-  ctx.audit({ action: "create", ...identified(issued.secret), diff });
+  ctx.audit({ action: "create", ...nameForAudit(issued.secret), diff });
   return issued;
 }
 
@@ -131,11 +131,11 @@ export async function deleteClientSecret(
   await revokeGrantsOfSecret(ctx, id);
   await ctx.db.deleteFrom("oauth2ClientSecrets").where("id", "=", id).execute();
   ctx.publish(clientHint(app.id));
-  ctx.audit({ action: "delete", ...identified(secret), diff: { app: { old: app.id }, secret: { old: "***" } } });
+  ctx.audit({ action: "delete", ...nameForAudit(secret), diff: { app: { old: app.id }, secret: { old: "***" } } });
   return secret;
 }
 
 /** Masks a secret except for its end, by which people recognize it. */
 export const maskedSecret = ({ suffix }: ClientSecretRow): string => `****${suffix}`;
 
-const identified = (secret: ClientSecretRow) => auditedAs("oauth2_app_secret", secret.id, maskedSecret(secret));
+const nameForAudit = (secret: ClientSecretRow) => auditedAs("oauth2_app_secret", secret.id, maskedSecret(secret));

@@ -1,8 +1,9 @@
 import { type InferResult, sql } from "kysely";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf, hour, rowById } from "../kernel/queries.js";
-import { isUuid } from "../kernel/text.js";
+import { anyOf, rowById } from "../kernel/queries.js";
+import { hour } from "../../runtime/durations.js";
+import { isUuid } from "../../runtime/text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { longestUrl } from "../../entities/lengths.js";
 

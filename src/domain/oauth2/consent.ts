@@ -39,7 +39,7 @@ export interface PresentedRequest {
 }
 
 /** Presents an access request to the user. */
-export function presented({ client, scopes, refusedScopes, audiences }: AccessRequest): PresentedRequest {
+export function presentRequest({ client, scopes, refusedScopes, audiences }: AccessRequest): PresentedRequest {
   const { name, kind, documentUrl } = client;
   return {
     app: {

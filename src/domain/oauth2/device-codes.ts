@@ -4,8 +4,10 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { after, hour, now, purge } from "../kernel/queries.js";
-import { randomText } from "../kernel/ids.js";
+import { after, now } from "../kernel/queries.js";
+import { hour } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
+import { randomText } from "../../runtime/random.js";
 import {
   authenticateClient,
   invalidClient,
@@ -14,7 +16,7 @@ import {
   namedClient,
 } from "./client-authentication.js";
 import { clientsById } from "./clients.js";
-import { type AccessRequest, denyAccess, grantAccess, type PresentedRequest, presented } from "./consent.js";
+import { type AccessRequest, denyAccess, grantAccess, type PresentedRequest, presentRequest } from "./consent.js";
 import { audiencesOf } from "./default-resources.js";
 import { type DeviceExchange, invalidGrant } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
@@ -111,7 +113,7 @@ async function insert(ctx: Context, code: NewDeviceCode): Promise<string> {
     .onConflict((existing) => existing.column("userCode").doNothing())
     .executeTakeFirst()
     .catch(onDeletion);
-  return numInsertedOrUpdatedRows === 1n ? spelled(userCode) : insert(ctx, code);
+  return numInsertedOrUpdatedRows === 1n ? formatCode(userCode) : insert(ctx, code);
 }
 
 /** Records a poll of a pending code. Locks its row: of concurrent polls, all but the first are early. */
@@ -181,7 +183,7 @@ export interface DeviceRequest extends PresentedRequest, Pick<DeviceRow, "ip" | 
 export async function readDeviceRequest(ctx: Context, userCode: string): Promise<DeviceRequest> {
   const found = await find(ctx, userCode);
   const { ip, createdAt, expiresAt } = found;
-  return { ...presented(found), userCode: spelled(found.userCode), ip, createdAt, expiresAt };
+  return { ...presentRequest(found), userCode: formatCode(found.userCode), ip, createdAt, expiresAt };
 }
 
 /** Allows the request behind a user code: the device can redeem its code until that expires. Returns the app's name. */
@@ -212,7 +214,7 @@ async function find(ctx: Context, userCode: string, isLocked = false): Promise<D
   requireOAuth2(ctx);
   const { userId } = requireUser(ctx.actor);
   const { userCodes } = ctx.services.limits;
-  const row = await pendingDevice(ctx.db, normalized(userCode))
+  const row = await pendingDevice(ctx.db, normalizeCode(userCode))
     .$if(isLocked, (query) => query.forNoKeyUpdate())
     .executeTakeFirst();
   if (!row) {
@@ -228,9 +230,9 @@ async function find(ctx: Context, userCode: string, isLocked = false): Promise<D
   return { ...row, client };
 }
 
-const normalized = (userCode: string) => userCode.replace(/[\s-]/g, "").toUpperCase();
+const normalizeCode = (userCode: string) => userCode.replace(/[\s-]/g, "").toUpperCase();
 
-const spelled = (userCode: string) => `${userCode.slice(0, 4)}-${userCode.slice(4)}`;
+const formatCode = (userCode: string) => `${userCode.slice(0, 4)}-${userCode.slice(4)}`;
 
 /** Deletes device codes an hour after they expired: until then, devices learn that they did. */
 export const deviceCodePurge = purge("oauth2_device_codes", { by: "expires_at", keptFor: hour });

@@ -4,8 +4,8 @@ import { databaseTime } from "../../runtime/clock.js";
 import type { Config } from "../../runtime/config.js";
 import { boundedPool, SingleFlight } from "../../runtime/concurrency.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
-import { hour, minute } from "../kernel/queries.js";
+import { isObject } from "../../runtime/json.js";
+import { hour, minute } from "../../runtime/durations.js";
 import { addressesOf, type Fetch, mayCall, type OutsideError, outsideFetch } from "../../infrastructure/http.js";
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
 import { oauthFailure } from "./oauth-errors.js";
@@ -25,7 +25,8 @@ const shortestFreshness = 5 * minute;
 const longestFreshness = 24 * hour;
 
 /** Documents fetched concurrently, and those that may wait. */
-const [concurrency, waiting] = [20, 200];
+const concurrency = 20;
+const waiting = 200;
 
 /** Fetches the metadata documents of applications: none for a minute after a failure. One per replica. */
 export class DocumentFetches {

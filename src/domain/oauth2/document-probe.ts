@@ -1,11 +1,12 @@
 import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
-import { day, minute } from "../kernel/queries.js";
+import { day, minute } from "../../runtime/durations.js";
 import { profileIn } from "./client-documents.js";
 import type { DocumentFetches } from "./document-fetches.js";
 
 /** Milliseconds until the next try, after a success and after a failure. */
-const [untilNext, untilRetry] = [day, 10 * minute];
+const untilNext = day;
+const untilRetry = 10 * minute;
 
 interface ProbeOptions {
   config: Config;

@@ -47,6 +47,8 @@ const keys = columnsOf("apiKeys");
 const accounts = columnsOf("users");
 const u = columnsOf("users", "u");
 const g = columnsOf("oauth2Grants", "g");
+const live = columnsOf("oauth2Grants", "live");
+const r = columnsOf("oauth2Grants", "r");
 
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
 export const IssueOAuth2Token = inputOf({
@@ -261,12 +263,12 @@ export async function rotateRefreshToken(exchange: RefreshExchange): Promise<voi
         from live
         where p.id = ${id} and ${p.grantId} = live.id and ${p.expiresAt} > now()
           and not ${isSpent(grace, !isUsed)} and not ${isExhausted}
-        returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at, p.repeats
+        returning live.id, ${live.userId}, ${live.secretId}, ${live.lastUsedAt}, ${live.expiresAt}, p.repeats
       ), touched as (
         update oauth2_grants g set ${grants.secretId} = ${client.secretId}, ${grants.lastUsedAt} = now()
         from redeemed r
         where g.id = r.id
-          and (r.secret_id is distinct from ${client.secretId} or r.last_used_at < now() - interval '5 minutes')
+          and (${r.secretId} is distinct from ${client.secretId} or ${r.lastUsedAt} < now() - interval '5 minutes')
       )`,
     { isRepeat: sql`(select repeats > 0 from redeemed)` },
   );

@@ -1,5 +1,5 @@
 import type { Context } from "../kernel/context.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import {
   authenticateClient,
   clientCredentials,
@@ -56,10 +56,10 @@ export async function introspectOAuth2Token(ctx: Context, input: IntrospectOAuth
   requireValues({ token });
   ctx.services.limits.countClient(ctx, client.id);
   const isReadable = found?.ownerId === client.id || (found?.kind === "access" && found.isServed);
-  return isReadable && found.isActive ? described(ctx, found) : { active: false };
+  return isReadable && found.isActive ? describeToken(ctx, found) : { active: false };
 }
 
-function described({ config: { accessUrl } }: Context, token: IssuedToken): OAuth2Introspection {
+function describeToken({ config: { accessUrl } }: Context, token: IssuedToken): OAuth2Introspection {
   return {
     active: true,
     scope: token.scopes.join(" "),

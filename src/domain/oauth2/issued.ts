@@ -1,6 +1,6 @@
 import { type Expression, type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { prepared } from "../../infrastructure/database/prepared.js";
+import { prepare } from "../../infrastructure/database/prepared.js";
 import type { Context } from "../kernel/context.js";
 import { isSecretOf, parseToken } from "../tokens/token-text.js";
 import { parseSecret } from "./secrets.js";
@@ -59,7 +59,7 @@ const issuedTokens = (db: Db, kind: Kind, id: Expression<string>, readerId: Expr
 type Found = InferResult<ReturnType<typeof issuedTokens>>[number];
 
 const findBy = (kind: Kind) =>
-  prepared<{ id: string; readerId: string | null }, Found>((db, { id, readerId }) =>
+  prepare<{ id: string; readerId: string | null }, Found>((db, { id, readerId }) =>
     issuedTokens(db, kind, id, readerId),
   );
 const findByKind = { access: findBy("access"), refresh: findBy("refresh") };

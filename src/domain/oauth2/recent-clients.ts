@@ -1,6 +1,6 @@
 import { type InferResult, sql } from "kysely";
 import type { Database, Db } from "../../infrastructure/database/database.js";
-import type { Events, Subscription } from "../kernel/events.js";
+import type { Events, Subscription } from "../../runtime/events.js";
 import { Recent } from "../tokens/recent.js";
 import { clients, columnOf } from "./clients.js";
 

@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Context } from "../kernel/context.js";
 import { type DomainError, rateLimited } from "../kernel/errors.js";
-import { day, purge } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import { narrowedAudiences } from "./audiences.js";
 import { authenticateClient, requireGrantType } from "./client-authentication.js";
 import { GrantType } from "./clients.js";
@@ -195,7 +196,8 @@ function verifyCodeChallenge(exchange: CodeExchange): void {
 
 /** Compares in constant time. The length of a challenge is no secret. */
 function isVerifierOf(challenge: string, verifier: string): boolean {
-  const [expected, given] = [Buffer.from(challenge, "base64url"), hash("sha256", verifier, "buffer")];
+  const expected = Buffer.from(challenge, "base64url");
+  const given = hash("sha256", verifier, "buffer");
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 

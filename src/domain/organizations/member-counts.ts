@@ -1,6 +1,6 @@
 import { type Expression, sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
-import { second } from "../kernel/queries.js";
+import { second } from "../../runtime/durations.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const memberChanges = columnsOf("memberChanges");
@@ -10,7 +10,7 @@ const c = columnsOf("memberChanges", "c");
 const g = columnsOf("groups", "g");
 
 /** The changes of the number of members of an organization that its group Everyone does not count yet. */
-export const uncounted = (organizationId: Expression<string>) => sql<number>`(
+export const sumUncounted = (organizationId: Expression<string>) => sql<number>`(
   select coalesce(sum(change), 0)::int from member_changes where ${memberChanges.organizationId} = ${organizationId})`;
 
 /**

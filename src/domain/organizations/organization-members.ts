@@ -12,7 +12,7 @@ import { userIdOf } from "../kernel/actor.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
-import { folded } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
 import {
   check,
   choice,
@@ -27,7 +27,7 @@ import {
 import { anyOf } from "../kernel/queries.js";
 import { defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
 import { listArguments, type OrderBy, orderOf, type Page, type PageArguments } from "../kernel/paging.js";
-import { uncounted } from "./member-counts.js";
+import { sumUncounted } from "./member-counts.js";
 import { userHint } from "../tokens/hints.js";
 import { isListed, userContains } from "../users/listing.js";
 import { requireNoWorkspaces } from "../users/owned-workspaces.js";
@@ -170,7 +170,7 @@ export function memberCountOf(ctx: Context, { id }: OrganizationRow): Promise<nu
 async function countMembers({ db }: Context, ids: readonly string[]): Promise<number[]> {
   const groups = await db
     .selectFrom("groups as g")
-    .select((eb) => ["g.id", eb("g.memberCount", "+", uncounted(eb.ref("g.id"))).as("count")])
+    .select((eb) => ["g.id", eb("g.memberCount", "+", sumUncounted(eb.ref("g.id"))).as("count")])
     .where("g.id", "=", anyOf(ids))
     .execute();
   const counts = new Map(groups.map(({ id, count }) => [id, count]));
@@ -254,7 +254,7 @@ async function join(ctx: Context, organizationId: string, users: readonly FoundU
     .expression(sql`select ${organizationId}::uuid, unnest(${userIds}::uuid[]), now()`)
     .execute();
   for (const user of users) {
-    ctx.audit({ action: "create", ...identified({ ...user, organizationId }) });
+    ctx.audit({ action: "create", ...nameForAudit({ ...user, organizationId }) });
     ctx.publish(userHint(user.id));
   }
 }
@@ -372,7 +372,7 @@ async function endMembership(
     .where("organizationId", "=", organizationId)
     .where("userId", "=", userId)
     .execute();
-  ctx.audit({ action: "delete", ...identified({ ...user, organizationId }), diff: { roles: { old: roles } } });
+  ctx.audit({ action: "delete", ...nameForAudit({ ...user, organizationId }), diff: { roles: { old: roles } } });
   ctx.publish(userHint(userId));
 }
 
@@ -384,7 +384,7 @@ export async function endRoles(ctx: Context, user: FoundUser): Promise<void> {
   for (const { organizationId, roles } of held)
     ctx.audit({
       action: "update",
-      ...identified({ ...user, organizationId }),
+      ...nameForAudit({ ...user, organizationId }),
       diff: { roles: { old: roles, new: [] } },
     });
   ctx.publish(userHint(user.id));
@@ -416,11 +416,11 @@ export async function setOrganizationMemberRoles(
       .where("organizationId", "=", organizationId)
       .where("userId", "=", member.id)
       .execute();
-    ctx.audit({ action: "update", ...identified(member), diff: { roles: { old: member.roles, new: roles } } });
+    ctx.audit({ action: "update", ...nameForAudit(member), diff: { roles: { old: member.roles, new: roles } } });
     ctx.publish(userHint(member.id));
   }
   return { organization: organizationId, user: member.id };
 }
 
-const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
+const nameForAudit = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
   auditedAs("organization_member", id, username, organizationId);

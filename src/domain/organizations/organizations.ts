@@ -10,7 +10,7 @@ import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { given } from "../kernel/objects.js";
 import { anyOf, now, rowById } from "../kernel/queries.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import {
   check,
   icon,

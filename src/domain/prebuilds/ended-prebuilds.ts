@@ -21,7 +21,7 @@ async function caretakers(
   ctx: Context,
   { id, creatorId, organizationId }: { id: string; creatorId: string; organizationId: string },
 ) {
-  const shared = sql`select user_id, group_id from template_acl_entries where ${templateAclEntries.templateId} = ${id} and role = 'admin'`;
+  const shared = sql`select ${templateAclEntries.userId}, ${templateAclEntries.groupId} from template_acl_entries where ${templateAclEntries.templateId} = ${id} and role = 'admin'`;
   // The group Everyone has the id of the organization.
   const ofGroups = sql`
     select ${m.userId} from (${shared}) e join group_members m on ${m.groupId} = e.group_id

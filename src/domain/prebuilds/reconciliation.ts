@@ -6,7 +6,8 @@ import { hasFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { after, minute, now } from "../kernel/queries.js";
+import { after, now } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { scheduledInstances } from "../templates/prebuild-schedules.js";
 import { documentsById } from "../templates/template-versions.js";
@@ -22,7 +23,7 @@ const t = columnsOf("templates", "t");
 const w = columnsOf("workspaces", "w");
 
 /** Unclaimed workspaces `w` with their presets `p` and templates `t`. */
-const unclaimed = (db: Db) =>
+const selectUnclaimed = (db: Db) =>
   db
     .selectFrom("workspaces as w")
     .innerJoin("templatePresets as p", "p.id", "w.prebuiltPresetId")
@@ -42,7 +43,7 @@ const isUnfit = sql<boolean>`coalesce(
 /** Unclaimed workspaces that are not needed, unless a build of theirs is open or their deletion failed recently. */
 function superfluousWorkspaces(db: Db) {
   // The oldest is claimed first.
-  const ranked = unclaimed(db).select(({ fn }) => [
+  const ranked = selectUnclaimed(db).select(({ fn }) => [
     "w.id",
     wantedInstances.as("instances"),
     "w.latestStatus",

@@ -8,7 +8,7 @@ import { newId } from "../kernel/ids.js";
 import { after, anyOf, now } from "../kernel/queries.js";
 import { presenceHint } from "./provisioner-jobs.js";
 import { isWaiting } from "./matching.js";
-import { scoped, type Tags } from "./tags.js";
+import { scopeTags, type Tags } from "./tags.js";
 import { noteKeyUsed, reservedKeys } from "./provisioner-key-tokens.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -135,7 +135,7 @@ export async function noteSeen(
 }
 
 /** The provisioner of the daemons inside of the server, and their tags. */
-const builtIn = { provisioners: ["echo"], tags: scoped({}, "") };
+const builtIn = { provisioners: ["echo"], tags: scopeTags({}, "") };
 
 /**
  * Stores the daemons inside of the server, one for each organization, and that they were seen: one statement for all.

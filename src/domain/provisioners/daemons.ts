@@ -2,7 +2,9 @@ import { type InferResult, sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../kernel/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
-import { anyOf, day, purge, rowsByKey } from "../kernel/queries.js";
+import { anyOf, rowsByKey } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { readEach } from "../kernel/lists.js";
@@ -23,7 +25,7 @@ export const ProvisionerDaemonStatus = { OFFLINE: "offline", IDLE: "idle", BUSY:
 export type ProvisionerDaemonStatus = (typeof ProvisionerDaemonStatus)[keyof typeof ProvisionerDaemonStatus];
 
 /** A column of the reserved key of the daemon `d`, if it has no other. */
-const reserved = (column: "id" | "name") =>
+const selectReserved = (column: "id" | "name") =>
   sql<string>`(case when ${d.userId} is null then ${reservedKeys.builtIn[column]} else ${reservedKeys.userAuth[column]} end)`;
 
 /** Daemons with their status by the clock of the database. Those without a key have a reserved one. */
@@ -42,8 +44,8 @@ const daemons = (db: Db) =>
       "d.version",
       "d.apiVersion",
       "d.lastSeenAt",
-      fn.coalesce("k.id", sql<string>`${reserved("id")}::uuid`).as("keyId"),
-      fn.coalesce("k.name", reserved("name")).as("keyName"),
+      fn.coalesce("k.id", sql<string>`${selectReserved("id")}::uuid`).as("keyId"),
+      fn.coalesce("k.name", selectReserved("name")).as("keyName"),
       sql<ProvisionerDaemonStatus>`case when not ${isOnline} then 'offline' when exists (
         select from provisioner_jobs j
         where ${j.workerId} = d.id and ${j.completedAt} is null and j.status in ('running', 'canceling')

@@ -3,7 +3,7 @@ import { may, requireScope, sees } from "../authorization/authorization.js";
 import { Context } from "../kernel/context.js";
 import { conflict, forbidden, notFound } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { importEnded } from "../templates/version-changes.js";
 import { type BuildResult, buildChanged, buildEnded } from "../workspaces/ended-builds.js";
 import {

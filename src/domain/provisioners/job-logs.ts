@@ -4,7 +4,7 @@ import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { defineLogs, type LogArguments } from "../log-lines.js";
 import { type Page, pageSize, placeText } from "../kernel/paging.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import type { Watch } from "../kernel/watching.js";
 import { findProvisionerJob, jobHint } from "./provisioner-jobs.js";
 import { Leased, leaseEnd, leaseLost, lockRunning, renewedLease } from "./leases.js";

@@ -2,7 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, Problems } from "../kernel/errors.js";
-import { holdsStorableText } from "../kernel/text.js";
+import { holdsStorableText } from "../../runtime/text.js";
 import { after, now } from "../kernel/queries.js";
 import { hashSecret } from "../tokens/token-text.js";
 import type { BuildResult } from "../workspaces/ended-builds.js";

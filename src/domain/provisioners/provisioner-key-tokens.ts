@@ -2,7 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { anyOf, now } from "../kernel/queries.js";
 import type { MachineTokens } from "../tokens/machines.js";
-import { randomText } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { faultOf, matching } from "../kernel/values.js";
 

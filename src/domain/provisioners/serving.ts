@@ -5,10 +5,10 @@ import { type ProvisionerActor, requireUser } from "../kernel/actor.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound, Problems, quote } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { findAnyOrganization, findOrganization } from "../organizations/organizations.js";
 import { protocolVersion, registerDaemon } from "./daemon-registration.js";
-import { scoped, tagProblem } from "./tags.js";
+import { scopeTags, tagProblem } from "./tags.js";
 import { daemonNameProblem, isReservedKey, type ProvisionerKeyHolder } from "./provisioner-key-tokens.js";
 
 /** The parameters with which a daemon connects. */
@@ -52,7 +52,7 @@ export async function admitDaemon(
     organizationId,
     name,
     provisioners: [...new Set(request.provisioners)],
-    tags: key ? scoped(key.tags, "") : scoped(given.tags, user!.userId),
+    tags: key ? scopeTags(key.tags, "") : scopeTags(given.tags, user!.userId),
     keyId: key?.id ?? null,
     tokenHash: key?.tokenHash ?? "",
     user,

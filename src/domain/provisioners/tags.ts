@@ -1,5 +1,5 @@
 import type { Problems } from "../kernel/errors.js";
-import { isStorable } from "../kernel/text.js";
+import { isStorable } from "../../runtime/text.js";
 import { objectBy } from "../kernel/values.js";
 
 /** Names and values by which jobs find daemons. */
@@ -9,7 +9,7 @@ export type Tags = Readonly<Record<string, string>>;
  * The tags of a job or a daemon: with `scope` `user` those of one user, whose id `owner` has, otherwise those of the
  * whole organization.
  */
-export const scoped = (tags: Tags, userId: string): Record<string, string> =>
+export const scopeTags = (tags: Tags, userId: string): Record<string, string> =>
   tags.scope === "user" ? { ...tags, owner: userId } : { ...tags, scope: "organization", owner: "" };
 
 const mostTags = 20;

@@ -9,7 +9,7 @@ import { type Watch, watching } from "../kernel/watching.js";
 import { withCleanLabels } from "../templates/clean-labels.js";
 import type { TemplateDocument } from "../templates/template-documents.js";
 import { openVariables, type VariableValue } from "../templates/variables.js";
-import { randomText } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { handedBack } from "./ended-jobs.js";
 import { daemonHint, type JobRow, workHint } from "./provisioner-jobs.js";

@@ -20,9 +20,10 @@ const irregularWords =
   );
 
 const byLowerCase = (names: readonly string[]) => new Map(names.map((name) => [name.toLowerCase(), name]));
-const [bareNames, irregular] = [byLowerCase(withoutArea), byLowerCase(irregularWords)];
+const bareNames = byLowerCase(withoutArea);
+const irregular = byLowerCase(irregularWords);
 
-const spelled = (name: string) =>
+const spellName = (name: string) =>
   name.toLowerCase().replace(/[a-z]+/g, (word) => irregular.get(word) ?? word.charAt(0).toUpperCase() + word.slice(1));
 
 /**
@@ -33,6 +34,6 @@ export function timeZoneNamed(text: string): string | undefined {
   if (!/^[\w+/-]{1,40}$/.test(text)) return undefined;
   const bare = bareNames.get(text.toLowerCase());
   if (bare !== undefined) return bare;
-  const name = spelled(text);
+  const name = spellName(text);
   return areas.has(name.slice(0, name.indexOf("/"))) && hasZone(name) ? name : undefined;
 }

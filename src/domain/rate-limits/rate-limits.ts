@@ -3,7 +3,7 @@ import type { RequestDetails } from "../kernel/request.js";
 import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import { rateLimited } from "../kernel/errors.js";
-import { folded } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
 import { KeyedTurns } from "../../runtime/concurrency.js";
 import { LabeledCounter } from "../../runtime/labeled-counter.js";
 import { LocalCounters } from "./local.js";

@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
-import { minute, purge } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 

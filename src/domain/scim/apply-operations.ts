@@ -8,7 +8,7 @@ import type { Operation } from "./operations.js";
 const addedByType = new Set(["emails", "phoneNumbers", "addresses"]);
 
 /** Applies operations to a copy of a resource, in order. */
-export function changed(resource: Values, operations: readonly Operation[]): Values {
+export function applyOperations(resource: Values, operations: readonly Operation[]): Values {
   const copy = structuredClone(resource);
   for (const operation of operations) apply(copy, operation);
   return copy;
@@ -20,7 +20,7 @@ function apply(resource: Values, operation: Operation): void {
   const before = container[attribute.name];
   if (attribute.isMultiValued) {
     const entries = Array.isArray(before) ? (before as Values[]) : [];
-    set(container, attribute.name, where || sub ? chosen(entries, operation) : several(entries, operation));
+    set(container, attribute.name, where || sub ? chooseEntries(entries, operation) : several(entries, operation));
   } else if (sub) {
     const part: Values = { ...(before as Values | undefined) };
     set(part, sub.name, operation.op === "remove" ? undefined : operation.value);
@@ -60,7 +60,7 @@ const naming =
       : value === entry.value;
 
 /** The values of a multi-valued attribute, after a change of those that a filter or a sub-attribute selects. */
-function chosen(entries: readonly Values[], operation: Operation): Values[] {
+function chooseEntries(entries: readonly Values[], operation: Operation): Values[] {
   const { op, target, value } = operation;
   const { attribute, sub, where } = target;
   const isCleared = op === "remove" || value === undefined;
@@ -74,7 +74,7 @@ function chosen(entries: readonly Values[], operation: Operation): Values[] {
     const entry = { ...equalities(where), ...change };
     return withPrimary([...entries, entry], [entry]);
   }
-  const updated = entries.map((entry) => (selected.has(entry) ? mended(entry, change) : entry));
+  const updated = entries.map((entry) => (selected.has(entry) ? mendEntry(entry, change) : entry));
   return withPrimary(
     updated,
     updated.filter((entry) => !entries.includes(entry)),
@@ -95,7 +95,7 @@ function meantAsWork(entries: readonly Values[], { target: { attribute, where } 
   return entry && ["", "other"].includes(typeOf(entry)) && matches(where, { ...entry, type: "work" }) ? [entry] : [];
 }
 
-function mended(entry: Values, change: Values): Values {
+function mendEntry(entry: Values, change: Values): Values {
   const result = { ...entry };
   for (const [name, value] of Object.entries(change)) set(result, name, value);
   return result;

@@ -1,7 +1,7 @@
 import { isLostRace } from "../../infrastructure/database/availability.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 import { checkDocument, type Json, member } from "./scim-documents.js";
 import { fault } from "./faults.js";
 import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "./scim-groups.js";
@@ -108,7 +108,8 @@ function readOperation(given: unknown): BulkOperation {
   };
   const data = member(given, "data") ?? {};
   if (!isObject(data)) throw fault("invalidSyntax", "Must be an object.", "data");
-  const [bulkId, version] = [text("bulkId"), text("version")];
+  const bulkId = text("bulkId");
+  const version = text("version");
   return {
     method: (text("method") ?? "").toUpperCase(),
     path: text("path") ?? "",
@@ -158,7 +159,7 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
   const { method, bulkId, version: ifMatch } = operation;
   const { endpoint, given, verb } = targetOf(operation.path);
   if (!verb) throw fault("invalidPath", `There is no endpoint ${quote(operation.path)}.`, "path");
-  const document = resolved(operation.data, created) as Json;
+  const document = resolveReferences(operation.data, created) as Json;
   const done = ({ row }: Changed, status: number): Done => ({
     id: row.id,
     location: locationOf(ctx, endpoint, row.id),
@@ -169,7 +170,7 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
     if (!bulkId) throw fault("invalidSyntax", "A POST needs a bulkId.", "bulkId");
     return done(await verb.create(ctx, { document }), 201);
   }
-  const id = resolved(given ?? "", created) as string;
+  const id = resolveReferences(given ?? "", created) as string;
   const change = { id, document, ...(ifMatch !== undefined && { ifMatch }) };
   if (method === "PUT" && given) return done(await verb.replace(ctx, change), 200);
   if (method === "PATCH" && given) return done(await verb.patch(ctx, change), 200);
@@ -183,15 +184,15 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
 const reference = "bulkId:";
 
 /** Replaces `bulkId:x` by the id of the created resource. The document is not deep: `checkDocument` saw it. */
-function resolved(value: unknown, created: ReadonlyMap<string, string>): unknown {
+function resolveReferences(value: unknown, created: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string" && value.startsWith(reference)) {
     const id = created.get(value.slice(reference.length));
     if (id === undefined) throw unresolved(value);
     return id;
   }
-  if (Array.isArray(value)) return value.map((each) => resolved(each, created));
+  if (Array.isArray(value)) return value.map((each) => resolveReferences(each, created));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolved(each, created)]));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolveReferences(each, created)]));
 }
 
 const unresolved = (text: string) =>

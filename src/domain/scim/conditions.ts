@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
-import { folded } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
 import type { Comparison, Filter, Operator, Target } from "./filter.js";
 import { leafOf, type Place } from "./paths.js";
 import type { Attribute } from "./schema.js";
@@ -43,30 +43,30 @@ export const noJson: Sql = sql`'{}'::jsonb`;
 
 /** A filter as SQL. Values are parameters; names come from the schema. */
 export const conditionOf = (filter: Filter, columns: Columns) => ({
-  matches: compiled(filter, columns),
+  matches: compileFilter(filter, columns),
   candidates: candidatesOf(filter, columns),
 });
 
 const all = (conditions: readonly Condition[]) => sql<SqlBool>`(${sql.join(conditions, sql` and `)})`;
 const any = (conditions: readonly Condition[]) => sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 
-function compiled(filter: Filter, columns: Columns): Condition {
+function compileFilter(filter: Filter, columns: Columns): Condition {
   switch (filter.kind) {
     case "and":
-      return all(filter.parts.map((part) => compiled(part, columns)));
+      return all(filter.parts.map((part) => compileFilter(part, columns)));
     case "or":
-      return any(filter.parts.map((part) => compiled(part, columns)));
+      return any(filter.parts.map((part) => compileFilter(part, columns)));
     case "not":
-      return sql<SqlBool>`(not ${compiled(filter.part, columns)})`;
+      return sql<SqlBool>`(not ${compileFilter(filter.part, columns)})`;
     case "present":
       return present(filter.target, columns);
     default:
-      return compared(filter, columns);
+      return compileComparison(filter, columns);
   }
 }
 
 /** A comparison without a value is false, `ne` true. */
-function compared(comparison: Comparison, columns: Columns): Condition {
+function compileComparison(comparison: Comparison, columns: Columns): Condition {
   const { target, operator, value } = comparison;
   if (value === null) {
     const isPresent = present(target, columns);
@@ -125,7 +125,7 @@ function ofEntry(
 ): Condition {
   const columns: Columns = { values, lists: {}, json: noJson, candidates: () => undefined };
   const column = values[sub?.name ?? "self"];
-  const conditions = [where && compiled(where, columns), column && sql<SqlBool>`(${condition(column)} is true)`];
+  const conditions = [where && compileFilter(where, columns), column && sql<SqlBool>`(${condition(column)} is true)`];
   const given = conditions.filter((each) => each !== undefined);
   return given.length > 0 ? all(given) : sql<SqlBool>`true`;
 }

@@ -53,11 +53,11 @@ const schemaDocuments = (ctx: Configured): Values[] =>
   schemas.map(({ attributes, ...schema }: Schema) => ({
     schemas: [urnOf("Schema")],
     ...schema,
-    attributes: attributes.map(described),
+    attributes: attributes.map(describeAttribute),
     meta: { resourceType: "Schema", location: `${baseUrl(ctx)}/Schemas/${schema.id}` },
   }));
 
-function described(attribute: Attribute): Values {
+function describeAttribute(attribute: Attribute): Values {
   const { isMultiValued, isRequired, isCaseExact, subAttributes, type, isListable: _, ...rest } = attribute;
   return {
     ...rest,
@@ -65,7 +65,7 @@ function described(attribute: Attribute): Values {
     multiValued: isMultiValued,
     required: isRequired,
     ...(type !== "boolean" && type !== "complex" && { caseExact: isCaseExact }),
-    ...(subAttributes && { subAttributes: subAttributes.map(described) }),
+    ...(subAttributes && { subAttributes: subAttributes.map(describeAttribute) }),
   };
 }
 
@@ -83,24 +83,24 @@ const typeDocuments = (ctx: Configured): Values[] =>
 
 /** Lists the schemas (RFC 7643 §7). Throws FORBIDDEN for a filter (RFC 7644 §4). */
 export const listScimSchemas = (ctx: Configured, filter?: string | null): Values =>
-  unfiltered(schemaDocuments(ctx), filter);
+  listUnfiltered(schemaDocuments(ctx), filter);
 
 /** Lists the types of resources (RFC 7643 §6). Throws FORBIDDEN for a filter (RFC 7644 §4). */
 export const listScimResourceTypes = (ctx: Configured, filter?: string | null): Values =>
-  unfiltered(typeDocuments(ctx), filter);
+  listUnfiltered(typeDocuments(ctx), filter);
 
-function unfiltered(documents: Values[], filter: string | null | undefined): Values {
+function listUnfiltered(documents: Values[], filter: string | null | undefined): Values {
   if (filter != null) throw forbidden("Forbidden.", { detail: "This list cannot be filtered." });
   return listResponse({ totalResults: documents.length, startIndex: 1, resources: documents });
 }
 
 /** Reads the schema with a URN. Throws NOT_FOUND. */
-export const readScimSchema = (ctx: Configured, urn: string): Values => named(schemaDocuments(ctx), urn);
+export const readScimSchema = (ctx: Configured, urn: string): Values => findById(schemaDocuments(ctx), urn);
 
 /** Reads a type of resources by its name. Throws NOT_FOUND. */
-export const readScimResourceType = (ctx: Configured, name: string): Values => named(typeDocuments(ctx), name);
+export const readScimResourceType = (ctx: Configured, name: string): Values => findById(typeDocuments(ctx), name);
 
-function named(documents: readonly Values[], id: string): Values {
+function findById(documents: readonly Values[], id: string): Values {
   const found = documents.find((each) => (each.id as string).toLowerCase() === id.toLowerCase());
   if (!found) throw notFound();
   return found;

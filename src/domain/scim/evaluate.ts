@@ -1,4 +1,4 @@
-import { folded } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
 import type { Comparison, Filter, Target } from "./filter.js";
 import { leafOf } from "./paths.js";
 

@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { isStorable, utcMoment } from "../kernel/text.js";
+import { isStorable, utcMoment } from "../../runtime/text.js";
 import { fault, type ScimType } from "./faults.js";
 import { attributeNamed, leafOf, type Place, placeNamed, requireSafe, type Token, tokensOf } from "./paths.js";
 import type { Attribute, ResourceType } from "./schema.js";
@@ -76,10 +76,10 @@ class Parser {
 
   /** `a or b`. */
   either(): Filter {
-    return this.#joined("or", () => this.#joined("and", () => this.#unary()));
+    return this.parseJoined("or", () => this.parseJoined("and", () => this.#unary()));
   }
 
-  #joined(kind: "and" | "or", next: () => Filter): Filter {
+  parseJoined(kind: "and" | "or", next: () => Filter): Filter {
     const parts = [next()];
     while (this.#takeWord(kind)) parts.push(next());
     return parts.length === 1 ? parts[0]! : { kind, parts };
@@ -91,13 +91,13 @@ class Parser {
       return { kind: "not", part: this.#unary() };
     }
     if (!this.#takeMark("(")) return this.#expression();
-    const inner = this.#nested(() => this.either());
+    const inner = this.parseNested(() => this.either());
     this.#requireMark(")");
     return inner;
   }
 
   /** Counts a level of nesting around a part. */
-  #nested<Part>(parse: () => Part): Part {
+  parseNested<Part>(parse: () => Part): Part {
     if (++this.#depth > filterLimits.depth)
       throw fault(this.scimType, `A filter must have at most ${filterLimits.depth} levels.`);
     const part = parse();
@@ -131,7 +131,7 @@ class Parser {
     const { attribute } = place;
     if (!attribute.isMultiValued || !attribute.subAttributes || place.sub)
       throw fault(this.scimType, `The attribute ${attribute.name} has no values to choose from.`);
-    const where = this.#nested(() => this.#within(attribute));
+    const where = this.parseNested(() => this.#within(attribute));
     this.#requireMark("]");
     const { text, kind } = this.#peek();
     if (kind !== "word" || !text.startsWith(".")) return { ...place, where };

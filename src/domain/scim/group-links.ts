@@ -2,15 +2,15 @@ import { sql, type SqlBool } from "kysely";
 import type { Diff } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
-import { cleaned, folded, foldedColumn } from "../kernel/text.js";
+import { cleaned, folded } from "../../runtime/text.js";
+import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { isValid } from "../kernel/values.js";
 import { groupName } from "../groups/groups.js";
-import { anyOf, now } from "../kernel/queries.js";
 import { fault, notUnique } from "./faults.js";
-import { displayed } from "./group-rows.js";
+import { matchDisplayName } from "./group-rows.js";
 import { groupDisplay } from "./user-rows.js";
 import type { Provisioner } from "./provisioner.js";
-import { numbered, slug } from "./user-mapping.js";
+import { numberNames, slug } from "./user-mapping.js";
 import { longestGroupName } from "../../entities/groups.js";
 import { longestLabel } from "../../entities/lengths.js";
 
@@ -76,12 +76,12 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .select("g.id")
     .where("g.organizationId", "=", organizationId)
     .where("g.id", "is distinct from", id)
-    .where(sql<SqlBool>`g.id = any(array(${displayed(displayName)}))`)
+    .where(sql<SqlBool>`g.id = any(array(${matchDisplayName(displayName)}))`)
     .where(sql<SqlBool>`lower(${groupDisplay} collate "C") = ${folded(displayName)}`)
     .executeTakeFirst();
   if (named) throw notUnique("displayName");
   const base = slug(displayName, longestGroupName);
-  const names = numbered(isValid(groupName, base) ? base : "group", longestGroupName);
+  const names = numberNames(isValid(groupName, base) ? base : "group", longestGroupName);
   const name = foldedColumn("name");
   const taken = await ctx.db
     .selectFrom("groups")

@@ -1,7 +1,7 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { folded, isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { notFound } from "../kernel/errors.js";
 import { type Candidates, type Columns, few, noJson, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";
@@ -96,7 +96,7 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
     case "id":
       return few(sql`select ${isUuid(value) ? value : null}::uuid`);
     case "displayName":
-      return few(displayed(value));
+      return few(matchDisplayName(value));
     case "externalId":
       return few(
         sql`select ${scimGroupLinks.groupId} from scim_group_links where source = ${source} and ${scimGroupLinks.externalId} collate "C" = ${value}`,
@@ -111,7 +111,7 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
 }
 
 /** The ids of all groups that may have a displayName, in any letter case: that of a link, or their own. */
-export const displayed = (displayName: string) => sql`
+export const matchDisplayName = (displayName: string) => sql`
   select ${scimGroupLinks.groupId} from scim_group_links where lower(${scimGroupLinks.displayName} collate "C") = ${folded(displayName)}
   union all
   select id from groups where lower(coalesce(nullif(${groupColumns.displayName}, ''), name) collate "C") = ${folded(displayName)}`;

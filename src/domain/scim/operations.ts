@@ -1,5 +1,5 @@
 import { DomainError, Problems, quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 import { checkDocument, type Json, member, readValue, throwFaults } from "./scim-documents.js";
 import { fault } from "./faults.js";
 import { parsePath, type Target } from "./filter.js";
@@ -33,7 +33,8 @@ function readOperation(type: ResourceType, given: unknown, problems: Problems): 
   const op = String(member(given, "op")).toLowerCase();
   if (op !== "add" && op !== "replace" && op !== "remove")
     throw fault("invalidSyntax", `There is no operation ${quote(op)}.`, "op");
-  const [path, value] = [member(given, "path"), member(given, "value")];
+  const path = member(given, "path");
+  const value = member(given, "value");
   if (path != null && typeof path !== "string") throw fault("invalidPath", "A path must be a string.", "path");
   if (path) return readPath(type, op, path, value, problems);
   if (op === "remove") throw fault("noTarget", "The operation remove needs a path.", "path");

@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 import { fault, type ScimType } from "./faults.js";
 import { type Attribute, commonAttributes, type ResourceType, type Schema } from "./schema.js";
 
@@ -75,14 +75,14 @@ export function tokensOf(text: string, scimType: ScimType): Token[] {
     if (!match) throw fault(scimType, `The text is not valid from position ${at} on.`);
     const [, mark, string, word] = match;
     if (mark !== undefined) tokens.push({ kind: "mark", text: mark });
-    else if (string !== undefined) tokens.push({ kind: "string", text: unquoted(string, scimType) });
+    else if (string !== undefined) tokens.push({ kind: "string", text: unquote(string, scimType) });
     else tokens.push({ kind: "word", text: word! });
   }
   return tokens;
 }
 
 /** Reads a string, whose escapes may stand for text that cannot be stored. */
-function unquoted(literal: string, scimType: ScimType): string {
+function unquote(literal: string, scimType: ScimType): string {
   let text: string;
   try {
     text = JSON.parse(literal) as string;

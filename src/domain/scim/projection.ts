@@ -20,7 +20,7 @@ export const names = (type: ResourceType, { attributes }: Projection, attribute:
   placesOf(type, attributes).some((place) => place.attribute.name === attribute);
 
 /** Returns the part of a resource that a projection selects. Ignores unknown names. */
-export function projected(type: ResourceType, resource: Values, projection: Projection): Values {
+export function project(type: ResourceType, resource: Values, projection: Projection): Values {
   if (isSelective(projection)) return only(resource, placesOf(type, projection.attributes));
   const excluded = placesOf(type, projection.excludedAttributes);
   return excluded.length > 0 ? without(resource, excluded) : resource;
@@ -44,7 +44,7 @@ function only(resource: Values, places: readonly Place[]): Values {
     const value = from?.[attribute.name];
     if (value === undefined) continue;
     const into = extension ? ((part[extension] ??= {}) as Values) : part;
-    into[attribute.name] = sub ? merged(into[attribute.name], value, sub.name) : value;
+    into[attribute.name] = sub ? mergeValue(into[attribute.name], value, sub.name) : value;
   }
   return part;
 }
@@ -53,7 +53,7 @@ const containerIn = (resource: Values, extension: string | undefined) =>
   extension ? (resource[extension] as Values | undefined) : resource;
 
 /** Adds a sub-attribute to the part of an attribute that was selected before. */
-function merged(part: unknown, value: unknown, sub: string): unknown {
+function mergeValue(part: unknown, value: unknown, sub: string): unknown {
   const add = (into: unknown, each: Values) =>
     each[sub] === undefined ? { ...(into as Values) } : { ...(into as Values), [sub]: each[sub] };
   if (!Array.isArray(value)) return part === value ? part : add(part, value as Values);
@@ -69,13 +69,13 @@ function without(resource: Values, places: readonly Place[]): Values {
     if (value === undefined) continue;
     const into: Values = extension ? { ...from } : rest;
     if (extension) rest[extension] = into;
-    if (sub) into[attribute.name] = omitted(value, sub.name);
+    if (sub) into[attribute.name] = omitSub(value, sub.name);
     else delete into[attribute.name];
   }
   return rest;
 }
 
-function omitted(value: unknown, sub: string): unknown {
+function omitSub(value: unknown, sub: string): unknown {
   const drop = (each: Values) => Object.fromEntries(Object.entries(each).filter(([name]) => name !== sub));
   return Array.isArray(value) ? (value as Values[]).map(drop) : drop(value as Values);
 }

@@ -8,7 +8,7 @@ import { listScimGroups, type ScimGroup } from "./scim-groups.js";
 import { membersByGroup } from "./scim-members.js";
 import type { Listed, ListQuery } from "./scim-lists.js";
 import { listResponse } from "./scim-messages.js";
-import { isSelective, names, projected, type Projection } from "./projection.js";
+import { isSelective, names, project, type Projection } from "./projection.js";
 import { groupType, type ResourceType, userType } from "./schema.js";
 import { locationOf, userResource } from "./user-rows.js";
 import { listScimUsers, type ScimUser } from "./scim-users.js";
@@ -22,13 +22,13 @@ const typeOf = ({ kind }: ScimResource): ResourceType => (kind === "User" ? user
 /** Renders the part of a resource that a projection selects. Lists have members only where they are named. */
 export async function documentOf(ctx: Context, resource: ScimResource, projection: Projection): Promise<Values> {
   const type = typeOf(resource);
-  if (resource.kind === "User") return projected(type, userResource(ctx, resource.row), projection);
+  if (resource.kind === "User") return project(type, userResource(ctx, resource.row), projection);
   const isNamed = names(type, projection, "members");
   const isLeftOut = isSelective(projection)
     ? !isNamed
     : resource.isListed || names(type, { attributes: projection.excludedAttributes }, "members");
   const members = isLeftOut ? undefined : await ctx.load(membersByGroup, resource.row.id);
-  return projected(type, groupResource(ctx, resource.row, members), projection);
+  return project(type, groupResource(ctx, resource.row, members), projection);
 }
 
 /** `documentOf`, if the projection names attributes to return or to leave out; null otherwise. */

@@ -1,6 +1,6 @@
 import { DomainError, Problems } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
-import { textProblem, truthOf } from "../kernel/text.js";
+import { isObject } from "../../runtime/json.js";
+import { textProblem, truthOf } from "../../runtime/text.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import { attributeNamed, requireSafe } from "./paths.js";

@@ -5,11 +5,11 @@ import { GroupSource, lockGroup, type LockedGroup } from "../groups/groups.js";
 import { lockMembers } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { folded, isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { joinOrganization } from "../organizations/organization-members.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { auditedAs } from "../kernel/audit.js";
-import { changed } from "./apply-operations.js";
+import { applyOperations } from "./apply-operations.js";
 import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { fault, notUnique } from "./faults.js";
@@ -63,7 +63,7 @@ export interface ScimGroup {
   row: ScimGroupRow;
 }
 
-function added(members: readonly string[]): MemberChange {
+function addMembers(members: readonly string[]): MemberChange {
   const change = new MemberChange();
   for (const member of members) change.added.add(member);
   return change;
@@ -73,7 +73,7 @@ function added(members: readonly string[]): MemberChange {
 export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const wanted = wantedGroup(readResource(groupType, document));
-  const change = added(wanted.members);
+  const change = addMembers(wanted.members);
   change.isReplaced = true;
   const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: wanted.members });
   return write(ctx, provisioner, locked, wanted, change);
@@ -83,13 +83,14 @@ export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: 
 export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const operations = readOperations(groupType, document);
-  const [onMembers, others] = [operations.filter(isOnMembers), operations.filter((each) => !isOnMembers(each))];
+  const onMembers = operations.filter(isOnMembers);
+  const others = operations.filter((each) => !isOnMembers(each));
   const joining = [...new Set(onMembers.flatMap(addedBy))];
   const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining });
   const change = new MemberChange();
   for (const operation of onMembers) await change.apply(operation, (users) => loadMembers(ctx, id, users));
   const { externalId, displayName } = locked.row;
-  const resource = changed({ displayName, ...(externalId !== null && { externalId }) }, others);
+  const resource = applyOperations({ displayName, ...(externalId !== null && { externalId }) }, others);
   return write(ctx, provisioner, locked, wantedGroup(resource), change);
 }
 

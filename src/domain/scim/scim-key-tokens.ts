@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import { anyOf, now } from "../kernel/queries.js";
 import type { MachineTokens } from "../tokens/machines.js";
-import { randomText } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 

@@ -72,7 +72,8 @@ export async function listResources<DB, TB extends keyof DB, Row extends { id: s
   if (opened && query.startIndex != null)
     throw fault("invalidCursor", "A cursor cannot be combined with startIndex.", "cursor");
   const startIndex = Math.max(query.startIndex ?? 1, 1);
-  const [offset, start] = [opened ? 0 : startIndex - 1, opened?.place];
+  const offset = opened ? 0 : startIndex - 1;
+  const start = opened?.place;
 
   const read = async (db: Db, isPlanned: boolean) => {
     const ids = await candidatesIn(db, condition, isPlanned);

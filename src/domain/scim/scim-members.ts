@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
 import { readEach } from "../kernel/lists.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { throwFaults } from "./scim-documents.js";
 import { matches, type Values } from "./evaluate.js";
 import { fault } from "./faults.js";

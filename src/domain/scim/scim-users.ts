@@ -7,7 +7,7 @@ import { authorize, permitted } from "../authorization/authorization.js";
 import { leaveGroups } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import {
   faultOf,
   flag,
@@ -27,7 +27,7 @@ import { releaseFormerEmail } from "../users/former-emails.js";
 import { newEmail } from "../users/names.js";
 import { setStatus } from "../users/suspension.js";
 import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
-import { changed } from "./apply-operations.js";
+import { applyOperations } from "./apply-operations.js";
 import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { beyondOrganizations, fault, privileged } from "./faults.js";
@@ -149,10 +149,10 @@ export async function createScimUser(ctx: Context, { document, upsert = false }:
 /** Replaces a user (RFC 7644 §3.5.1). Absent attributes are cleared, except userName, emails and active. */
 export async function replaceScimUser(ctx: Context, { document, ...change }: ScimChange): Promise<ScimUser> {
   const resource = readResource(userType, document);
-  return changeUser(ctx, provisionerOf(ctx), change, (user) => replaced(user, resource));
+  return changeUser(ctx, provisionerOf(ctx), change, (user) => replaceAttributes(user, resource));
 }
 
-const replaced = ({ userName, emails, active }: Values, given: Values): Values => ({
+const replaceAttributes = ({ userName, emails, active }: Values, given: Values): Values => ({
   userName,
   emails,
   active,
@@ -176,7 +176,7 @@ export async function patchScimUser(ctx: Context, { document, merge, ...change }
   const provisioner = provisionerOf(ctx);
   const isMerged = merge && !Object.keys(document).some((key) => key.toLowerCase() === "operations");
   const operations: Operation[] = isMerged ? replacing(userType, document) : readOperations(userType, document);
-  return changeUser(ctx, provisioner, change, (user) => changed(user, operations));
+  return changeUser(ctx, provisioner, change, (user) => applyOperations(user, operations));
 }
 
 /**
@@ -255,7 +255,7 @@ async function adoptUser(
     await leaveGroups(ctx, id, isVisibleGroup(ctx));
   } else {
     const active = adoption === "returned" ? true : before.active;
-    done = difference(before, replaced({ ...before, active }, { ...known, ...resource }));
+    done = difference(before, replaceAttributes({ ...before, active }, { ...known, ...resource }));
   }
   // Who is known by the email alone may be another person, even if an administrator activated the account meanwhile.
   const isNew = account.status === "suspended" || adoption === "revivedByEmail";

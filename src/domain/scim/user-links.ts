@@ -1,8 +1,8 @@
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { folded, foldedColumn } from "../kernel/text.js";
-import { anyOf, now } from "../kernel/queries.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { notUnique, suspendedOtherwise } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
@@ -82,10 +82,10 @@ export async function matchUser(
   ctx: Context,
   provisioner: Provisioner,
   wanted: WantedUser,
-  upsert: boolean,
+  isUpsert: boolean,
 ): Promise<{ existing?: Existing; isFree: boolean }> {
   const found = await usersLike(ctx, provisioner, wanted);
-  const existing = meant(found, wanted, upsert);
+  const existing = meant(found, wanted, isUpsert);
   const taken = found.find(
     (each) =>
       each.id !== existing?.id && (each.hasExternalId || (!each.hasLeft && (each.hasUserName || each.hasEmail))),

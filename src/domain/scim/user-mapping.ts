@@ -1,5 +1,5 @@
 import { Problems } from "../kernel/errors.js";
-import { cleaned, folded } from "../kernel/text.js";
+import { cleaned, folded } from "../../runtime/text.js";
 import { emailAddress, faultOf, icon, isValid } from "../kernel/values.js";
 import { usernameValue } from "../users/names.js";
 import type { AccountChange } from "../users/accounts.js";
@@ -103,10 +103,10 @@ export function slug(text: string, most: number): string {
     .replace(/[ßæœøłđðþı]/giu, (letter) => letters[letter.toLowerCase()] ?? "")
     .normalize("NFKD")
     .replace(/\p{M}/gu, "");
-  return trimmed(ascii.replace(/[^a-zA-Z0-9]+/g, "-").slice(0, most));
+  return trimHyphens(ascii.replace(/[^a-zA-Z0-9]+/g, "-").slice(0, most));
 }
 
-const trimmed = (text: string) => text.replace(/^-+|-+$/g, "");
+const trimHyphens = (text: string) => text.replace(/^-+|-+$/g, "");
 
 /** The username that stands for a userName: its local part, else that of the email, else `user`. */
 export function usernameFor(userName: string, email: string): string {
@@ -118,14 +118,14 @@ export function usernameFor(userName: string, email: string): string {
 const tries = 100;
 
 /** `base`, `base-2`, `base-3` …, each at most `most` characters long. */
-export const numbered = (base: string, most: number): string[] =>
+export const numberNames = (base: string, most: number): string[] =>
   Array.from({ length: tries }, (_, index) => {
     const suffix = index === 0 ? "" : `-${index + 1}`;
-    return trimmed(base.slice(0, most - suffix.length)) + suffix;
+    return trimHyphens(base.slice(0, most - suffix.length)) + suffix;
   });
 
 /** The usernames that are tried in order for a base. */
-export const usernames = (base: string): string[] => numbered(base, longestName);
+export const usernames = (base: string): string[] => numberNames(base, longestName);
 
 export function tooManyNames(): never {
   throw fault("invalidValue", "Too many users have a userName with this local part.", "userName");

@@ -1,5 +1,6 @@
 import { sql, type SqlBool } from "kysely";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn } from "../kernel/queries.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const n = columnsOf("scimUserLinks", "n");

@@ -2,7 +2,8 @@ import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { containing, folded, foldedSql, isUuid } from "../kernel/text.js";
+import { containing, foldedSql } from "../kernel/queries.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { numberOfUsers } from "../users/user-count.js";
 import { type Candidates, type Columns, few, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";
@@ -239,14 +240,14 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
           sql`select ${links.userId} from scim_user_links where source = ${source} and ${links.externalId} collate "C" = ${value}`,
         )
       : undefined;
-  if (name === "userName") return isEqual ? few(named(value)) : { ids: namedLike(value), areFew: false };
-  if (name === "emails.value" && isEqual) return few(addressed(value));
+  if (name === "userName") return isEqual ? few(matchUserName(value)) : { ids: namedLike(value), areFew: false };
+  if (name === "emails.value" && isEqual) return few(matchAddress(value));
   if (name === "schemas" || /^(meta|groups|photos)\./.test(name)) return undefined;
   return { ids: keeping(value, isAccount(name)), areFew: false };
 }
 
 /** Selects the ids of the users who have a userName, or the email that may stand for it. */
-const named = (value: string) => sql`
+const matchUserName = (value: string) => sql`
   select ${links.userId} from scim_user_links where ${isText("user_name", value)} and ${links.deprovisionedAt} is null
   union all select id from users where ${userColumns.deletedAt} is null and ${isText("username", value)}
   union all select id from users where ${userColumns.deletedAt} is null and ${isText("email", value)}`;
@@ -261,7 +262,7 @@ const keptText = (value: string): string => containing(JSON.stringify(value).sli
 /** The email addresses in kept attributes, as an array of JSON. */
 const keptEmails = "jsonb_path_query_array(attributes, '$.emails[*].value')::text";
 
-const addressed = (value: string) => sql`
+const matchAddress = (value: string) => sql`
   select id from users where ${userColumns.deletedAt} is null and ${isText("email", value)}
   union all select ${links.userId} from scim_user_links
     where ${sql.raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([folded(value)])}::jsonb`;

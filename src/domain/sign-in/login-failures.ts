@@ -1,8 +1,10 @@
 import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
-import { day, now, purge } from "../kernel/queries.js";
-import { folded } from "../kernel/text.js";
+import { now } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
+import { folded } from "../../runtime/text.js";
 import { networkOf } from "../rate-limits/rate-limits.js";
 
 /** Retention of addresses after the last sign-in, in days. */

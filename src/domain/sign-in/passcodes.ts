@@ -9,8 +9,9 @@ import { rememberAddress } from "./login-failures.js";
 import { transportOf } from "../notifications/methods.js";
 import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
-import { after, minute, now } from "../kernel/queries.js";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { after, now, foldedColumn } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
+import { folded } from "../../runtime/text.js";
 import {
   check,
   emailAddress,
@@ -26,7 +27,7 @@ import {
 import { chosenPassword, passwordProblem } from "./passwords.js";
 import { userHint } from "../tokens/hints.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
-import { randomText } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 

@@ -2,7 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { badInput, conflict, Problems } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 import {
   faultOf,
   inputOf,

@@ -8,7 +8,7 @@ import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import {
   characters,
   check,

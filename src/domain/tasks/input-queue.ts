@@ -2,7 +2,7 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Config } from "../../runtime/config.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { type Services, systemContext } from "../kernel/context.js";
-import type { Subscription } from "../kernel/events.js";
+import type { Subscription } from "../../runtime/events.js";
 import { after, anyOf, now } from "../kernel/queries.js";
 import { backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
 import { AgentUnreachable, type AppPlace } from "../../infrastructure/agent-api.js";

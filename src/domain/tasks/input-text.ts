@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { meant, textWith } from "../kernel/values.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 
 /** Tab and line breaks are the only control characters of a text for a program. */
 // oxlint-disable-next-line no-control-regex

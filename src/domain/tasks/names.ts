@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { longestLabel } from "../../entities/lengths.js";
 
 /** Maximum lengths of the part of a name that comes from a prompt, and of display names, in characters. */

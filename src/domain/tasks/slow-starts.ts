@@ -2,7 +2,7 @@
 import { sql, type SqlBool } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
-import { second } from "../kernel/queries.js";
+import { second } from "../../runtime/durations.js";
 import { notify } from "../notifications/notify.js";
 import { taskNotifications } from "../notifications/templates/task-notifications.js";
 import { isUnhealthy, workspaceHealths } from "../workspaces/workspace-health.js";

@@ -1,6 +1,8 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { anyOf, day, purge, rowById, rowsByKey } from "../kernel/queries.js";
+import { anyOf, rowById, rowsByKey } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import type { Context } from "../kernel/context.js";
 import { readEach } from "../kernel/lists.js";
 

@@ -6,7 +6,7 @@ import { authorize, seesOn, type Target } from "../authorization/authorization.j
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { type Input, inputOf, optional, reference, required } from "../kernel/values.js";
 import { findUser, idOfUserNamed } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";

@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { badInput } from "../kernel/errors.js";
-import type { Hint } from "../kernel/events.js";
+import type { Hint } from "../../runtime/events.js";
 import { type Batch, ChangingHints, type Wake, type Watch, watching } from "../kernel/watching.js";
 import { findUser } from "../users/users.js";
 import { accessHints, workspaceHint } from "../workspaces/workspaces.js";

@@ -1,5 +1,5 @@
-import { isObject } from "../kernel/objects.js";
-import { cleaned, isObeyed } from "../kernel/text.js";
+import { isObject } from "../../runtime/json.js";
+import { cleaned, isObeyed } from "../../runtime/text.js";
 import type { TemplateDocument } from "./template-documents.js";
 import { longestLabel } from "../../entities/lengths.js";
 

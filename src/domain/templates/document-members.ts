@@ -1,7 +1,7 @@
 // What the parts of template documents have in common. Their members are spelled as in the format `steward.template/1`.
 import * as z from "zod/mini";
 import { quote } from "../kernel/errors.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 import {
   addFault,
   further,

@@ -38,7 +38,8 @@ function keptVariables(
   const values = new Map<string, string>();
   const withheld = new Set<string>();
   for (const { name, value } of stored) {
-    const [was, is] = [former.get(name), declared.get(name)];
+    const was = former.get(name);
+    const is = declared.get(name);
     if (!was || !is || isDefault(was, value, is)) continue;
     if (was.sensitive && (!is.sensitive || isElsewhere(before, next) || isShown(next, name))) withheld.add(name);
     else values.set(name, value);

@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 
 /** The names to which texts of a document may refer. */
 export interface Referable {
@@ -47,7 +47,8 @@ export function* templatesIn(value: unknown, path: string): Generator<{ text: st
 
 function isKnown(reference: string, { provisioner, parameters, variables }: Referable): boolean {
   const dot = reference.indexOf(".");
-  const [space, name] = [reference.slice(0, dot), reference.slice(dot + 1)];
+  const space = reference.slice(0, dot);
+  const name = reference.slice(dot + 1);
   switch (space) {
     case "param":
       return parameters.has(name);
@@ -94,7 +95,8 @@ export const variablesIn = (text: string): string[] =>
 /** The literal parts of a text between its references. */
 function literalsOf(text: string): string[] {
   const literals: string[] = [];
-  let [literal, at] = ["", 0];
+  let literal = "";
+  let at = 0;
   for (const { 0: whole, 1: name, index } of text.matchAll(references)) {
     literal += text.slice(at, index);
     at = index + whole.length;

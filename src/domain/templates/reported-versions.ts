@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Problems } from "../kernel/errors.js";
-import { isObject } from "../kernel/objects.js";
+import { isObject } from "../../runtime/json.js";
 import type { DocumentResource } from "./document-resources.js";
 import { parseReportedResources, type TemplateDocument } from "./template-documents.js";
 import { isRenderingOf, isTemplate } from "./references.js";

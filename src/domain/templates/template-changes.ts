@@ -127,11 +127,11 @@ const propertiesOf = ({
     activityBump,
     dormantAfter,
     deleteAfter,
-    autostopDays: ordered(autostopDays),
-    autostartDays: ordered(autostartDays),
+    autostopDays: orderDays(autostopDays),
+    autostartDays: orderDays(autostartDays),
   });
 
-const ordered = (days: readonly number[] | null | undefined) => days && [...new Set(days)].toSorted((a, b) => a - b);
+const orderDays = (days: readonly number[] | null | undefined) => days && [...new Set(days)].toSorted((a, b) => a - b);
 
 type Properties = ReturnType<typeof propertiesOf>;
 

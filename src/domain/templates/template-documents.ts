@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { TaskOptions } from "../../entities/templates.js";
 import { type Problems } from "../kernel/errors.js";
-import { isDeeper, isObject } from "../kernel/objects.js";
-import { holdsStorableText, textProblem } from "../kernel/text.js";
+import { isDeeper, isObject } from "../../runtime/json.js";
+import { holdsStorableText, textProblem } from "../../runtime/text.js";
 import {
   addFault,
   converted,

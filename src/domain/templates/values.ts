@@ -1,6 +1,6 @@
 import { RE2JS, RE2JSException } from "re2js";
 import { quote } from "../kernel/errors.js";
-import { textProblem } from "../kernel/text.js";
+import { textProblem } from "../../runtime/text.js";
 import { bytes } from "../kernel/values.js";
 
 /** The types of parameters. Variables have all but the last. */
@@ -143,7 +143,8 @@ const tokens = /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]])*\]|
  */
 export function sizeOf(pattern: string): number {
   const outer: number[] = [];
-  let [size, last] = [0, 0];
+  let size = 0;
+  let last = 0;
   for (const [token, least, most] of pattern.matchAll(tokens)) {
     if (token === "(") {
       outer.push(size);

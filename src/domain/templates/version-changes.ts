@@ -9,7 +9,7 @@ import { authorize } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { enqueueJob, type JobOutcome, type JobRow, priorities } from "../provisioners/provisioner-jobs.js";
-import { scoped } from "../provisioners/tags.js";
+import { scopeTags } from "../provisioners/tags.js";
 import { parseDocument, taskOptionsOf, type TemplateDocument } from "./template-documents.js";
 import { resolveParameters } from "./parameters.js";
 import { presetsByVersion, storePresets } from "./presets.js";
@@ -150,7 +150,8 @@ export async function addVersion(
   { name, activates }: VersionOptions,
 ): Promise<string> {
   const { userId } = requireUser(ctx.actor);
-  const [id, jobId] = [newId(), newId()];
+  const id = newId();
+  const jobId = newId();
   const documentId = await storeDocument(ctx, template.organizationId, document);
   const sealed = sealVariables(ctx.services, { id, templateId: template.id }, variables.values);
   const { versionCount } = await ctx.db
@@ -215,7 +216,7 @@ async function enqueueImport(ctx: Context, organizationId: string, version: Impo
     organizationId,
     type: "template_version_import",
     provisioner: document.provisioner,
-    tags: scoped(document.tags, userId),
+    tags: scopeTags(document.tags, userId),
     initiatorId: userId,
     documentId,
     templateVersionId: id,
@@ -317,7 +318,7 @@ export async function dryRunTemplateVersion(ctx: Context, input: DryRunTemplateV
     organizationId,
     type: "template_version_dry_run",
     provisioner: document.provisioner,
-    tags: scoped(document.tags, userId),
+    tags: scopeTags(document.tags, userId),
     initiatorId: userId,
     documentId,
     templateVersionId,

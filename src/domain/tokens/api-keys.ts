@@ -6,7 +6,9 @@ import { requireUser, type UserActor, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { type Action, authorize, isScope, narrowed, scopeCatalog, sees } from "../authorization/authorization.js";
 import { conflict, forbidden, notFound, Problems, quote, unauthenticated, onViolation } from "../kernel/errors.js";
-import { anyOf, day, now, purge, rowById } from "../kernel/queries.js";
+import { anyOf, now, rowById } from "../kernel/queries.js";
+import { day } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import {
   faultOf,
   flag,

@@ -3,7 +3,7 @@ import { databaseTime } from "../../runtime/clock.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import { unauthenticated } from "../kernel/errors.js";
-import type { Events, Hint, Subscription } from "../kernel/events.js";
+import type { Events, Hint, Subscription } from "../../runtime/events.js";
 import { Activity } from "./activity.js";
 import { type ProvisionerKeyHolder, provisionerKeys } from "../provisioners/provisioner-key-tokens.js";
 import { proxies } from "../workspace-proxies/proxy-tokens.js";
@@ -49,7 +49,7 @@ export class Credentials {
     this.#machines = [this.#agents, this.#proxies, this.#scimKeys, this.#provisionerKeys];
     this.#hints = events.subscribeAll(
       "auth",
-      (id) => this.#changed(id),
+      (id) => this.onChange(id),
       () => this.#missedChanges(),
     );
   }
@@ -166,9 +166,9 @@ export class Credentials {
     return snapshot.actor;
   }
 
-  #changed(hint: string): void {
+  onChange(hint: string): void {
     if (hint.startsWith("m:")) {
-      for (const machines of this.#machines) machines.changed(hint.slice(2));
+      for (const machines of this.#machines) machines.onChange(hint.slice(2));
     } else {
       this.#snapshots.drop(hint);
       this.#watches.check(hint);

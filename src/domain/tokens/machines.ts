@@ -93,12 +93,12 @@ export class Machines<Machine extends Holder> {
     const secret = this.tokens.form.exec(text)?.at(-1);
     if (secret === undefined) throw unauthenticated(this.tokens.malformed);
     const key = hashSecret(secret).toString("base64");
-    return this.#recent.at(key) ?? this.#recent.read(key).then(required);
+    return this.#recent.at(key) ?? this.#recent.read(key).then(requireMachine);
   }
 
   /** Rejects with UNAUTHENTICATED once the token of a machine has ended. */
   async requireLiving(tokenHash: string): Promise<void> {
-    required(this.#recent.at(tokenHash) ?? (await this.#recent.read(tokenHash)));
+    requireMachine(this.#recent.at(tokenHash) ?? (await this.#recent.read(tokenHash)));
   }
 
   /** Calls `onEnd` once, at most 5 seconds after the token ended. Returns the function that stops watching. */
@@ -106,7 +106,7 @@ export class Machines<Machine extends Holder> {
     this.#watches.add(tokenHash, [id], onEnd);
 
   /** Checks again whether the token of a machine is valid. */
-  changed(id: string): void {
+  onChange(id: string): void {
     this.#recent.drop(id);
     this.#watches.check(id);
   }
@@ -121,7 +121,7 @@ export class Machines<Machine extends Holder> {
   }
 }
 
-function required<Machine>(machine: Machine | undefined): Machine {
+function requireMachine<Machine>(machine: Machine | undefined): Machine {
   if (!machine) throw unauthenticated("The token is not valid.");
   return machine;
 }

@@ -54,7 +54,9 @@ export class Recent<Value extends object> {
   read(key: string): Promise<Value | undefined> {
     const running = this.#reading.get(key);
     if (running) return running;
-    const [readAt, before, group] = [performance.now(), this.#latestChange, this.#reading];
+    const readAt = performance.now();
+    const before = this.#latestChange;
+    const group = this.#reading;
     const reading = this.source(key)
       .then((value) => {
         if (value) this.#keep(key, { value, tags: this.tagsOf(value), readAt }, before);

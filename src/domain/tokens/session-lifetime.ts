@@ -1,4 +1,4 @@
-import { hour } from "../kernel/queries.js";
+import { hour } from "../../runtime/durations.js";
 import type { Snapshot } from "./snapshots.js";
 
 /** Lifetimes of sessions, in milliseconds. */

@@ -2,7 +2,7 @@ import DataLoader from "dataloader";
 import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import { jsonBuildObject } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
-import { prepared } from "../../infrastructure/database/prepared.js";
+import { prepare } from "../../infrastructure/database/prepared.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import type { UserActor } from "../kernel/actor.js";
 import { now, rowById } from "../kernel/queries.js";
@@ -29,7 +29,7 @@ export interface Snapshot {
 
 /** Ids as the rows of a table. */
 type Given = RawBuilder<{ id: string }>;
-const given = (ids: unknown): Given => sql`unnest(${ids}::text[])`;
+const unnestIds = (ids: unknown): Given => sql`unnest(${ids}::text[])`;
 /** A single id is not passed as an array, for which Postgres would plan each execution. */
 const givenOne = (id: unknown): Given => sql`(select ${id}::text)`;
 
@@ -101,12 +101,12 @@ const snapshotRows = (db: Db, ids: Given) =>
 
 type SnapshotRow = InferResult<ReturnType<typeof snapshotRows>>[number];
 
-const snapshotOfOne = prepared<{ id: string }, SnapshotRow>((db, { id }) => snapshotRows(db, givenOne(id)));
-const snapshotsOf = prepared<{ ids: readonly string[] }, SnapshotRow>((db, { ids }) => snapshotRows(db, given(ids)));
+const snapshotOfOne = prepare<{ id: string }, SnapshotRow>((db, { id }) => snapshotRows(db, givenOne(id)));
+const snapshotsOf = prepare<{ ids: readonly string[] }, SnapshotRow>((db, { ids }) => snapshotRows(db, unnestIds(ids)));
 
 /** Returns the valid keys among ids. */
 export async function livingKeys(db: Db, ids: readonly string[]): Promise<string[]> {
-  const rows = await keysWithUsers(db, ids.length === 1 ? givenOne(ids[0]) : given(ids))
+  const rows = await keysWithUsers(db, ids.length === 1 ? givenOne(ids[0]) : unnestIds(ids))
     .where("k.expiresAt", ">", now)
     .where("u.status", "=", "active")
     .where(isOfEpoch)

@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { randomText } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 
 /** The purpose of a user's key. */
 export const TokenKind = {

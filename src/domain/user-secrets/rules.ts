@@ -1,4 +1,4 @@
-import { isObeyed, textProblem } from "../kernel/text.js";
+import { isObeyed, textProblem } from "../../runtime/text.js";
 import { bytes, meant, textBy } from "../kernel/values.js";
 import { secretLengths } from "../../entities/user-secrets.js";
 import { longestPath } from "../../entities/lengths.js";

@@ -285,7 +285,8 @@ async function requireRoom(ctx: Context, userId: string, secret: Occupied, befor
 
 /** Rejects growth beyond a limit. Limits may be below current usage. */
 function rejectExcess({ config }: Context, others: Used, after: Occupied, before?: Occupied): void {
-  const [added, former] = [usageOf(after), usageOf(before)];
+  const added = usageOf(after);
+  const former = usageOf(before);
   const exceeds = (part: keyof Used, most: number) => added[part] > former[part] && others[part] + added[part] > most;
   const { userSecretsMaxCount: most, userSecretsMaxTotalBytes: bytes, userSecretsMaxEnvBytes: envBytes } = config;
   const problems = new Problems();

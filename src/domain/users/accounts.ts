@@ -4,7 +4,8 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
 import { changesOf, isEmpty } from "../kernel/objects.js";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn, now } from "../kernel/queries.js";
 import {
   check,
   flag,
@@ -23,7 +24,6 @@ import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
 import { passwordProblem } from "../sign-in/passwords.js";
-import { now } from "../kernel/queries.js";
 import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { releaseFormerEmail } from "./former-emails.js";

@@ -5,7 +5,8 @@ import { type SiteRole, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf, now, takeFree } from "../kernel/queries.js";
+import { anyOf, now } from "../kernel/queries.js";
+import { takeFree } from "../../infrastructure/database/locks.js";
 import {
   choice,
   flag,

@@ -1,6 +1,7 @@
 import { User } from "../../entities/users.js";
 import type { Context } from "../kernel/context.js";
-import { folded, foldedColumn } from "../kernel/text.js";
+import { folded } from "../../runtime/text.js";
+import { foldedColumn } from "../kernel/queries.js";
 import { formerAddress } from "./names.js";
 
 /**

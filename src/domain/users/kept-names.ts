@@ -2,8 +2,8 @@ import { sql, type SqlBool } from "kysely";
 import { permitted } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/queries.js";
-import { folded, foldedColumn, isUuid } from "../kernel/text.js";
+import { anyOf, foldedColumn } from "../kernel/queries.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { isReadableUser } from "./users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 

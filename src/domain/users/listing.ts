@@ -4,7 +4,8 @@ import { permitted } from "../authorization/authorization.js";
 import { isSiteRole, type Role } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { containing, folded } from "../kernel/text.js";
+import { containing } from "../kernel/queries.js";
+import { folded } from "../../runtime/text.js";
 import {
   check,
   choice,

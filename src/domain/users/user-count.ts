@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
-import { second } from "../kernel/queries.js";
+import { second } from "../../runtime/durations.js";
 
 /** The number of users that lists show. Triggers keep it as the sum of its changes. */
 export const numberOfUsers = sql<number>`(select coalesce(sum(change), 0) from user_counts)`;

@@ -12,7 +12,7 @@ import {
 } from "../authorization/authorization.js";
 import type { Role } from "../kernel/actor.js";
 import { conflict, Problems } from "../kernel/errors.js";
-import { takeTurn } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { choice, inputOf, type Input, listOf, reference, required } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/hints.js";

@@ -15,7 +15,7 @@ import {
   type SiteRole,
 } from "../authorization/authorization.js";
 import { forbidden, notFound } from "../kernel/errors.js";
-import { folded, isUuid } from "../kernel/text.js";
+import { folded, isUuid } from "../../runtime/text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const m = columnsOf("organizationMembers", "m");

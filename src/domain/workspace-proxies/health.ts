@@ -1,12 +1,13 @@
-import { cleaned } from "../kernel/text.js";
+import { cleaned } from "../../runtime/text.js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Logger } from "pino";
 import * as z from "zod/mini";
 import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
-import { jsonIn } from "../kernel/objects.js";
-import { after, now, numberOf } from "../kernel/queries.js";
+import { jsonIn } from "../../runtime/json.js";
+import { after, now } from "../kernel/queries.js";
+import { numberOf } from "../../infrastructure/database/locks.js";
 import { claimed } from "../kernel/queue.js";
 import { storable } from "../kernel/values.js";
 import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";
@@ -176,7 +177,7 @@ interface Diagnosis {
   report: ProxyReport;
 }
 
-const found = (status: ProxyStatus, error: string): Diagnosis => ({
+const failWith = (status: ProxyStatus, error: string): Diagnosis => ({
   status,
   report: { errors: [error], warnings: [] },
 });
@@ -188,14 +189,14 @@ const found = (status: ProxyStatus, error: string): Diagnosis => ({
 async function diagnose(fetch: Fetch, accessUrl: string, signal: AbortSignal): Promise<Diagnosis> {
   try {
     const response = await fetch(`${accessUrl}/healthz-report`, { redirect: "manual", signal });
-    if (response.status !== 200) return found("unhealthy", `unexpected status code ${response.status}`);
+    if (response.status !== 200) return failWith("unhealthy", `unexpected status code ${response.status}`);
     const report = reportOf(await response.text());
-    if (!report) return found("unhealthy", "the response is not a report");
+    if (!report) return failWith("unhealthy", "the response is not a report");
     return { status: report.errors.length > 0 ? "unhealthy" : "ok", report };
   } catch (error) {
     if (!(error instanceof OutsideError)) throw error;
-    if (error.reason === "too_large") return found("unhealthy", "the report is too long");
-    return found("unreachable", `request to proxy failed: ${kindOf(error)}`);
+    if (error.reason === "too_large") return failWith("unhealthy", "the report is too long");
+    return failWith("unreachable", `request to proxy failed: ${kindOf(error)}`);
   }
 }
 

@@ -7,7 +7,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { changesOf, given, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
-import { takeTurn } from "../kernel/queries.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
 import {
   check,
@@ -149,7 +149,7 @@ async function updatePrimary(ctx: Context, input: UpdateWorkspaceProxy): Promise
   problems.throwIfAny();
 
   const region = { displayName: displayName ?? primary.displayName, icon: icon ?? primary.icon };
-  await replaceSiteSetting(ctx, primaryRegion, region, identified(primary));
+  await replaceSiteSetting(ctx, primaryRegion, region, nameForAudit(primary));
   return { id: primary.id };
 }
 
@@ -179,11 +179,11 @@ export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<s
   return proxy.id;
 }
 
-export const identified = ({ id, name }: Pick<WorkspaceProxyRow, "id" | "name">) =>
+export const nameForAudit = ({ id, name }: Pick<WorkspaceProxyRow, "id" | "name">) =>
   auditedAs("workspace_proxy", id, name);
 
 auditChangesOf(WorkspaceProxy, {
-  resource: ({ id }, before) => identified({ id, name: before("name") }),
+  resource: ({ id }, before) => nameForAudit({ id, name: before("name") }),
   fields: ["name", "displayName", "icon"],
   secrets: { token: "tokenHash" },
   deletion: { fields: [] },

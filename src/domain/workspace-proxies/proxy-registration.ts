@@ -4,11 +4,13 @@ import { type AppConnectKey, appConnectKeysFor } from "../applications/key-ring.
 import { diffOf } from "../kernel/audit.js";
 import { authorize, authorizeMachine } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { anyOf, minute, now, purge, rowsByKey } from "../kernel/queries.js";
+import { anyOf, now, rowsByKey } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
+import { purge } from "../../infrastructure/database/purge.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
 import { faultOf, flag, inputOf, type Input, optional, prose, required, string, uuid } from "../kernel/values.js";
-import { cleaned } from "../kernel/text.js";
-import { identified, lockWorkspaceProxies } from "./proxy-changes.js";
+import { cleaned } from "../../runtime/text.js";
+import { nameForAudit, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -136,7 +138,7 @@ async function storeRegistration(ctx: Context, proxy: WorkspaceProxyRow, registr
     }))
     .where("id", "=", proxy.id)
     .execute();
-  if (isChanged) ctx.audit({ action: "update", ...identified(proxy), diff });
+  if (isChanged) ctx.audit({ action: "update", ...nameForAudit(proxy), diff });
 }
 
 /** Stores a process of a proxy, which the caller has locked. */

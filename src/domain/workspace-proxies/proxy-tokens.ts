@@ -1,7 +1,7 @@
 import { type ProxyActor } from "../kernel/actor.js";
 import { anyOf } from "../kernel/queries.js";
 import type { MachineTokens } from "../tokens/machines.js";
-import { randomText } from "../kernel/ids.js";
+import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 
 /** Tokens of proxies: `stwp_<id>_<secret>`. Id and secret are hashed together, which authenticates the id. */

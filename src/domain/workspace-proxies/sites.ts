@@ -74,7 +74,8 @@ export function serves({ accessUrl, wildcardHostname }: Site, { hostname, port }
  * host to all of its ports, except on loopback hosts, so that several servers can run on one machine for testing.
  */
 export function takenParts(site: Site, other: Site): Array<keyof Site> {
-  const [here, there] = [new URL(site.accessUrl), new URL(other.accessUrl)];
+  const here = new URL(site.accessUrl);
+  const there = new URL(other.accessUrl);
   const isSameHost = nameOf(here) === nameOf(there) && (here.port === there.port || !isLocal(here));
   const isHostTaken = isSameHost || isCovered(nameOf(here), other.wildcardHostname);
   const isSameWildcard = site.wildcardHostname !== "" && site.wildcardHostname === other.wildcardHostname;

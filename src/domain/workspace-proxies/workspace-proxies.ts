@@ -6,7 +6,7 @@ import { sees } from "../authorization/authorization.js";
 import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { isUuid } from "../kernel/text.js";
+import { isUuid } from "../../runtime/text.js";
 import type { ProxyReport, ProxyStatus } from "./health.js";
 import type { Site } from "./sites.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -60,7 +60,7 @@ function asRow({ status: last, checkedAt, errors, warnings, ...proxy }: StoredPr
 }
 
 /** The proxy with an id, deleted or not, or the one with a name, in any letter case. */
-const named = (db: Db, ref: string) =>
+const selectNamed = (db: Db, ref: string) =>
   isUuid(ref)
     ? storedProxies(db).where("id", "=", ref)
     : storedProxies(db)
@@ -75,7 +75,7 @@ export async function findWorkspaceProxy(ctx: Context, ref: string): Promise<Wor
 
 /** Reads a proxy like `findWorkspaceProxy`, without a permission check. */
 export async function readWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
-  const proxy = isNamedPrimary(ref) ? undefined : await named(ctx.db, ref).executeTakeFirst();
+  const proxy = isNamedPrimary(ref) ? undefined : await selectNamed(ctx.db, ref).executeTakeFirst();
   if (proxy) return asRow(proxy);
   const primary = await readPrimary(ctx);
   if (!isNamedPrimary(ref) && ref.toLowerCase() !== primary.id) throw notFound();
@@ -84,7 +84,7 @@ export async function readWorkspaceProxy(ctx: Context, ref: string): Promise<Wor
 
 /** Locks a proxy that is not deleted until the transaction ends; `undefined` if there is none. */
 export async function lockWorkspaceProxy({ db }: Context, ref: string): Promise<WorkspaceProxyRow | undefined> {
-  const proxy = await named(db, ref).where("deletedAt", "is", null).forNoKeyUpdate().executeTakeFirst();
+  const proxy = await selectNamed(db, ref).where("deletedAt", "is", null).forNoKeyUpdate().executeTakeFirst();
   return proxy && asRow(proxy);
 }
 

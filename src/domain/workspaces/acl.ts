@@ -3,7 +3,8 @@ import { authorize } from "../authorization/authorization.js";
 import { type AccessList, accessLists, EndingAclChange, groupRoleNotice } from "../groups/access-lists.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
-import { minute, now } from "../kernel/queries.js";
+import { now } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
 import {
   lockWorkspace,
   namedWorkspace,

@@ -9,7 +9,7 @@ import { defineListOfEach, time } from "../kernel/lists.js";
 import { OrderDirection, type Page, type PageArguments } from "../kernel/paging.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { enqueueJob, priorities } from "../provisioners/provisioner-jobs.js";
-import { scoped, type Tags } from "../provisioners/tags.js";
+import { scopeTags, type Tags } from "../provisioners/tags.js";
 import { templatesById } from "../templates/templates.js";
 import { taskBuildStarts } from "../tasks/workspace-events.js";
 import { updateTaskStatusOf } from "../tasks/task-status.js";
@@ -233,7 +233,7 @@ export async function createBuild(ctx: Context, workspace: WorkspaceRow, build: 
     organizationId: workspace.organizationId,
     type: "workspace_build",
     provisioner: provisioning.provisioner,
-    tags: scoped(provisioning.tags, workspace.ownerId),
+    tags: scopeTags(provisioning.tags, workspace.ownerId),
     initiatorId,
     documentId: provisioning.documentId,
     priority: workspace.prebuiltPresetId === null ? priorities.people : priorities.prebuilds,

@@ -3,7 +3,8 @@ import { type Expression, type ExpressionBuilder, type InferResult, sql, type Sq
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
-import { hour, jsonOf, now } from "../kernel/queries.js";
+import { jsonOf, now } from "../kernel/queries.js";
+import { hour } from "../../runtime/durations.js";
 import { scheduleOfUser } from "../quiet-hours/quiet-hours.js";
 import { firstOn } from "./workspace-schedule.js";
 import { workspaceHint } from "./workspaces.js";

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
-import { day, hour, takeTurn } from "../kernel/queries.js";
+import { day, hour } from "../../runtime/durations.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { type Notification, notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 

@@ -3,7 +3,8 @@ import { sql, type SqlBool } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { agentStatus } from "../agents/agents.js";
 import type { Context } from "../kernel/context.js";
-import { minute, rowById } from "../kernel/queries.js";
+import { rowById } from "../kernel/queries.js";
+import { minute } from "../../runtime/durations.js";
 import { hasDaemon, isWaiting } from "../provisioners/matching.js";
 
 const w = columnsOf("workspaces", "w");

@@ -1,11 +1,25 @@
-import { getNamedType, type GraphQLField, type GraphQLNamedType, type GraphQLType } from "graphql";
+// Who may use a part of the schema: how parts declare it, what an operation needs by all that it selects, and the decision.
+import {
+  type DocumentNode,
+  getNamedType,
+  getOperationAST,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  type GraphQLType,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from "graphql";
 import { Extensions } from "type-graphql";
 import type * as z from "zod/mini";
+import { isMachine, type Need, type Permission, requireScopes } from "../../domain/authorization/authorization.js";
 import type { Actor, Credential, MachineActor } from "../../domain/kernel/actor.js";
-import { isMachine, type Need, type Permission } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { forbidden } from "../../domain/kernel/errors.js";
+import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
 import type { Watch } from "../../domain/kernel/watching.js";
+import { fragmentsOf } from "./selections.js";
 
 /** A kind of credential: any of a user, one kind of a user's, or the token of a kind of machine. */
 type Caller = "user" | Credential["kind"] | MachineActor["kind"];
@@ -103,10 +117,10 @@ export function entryKeyOf(type: GraphQLType | undefined): string | undefined {
 }
 
 /** Returns the needs of a field itself, whatever is selected of the object behind it. */
-export const neededBy = (field: Field): readonly Need[] => accessOf(field).needs ?? [];
+const neededBy = (field: Field): readonly Need[] => accessOf(field).needs ?? [];
 
 /** Returns the needs of a field as a part of its type, where `leading` leads to the object. */
-export function neededToRead(type: GraphQLNamedType, field: Field, leading: Field | undefined): readonly Need[] {
+function neededToRead(type: GraphQLNamedType, field: Field, leading: Field | undefined): readonly Need[] {
   const { readWith } = accessOf(type);
   if (readWith === undefined || referencesOf(type).includes(field.name)) return [];
   const covers = leading && accessOf(leading).covers;
@@ -114,10 +128,10 @@ export function neededToRead(type: GraphQLNamedType, field: Field, leading: Fiel
 }
 
 /** The fields of a type that are selected without its scope. */
-export const referencesOf = (type: GraphQLNamedType): readonly string[] => accessOf(type).references ?? [];
+const referencesOf = (type: GraphQLNamedType): readonly string[] => accessOf(type).references ?? [];
 
 /** The fields of the object behind a field that its own scopes cover, where it names them. */
-export function coveredBy(field: Field): readonly string[] {
+function coveredBy(field: Field): readonly string[] {
   const { covers = [] } = accessOf(field);
   return covers === "everything" ? [] : covers;
 }
@@ -125,11 +139,11 @@ export function coveredBy(field: Field): readonly string[] {
 const callersOf = (field: Field): readonly Caller[] => accessOf(field).openTo ?? ["user"];
 
 /** Whether a root field takes callers like this one at all: users, or this kind of machine. */
-export const takes = (field: Field, { kind }: Actor): boolean =>
+const takes = (field: Field, { kind }: Actor): boolean =>
   callersOf(field).some((caller) => (isMachine(caller) ? caller === kind : kind === "user"));
 
 /** Throws FORBIDDEN for a user whose credential is of a kind that the root field does not take. */
-export const requireKind = (field: Field, actor: Actor): void => requireOneOf(callersOf(field), actor);
+const requireKind = (field: Field, actor: Actor): void => requireOneOf(callersOf(field), actor);
 
 const callerNames: Record<Caller, string> = {
   user: "the credential of a user",
@@ -143,7 +157,7 @@ const callerNames: Record<Caller, string> = {
   scim_key: "a SCIM key",
 };
 
-/** The same for kinds that are given. */
+/** Throws FORBIDDEN for a user whose credential is of none of these kinds. */
 export function requireOneOf(callers: readonly Caller[], actor: Actor): void {
   if (actor.kind !== "user" || callers.includes("user") || callers.includes(actor.credential.kind)) return;
   const wanted = callers.map((caller) => callerNames[caller]).join(" or ");
@@ -164,14 +178,14 @@ export function requireChangedPassword(actor: Actor): void {
 export const passwordChangeRequired = "password_change_required";
 
 /** Which callers root fields take instead of one of another kind, as a sentence. */
-export function rightCallerOf(fields: readonly Field[], { kind }: Actor): string {
+function rightCallerOf(fields: readonly Field[], { kind }: Actor): string {
   const callers = new Set(fields.filter((field) => !takes(field, { kind } as Actor)).flatMap(callersOf));
   const wanted = [...callers].map((caller) => callerNames[caller]).join(" or ");
   return `This operation takes ${wanted}.`;
 }
 
 /** Whether a root field says which scopes it needs. */
-export function declaresScopes(field: Field): boolean {
+function declaresScopes(field: Field): boolean {
   const { needs = [], anyScope, open, byArguments } = accessOf(field);
   return !!open || !!anyScope || needs.length > 0 || !!byArguments || callersOf(field).every(isMachine);
 }
@@ -182,4 +196,135 @@ export function countedAs(field: Field, args: Record<string, unknown>): number |
   if (typeof countsAs !== "object") return countsAs;
   const given = args[countsAs.argument];
   return Array.isArray(given) ? given.length : 1;
+}
+
+/** The root fields of an operation, and what it needs of the credential's scopes. */
+export interface Selection {
+  roots: ReadonlySet<Field>;
+  needs: readonly Need[];
+}
+
+/** Walks a valid document of one operation. Introspection needs no scopes. */
+export function selectionOf(schema: GraphQLSchema, document: DocumentNode): Selection {
+  const operation = getOperationAST(document)!;
+  const fragments = fragmentsOf(document);
+  const roots = new Set<Field>();
+  const needs = new Set<Need>();
+  /** Visited fragments by the field that leads to them: spread there again, they need the same. */
+  const visited = new Map<Field | undefined, Set<string>>();
+
+  function walk({ selections }: SelectionSetNode, type: GraphQLNamedType, leading?: Field): void {
+    for (const selection of selections) {
+      if (selection.kind === Kind.FRAGMENT_SPREAD) spread(selection.name.value, leading);
+      else if (selection.kind === Kind.INLINE_FRAGMENT)
+        walk(selection.selectionSet, conditionOf(selection.typeCondition?.name.value, type), leading);
+      else if (isObjectType(type) || isInterfaceType(type)) {
+        const field = type.getFields()[selection.name.value];
+        if (!field) continue;
+        if (!leading) roots.add(field);
+        for (const need of [...neededBy(field), ...neededToRead(type, field, leading)]) needs.add(need);
+        if (selection.selectionSet) walk(selection.selectionSet, getNamedType(field.type), field);
+      }
+    }
+  }
+
+  function spread(name: string, leading: Field | undefined): void {
+    const seen = visited.get(leading) ?? new Set();
+    if (seen.has(name)) return;
+    visited.set(leading, seen.add(name));
+    const { typeCondition, selectionSet } = fragments.get(name)!;
+    walk(selectionSet, schema.getType(typeCondition.name.value)!, leading);
+  }
+
+  const conditionOf = (name: string | undefined, type: GraphQLNamedType) =>
+    name === undefined ? type : schema.getType(name)!;
+
+  walk(operation.selectionSet, schema.getRootType(operation.operation)!);
+  return { roots, needs: [...needs] };
+}
+
+/** Throws at boot for root fields that do not declare their scopes, and for declarations of unknown fields. */
+export function requireDeclaredScopes(schema: GraphQLSchema): void {
+  const silent = rootFields(schema).filter((field) => !declaresScopes(field));
+  if (silent.length > 0) throw new Error(`No scopes are declared for ${silent.map(({ name }) => name).join(", ")}.`);
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type)) continue;
+    requireFields(type, referencesOf(type));
+    for (const field of Object.values(type.getFields())) requireFields(getNamedType(field.type), coveredBy(field));
+  }
+}
+
+function requireFields(type: GraphQLNamedType, names: readonly string[]): void {
+  const fields = isObjectType(type) ? type.getFields() : {};
+  const unknown = names.find((name) => !(name in fields));
+  if (unknown !== undefined) throw new Error(`${type.name} has no field ${unknown}.`);
+}
+
+/** Checks what root fields need by their arguments before they resolve and before their transaction begins. */
+export function checkArguments(schema: GraphQLSchema): void {
+  for (const field of rootFields(schema)) {
+    const { resolve } = field;
+    const { byArguments } = accessOf(field);
+    if (!resolve || !byArguments) continue;
+    field.resolve = (root, args, context, info) => {
+      const { actor } = context as Context;
+      const { needs = [], openTo = ["user"] } = byArguments(args as never);
+      requireOneOf(openTo, actor);
+      requireScopes(actor, needs);
+      return resolve(root, args, context, info);
+    };
+  }
+}
+
+/** The fields of Query, Mutation, and Subscription. */
+export const rootFields = (schema: GraphQLSchema): Field[] =>
+  [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
+    Object.values(type?.getFields() ?? {}),
+  );
+
+/** Which callers may run an operation, decided by its root fields and by what it selects below them. */
+export class Admission {
+  /** The scopes that the credential must cover. */
+  readonly needs: readonly Need[];
+  /** Whether it runs without a credential. */
+  readonly open: boolean;
+  /** The secrets that it could be used to guess. Such operations are counted by address and account, not by caller. */
+  readonly triesSecrets: "passwords" | "tokens" | undefined;
+  /** Whether only failures of such an operation are counted. */
+  readonly countsFailures: boolean;
+  readonly #closed: ReadonlyArray<GraphQLField<unknown, unknown>>;
+
+  constructor({ roots, needs }: Selection) {
+    this.needs = needs;
+    this.#closed = [...roots].filter((field) => !accessOf(field).open);
+    this.open = this.#closed.length === 0;
+    const tried = [...roots].flatMap((field) => accessOf(field).tries?.secrets ?? []);
+    this.triesSecrets = tried.includes("passwords") ? "passwords" : tried[0];
+    this.countsFailures = tried.length > 0 && [...roots].every((field) => accessOf(field).tries?.onlyFailures);
+  }
+
+  /**
+   * Throws UNAUTHENTICATED without a credential that the root fields take, and FORBIDDEN for a user who must change the
+   * password first, and for a credential of the wrong kind or with too narrow scopes, before any object is looked up.
+   * `count` runs between the two (order of a request).
+   */
+  check(ctx: Context, count?: (ctx: Context) => void): void {
+    if (!this.open) this.#authenticate(ctx);
+    count?.(ctx);
+    if (!this.open) this.#authorize(ctx);
+  }
+
+  #authenticate({ actor, request }: Context): void {
+    if (actor.kind === "anonymous")
+      throw unauthenticated(["No credential was sent.", request.unreadCredential].filter(Boolean).join(" "));
+    if (this.#closed.every((field) => takes(field, actor))) return;
+    const isWrongKind = actor.kind === "user" && !this.#closed.some((field) => accessOf(field).noUsers);
+    throw isWrongKind ? forbidden() : unauthenticated(`The token is not valid. ${rightCallerOf(this.#closed, actor)}`);
+  }
+
+  #authorize({ actor }: Context): void {
+    if (!this.#closed.every((field) => accessOf(field).changesPassword)) requireChangedPassword(actor);
+    for (const field of this.#closed) requireKind(field, actor);
+    if (actor.kind === "user") requireScopes(actor, this.needs);
+  }
 }

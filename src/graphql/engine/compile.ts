@@ -15,12 +15,12 @@ import {
 import { type CompiledQuery, compileQuery } from "graphql-jit";
 import type { Context } from "../../domain/kernel/context.js";
 import { fragmentsOf } from "./selections.js";
-import { memoized } from "./memoized.js";
+import { memoize } from "./memoized.js";
 import type { Result } from "./result.js";
 import type { Variable, Variables } from "./variables.js";
 
 /** Runs a query as code that graphql-jit makes of it at the first run. */
-export function compiled(schema: GraphQLSchema, document: DocumentNode) {
+export function compileOnce(schema: GraphQLSchema, document: DocumentNode) {
   const { variableDefinitions = [] } = getOperationAST(document)!;
   let query: CompiledQuery["query"] | undefined;
   return (ctx: Context, variables: Variables): Result | Promise<Result> => {
@@ -44,7 +44,7 @@ function compile(schema: GraphQLSchema, document: DocumentNode): CompiledQuery["
 const Coerced = new GraphQLScalarType({ name: "Coerced" });
 const coercedType = { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: Coerced.name } } as const;
 
-const withCoerced = memoized((schema: GraphQLSchema) => {
+const withCoerced = memoize((schema: GraphQLSchema) => {
   const config = schema.toConfig();
   return new GraphQLSchema({ ...config, types: [...config.types, Coerced], assumeValid: true });
 });

@@ -23,7 +23,7 @@ export class Documents {
   constructor(private readonly schema: GraphQLSchema) {}
 
   /** The cached operation of a document. */
-  known(text: string, name: string | undefined): ForeignOperation | undefined {
+  find(text: string, name: string | undefined): ForeignOperation | undefined {
     return this.#operations.get(idOf(text, name));
   }
 

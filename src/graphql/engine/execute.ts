@@ -15,11 +15,9 @@ import { DomainError } from "../../domain/kernel/errors.js";
 import type { OperationDetails } from "../../domain/kernel/request.js";
 import { Watch } from "../../domain/kernel/watching.js";
 import { isLostRace } from "../../infrastructure/database/availability.js";
-import { accessOf } from "./access.js";
-import { Admission } from "./admission.js";
-import { compiled, isCompilable } from "./compile.js";
+import { accessOf, Admission, selectionOf } from "./access.js";
+import { compileOnce, isCompilable } from "./compile.js";
 import { asGraphqlError } from "./errors.js";
-import { selectionOf } from "./needs.js";
 import { isLarger, type Result } from "./result.js";
 import { type Variable, type Variables, variablesOf } from "./variables.js";
 
@@ -74,9 +72,9 @@ export function prepare(
   let execution = interpreted;
   if (kind === OperationTypeNode.QUERY)
     execution = isStored
-      ? compiled(schema, document)
+      ? compileOnce(schema, document)
       : afterFirst(interpreted, () =>
-          isCompilable(schema, document, variables) ? compiled(schema, document) : interpreted,
+          isCompilable(schema, document, variables) ? compileOnce(schema, document) : interpreted,
         );
   const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
   const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every((field) => accessOf(field).sharesEvents);

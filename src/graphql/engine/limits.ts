@@ -36,7 +36,7 @@ import { DomainError, unauthenticated } from "../../domain/kernel/errors.js";
 import { countedAs } from "./access.js";
 import type { Operation } from "./execute.js";
 import { fragmentsOf } from "./selections.js";
-import { memoized } from "./memoized.js";
+import { memoize } from "./memoized.js";
 import type { Variables } from "./variables.js";
 
 /** Limits of the documents that clients send. Stored operations have the limits of their areas instead. */
@@ -246,14 +246,14 @@ function itemsIn(value: unknown): number {
 }
 
 /** Whether a value contains variables. */
-const usesVariables = memoized((argument: ArgumentNode) => {
+const usesVariables = memoize((argument: ArgumentNode) => {
   let isFound = false;
   visit(argument, { Variable: () => void (isFound = true) });
   return isFound;
 });
 
 /** Whether the cost of a field depends on an argument: lists and page sizes. */
-const isWeighty = memoized(
+const isWeighty = memoize(
   ({ name, type }: GraphQLArgument) => ["first", "last", "complete"].includes(name) || takesLists(type),
 );
 

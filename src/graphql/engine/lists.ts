@@ -71,7 +71,8 @@ export function connectionOf<Node extends object>(
 
     @Field(() => PageInfoType, { description: "The position of this page in the list." })
     pageInfo(@Root() page: Page<Node>): PageInfoType {
-      const [first, last] = [page.nodes[0], page.nodes.at(-1)];
+      const first = page.nodes[0];
+      const last = page.nodes.at(-1);
       return {
         hasNextPage: page.hasNextPage,
         hasPreviousPage: page.hasPreviousPage,

@@ -1,5 +1,5 @@
 /** Computes a function once for each object. */
-export function memoized<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const results = new WeakMap<Key, Value>();
   return (key) => {
     let result = results.get(key);

@@ -7,8 +7,7 @@ import {
 } from "graphql";
 import { meaningOf } from "../../domain/kernel/values.js";
 import { withoutEdges } from "../../runtime/pasted.js";
-import { accessOf } from "./access.js";
-import { rootFields } from "./needs.js";
+import { accessOf, rootFields } from "./access.js";
 
 type Target = GraphQLArgument | GraphQLInputField;
 type Values = Record<string, unknown>;

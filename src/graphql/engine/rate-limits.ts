@@ -1,8 +1,7 @@
 import type { GraphQLSchema } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
-import { accessOf } from "./access.js";
-import { rootFields } from "./needs.js";
+import { accessOf, rootFields } from "./access.js";
 
 /** The states of a right device code (RFC 8628 §3.5), which are failures only by their form. */
 const rightCodes = new Set<unknown>(["authorization_pending", "slow_down", "access_denied", "expired_token"]);

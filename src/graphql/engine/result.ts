@@ -1,4 +1,7 @@
-import type { ExecutionResult } from "graphql";
+// Results of operations, which may be large: how they are measured, and completed without blocking the process.
+import { type ExecutionResult, type GraphQLSchema, isObjectType } from "graphql";
+import type { Page } from "../../domain/kernel/paging.js";
+import { turn } from "../../runtime/concurrency.js";
 
 /** The result of running an operation. */
 export type Result = ExecutionResult<Record<string, unknown>>;
@@ -44,4 +47,31 @@ function leftOf(most: number, { data, errors = [] }: Result): number {
   count(data);
   for (const { message, originalError } of errors) count(originalError ?? message);
   return left;
+}
+
+/** Items of a list that are completed in one turn of the event loop; they may have lists of their own. */
+const slice = 50;
+
+/** Lists up to this length, such as default pages, are completed in one turn. */
+const short = 100;
+
+/** Lets the lists of connections be completed in slices: a long one would block the process until its end. */
+export function paceConnections(schema: GraphQLSchema): void {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type) || !type.name.endsWith("Connection")) continue;
+    const { nodes, edges } = type.getFields();
+    nodes!.resolve = ({ nodes: items }: Page<unknown>) => completeInSlices(items);
+    const { resolve } = edges!;
+    edges!.resolve = async (...given) => completeInSlices((await resolve!(...given)) as unknown[]);
+  }
+}
+
+/** A list whose items come slice by slice; a short one as it is. */
+function completeInSlices<Item>(items: Item[]): Array<Item | Promise<Item>> {
+  if (items.length <= short) return items;
+  let begun = Promise.resolve();
+  return items.map((item, index) => {
+    if (index % slice === 0) begun = turn();
+    return begun.then(() => item);
+  });
 }

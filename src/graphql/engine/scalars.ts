@@ -1,6 +1,6 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from "graphql";
-import { isObject } from "../../domain/kernel/objects.js";
-import { isUuid, utcMoment } from "../../domain/kernel/text.js";
+import { isObject } from "../../runtime/json.js";
+import { isUuid, utcMoment } from "../../runtime/text.js";
 
 /** Builds a scalar. `standard` is the RFC that specifies it, with the section if it is a part of one. */
 const form = (

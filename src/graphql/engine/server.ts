@@ -14,11 +14,11 @@ import { LRUCache } from "lru-cache";
 import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import { noteError } from "../../domain/kernel/request.js";
-import { credentialHeaders, sentCredential } from "../../http/credentials.js";
+import { credentialHeaders, hasSentCredential } from "../../http/credentials.js";
 import { failureHeaders, statusOf, TransportError } from "../../http/errors.js";
 import type { ContextOf, Http } from "../../http/exchange.js";
 import { bodyLimitOf, readBody, refuseEmpty } from "../../http/body.js";
-import { joined, jsonPieces, type Pieces } from "../../http/pieces.js";
+import { joinPieces, jsonPieces, type Pieces } from "../../http/pieces.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import type { Admitted } from "./execute.js";
 import { asGraphqlError, formatError, translate, withoutLiterals } from "./errors.js";
@@ -87,7 +87,7 @@ export class GraphqlOverHttp {
       return this.#refuse(http, error);
     }
     const usual = body && speaksJson(http) ? usualRequest(body) : undefined;
-    const known = usual && this.documents.known(usual.query, usual.operationName);
+    const known = usual && this.documents.find(usual.query, usual.operationName);
     if (known) {
       const { status, result } = await run(known, usual.variables, context);
       http.status = status;
@@ -119,9 +119,9 @@ export class GraphqlOverHttp {
       { log, request: http.state.details },
       new GraphQLError(failure.message, { originalError: thrown as Error }),
     );
-    const challenged = sentCredential(http.req, config.accessUrl);
+    const challenged = hasSentCredential(http.req, config.accessUrl);
     http.status = statusOf(failure);
-    http.set(failureHeaders(failure, { accessUrl: config.accessUrl, challenged }));
+    http.set(failureHeaders(failure, { accessUrl: config.accessUrl, isChallenged: challenged }));
     http.body = { errors: [error] };
   }
 }
@@ -196,7 +196,7 @@ const written = new WeakMap<object, string | Promise<Buffer>>();
 function jsonOf(result: Body | FormattedExecutionResult): string | Promise<Buffer> {
   const { data } = result;
   if (data == null || !isLarge(data)) return `${JSON.stringify(result)}\n`;
-  const text = written.get(data) ?? joined(linePieces(result));
+  const text = written.get(data) ?? joinPieces(linePieces(result));
   written.set(data, text);
   return text;
 }

@@ -122,7 +122,7 @@ export class SocketClient {
   #read({ query, operationName }: SubscribePayload): ForeignOperation {
     const { schema, documents, rules } = this.serving;
     checkSize(query);
-    const known = documents.known(query, operationName ?? undefined);
+    const known = documents.find(query, operationName ?? undefined);
     if (known) return known;
     const document = parse(query, { maxTokens: tokens });
     const found = validate(schema, document, rules, { maxErrors: faults });
@@ -159,7 +159,7 @@ export class SocketClient {
   }
 
   /** Formats the errors of an operation. */
-  formatted(payload: SubscribePayload, errors: readonly GraphQLError[]): GraphQLFormattedError[] {
+  formatErrors(payload: SubscribePayload, errors: readonly GraphQLError[]): GraphQLFormattedError[] {
     const { log } = this.serving.services;
     const request = this.#operations.get(payload)?.details ?? { ...this.request };
     return errors.map((error) => formatError({ log, request }, error));
@@ -222,7 +222,8 @@ export class SocketOperation {
     const events = await this.admitted.start(this.variables);
     if (!(Symbol.asyncIterator in events)) return events;
     this.client.began(this);
-    const [next, end] = [events.next.bind(events), events.return.bind(events)];
+    const next = events.next.bind(events);
+    const end = events.return.bind(events);
     events.next = async () => {
       try {
         return await next();

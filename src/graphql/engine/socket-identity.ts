@@ -4,7 +4,7 @@ import { type Actor, userIdOf } from "../../domain/kernel/actor.js";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { RequestDetails } from "../../domain/kernel/request.js";
-import { sentCredential } from "../../http/credentials.js";
+import { hasSentCredential } from "../../http/credentials.js";
 import type { ContextOf } from "../../http/exchange.js";
 import { withoutEdges } from "../../runtime/pasted.js";
 import { translate } from "./errors.js";
@@ -43,7 +43,7 @@ export class SessionIdentity implements Identity {
    * client may connect is decided by its first message.
    */
   async announce(): Promise<void> {
-    if (!sentCredential(this.request, this.services.config.accessUrl)) return;
+    if (!hasSentCredential(this.request, this.services.config.accessUrl)) return;
     let ctx;
     try {
       ctx = await this.#authenticate(new AbortController());

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { CloseCode, type Server } from "graphql-ws";
 import type { WebSocket } from "ws";
-import { foreignJson, isTooDeep } from "../../domain/kernel/objects.js";
+import { foreignJson, isTooDeep } from "../../runtime/json.js";
 import { strangerBytes } from "../../http/body.js";
 import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
 import type { Unread } from "../../http/unread.js";

@@ -34,8 +34,8 @@ export const steps: ServerOptions<{ sessionToken?: unknown }, SocketClient> = {
   execute: ({ contextValue }) => (contextValue as SocketOperation).run() as never,
   subscribe: ({ contextValue }) => (contextValue as SocketOperation).start() as never,
   onNext: ({ extra: client }, _id, payload, _args, result) =>
-    result.errors && { ...result, errors: client.formatted(payload, result.errors) },
-  onError: ({ extra: client }, _id, payload, errors) => client.formatted(payload, errors),
+    result.errors && { ...result, errors: client.formatErrors(payload, result.errors) },
+  onError: ({ extra: client }, _id, payload, errors) => client.formatErrors(payload, errors),
   onComplete: ({ extra: client }, _id, payload) => client.end(payload),
 };
 

@@ -9,7 +9,7 @@ import {
   validate,
 } from "graphql";
 import { type Operation, prepare } from "./execute.js";
-import { memoized } from "./memoized.js";
+import { memoize } from "./memoized.js";
 import { programFile } from "../../runtime/program-files.js";
 
 /** An operation of the program, validated at boot and run for every request of its row or page. */
@@ -20,7 +20,7 @@ export interface StoredOperation extends Operation {
 }
 
 /** The operations that were read for each schema, by file. */
-const filesOf = memoized((_schema: GraphQLSchema) => new Map<string, Map<string, StoredOperation>>());
+const filesOf = memoize((_schema: GraphQLSchema) => new Map<string, Map<string, StoredOperation>>());
 
 /** Returns the operations of a file below `src`, such as `rest/groups`. The program does not start with an invalid one. */
 export function storedOperations(schema: GraphQLSchema, path: string): Map<string, StoredOperation> {

@@ -27,8 +27,8 @@ import {
 } from "graphql";
 import type * as z from "zod/mini";
 import type { Problems } from "../../domain/kernel/errors.js";
-import { isObject } from "../../domain/kernel/objects.js";
-import { textProblem } from "../../domain/kernel/text.js";
+import { isObject } from "../../runtime/json.js";
+import { textProblem } from "../../runtime/text.js";
 import { meaningOf } from "../../domain/kernel/values.js";
 import { accessOf, entryKeyOf } from "./access.js";
 

@@ -60,7 +60,7 @@ export class Availability {
   constructor(private readonly log: Pick<Logger, "error" | "info">) {}
 
   /** To be called after every statement that succeeds. */
-  succeeded(): void {
+  noteSuccess(): void {
     if (this.#failedAt !== undefined && performance.now() - this.#failedAt >= recoveryTime) {
       this.#failedAt = undefined;
       this.log.info("The database is available again.");
@@ -68,7 +68,7 @@ export class Availability {
   }
 
   /** To be called after every statement that fails. */
-  failed(error: unknown): void {
+  noteFailure(error: unknown): void {
     if (!isConnectionFault(error)) return;
     logged.add(error as object);
     if (this.#failedAt === undefined)

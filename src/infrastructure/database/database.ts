@@ -106,8 +106,8 @@ export function openDatabase(given: DatabaseOptions): Database {
   const counts = { executed: 0 };
   const observer = {
     sent: () => void counts.executed++,
-    succeeded: () => availability.succeeded(),
-    failed: (error: unknown) => availability.failed(error),
+    succeeded: () => availability.noteSuccess(),
+    failed: (error: unknown) => availability.noteFailure(error),
   };
   const options = poolOptions(given, { needsSession });
   // Transactions may wait for locks; reads and probes never wait for them.

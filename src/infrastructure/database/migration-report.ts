@@ -36,7 +36,7 @@ export class Reporter {
     else this.#report({ waitsFor: this.#heldBy });
   }
 
-  counted(rows: number): void {
+  count(rows: number): void {
     this.#report({ rows });
   }
 

@@ -197,7 +197,7 @@ export class Migrator {
     for (const backfill of backfills) {
       this.#reporter.begin(`Filling in rows for the migration ${name}`);
       const fill = () => this.#givingWay(client, async () => (await client.query(backfill)).rowCount ?? 0);
-      for (let rows = 0, count; (count = await fill()) > 0;) this.#reporter.counted((rows += count));
+      for (let rows = 0, count; (count = await fill()) > 0;) this.#reporter.count((rows += count));
     }
     for (const { index } of statementsOf(sql)) if (index) await this.#build(client, index);
     await client.query("delete from unfinished_migrations where name = $1", [name]);

@@ -6,7 +6,9 @@ import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
 import { isConnectionFault } from "./availability.js";
 import type { Database, Db } from "./database.js";
-import { day, hour, type Purge, takeTurn } from "../../domain/kernel/queries.js";
+import { day, hour } from "../../runtime/durations.js";
+import type { Purge } from "./purge.js";
+import { takeTurn } from "./locks.js";
 
 /** The partitioned tables. The first partition of each is the table of earlier releases, with what it had. */
 const partitioned = ["audit_log", "connection_log", "inbox"] as const;

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client, QueryConfig, QueryResult } from "pg";
-import { StartRefused } from "../../domain/kernel/errors.js";
+import { StartRefused } from "../../runtime/errors.js";
 import { beginUsual } from "./session-settings.js";
 
 /** The state that connections of a URL keep between two transactions. */

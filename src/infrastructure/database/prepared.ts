@@ -15,7 +15,7 @@ const parameters: object = new Proxy({}, { get: (_, name) => sql`${new Parameter
  * Declares a statement that is built and compiled once per process: Kysely takes longer to build a statement than
  * Postgres to read a row. `build` gets parameters instead of values, and so cannot branch on them.
  */
-export function prepared<Values extends object, Row>(
+export function prepare<Values extends object, Row>(
   build: (db: Db, values: Parameters<Values>) => Compilable<Row>,
 ): (db: Db, values: Values) => Promise<Row[]> {
   let compiled: CompiledQuery<Row> | undefined;

@@ -1,7 +1,7 @@
 // Opens the connections to Postgres: all of them by the same URL, on the same terms.
 import { callbackify } from "node:util";
 import { Client, type ClientConfig, Connection, type QueryResult } from "pg";
-import { StartRefused } from "../../domain/kernel/errors.js";
+import { StartRefused } from "../../runtime/errors.js";
 import { type Pooling, recognizePooling } from "./pooling.js";
 import { initializeSession, initializeTransaction, type Settings } from "./session-settings.js";
 import { type DatabaseUrl, type Endpoint, readDatabaseUrl } from "./url.js";
@@ -228,7 +228,7 @@ export class SessionClient extends Client {
   /** Opens the connection, without its settings. */
   async #connectTo(endpoint: Endpoint): Promise<void> {
     const { keepAlive, keepAliveInitialDelayMillis, route } = this.#config;
-    const sslNegotiation = route.url.directTls && endpoint.ssl ? "direct" : "postgres";
+    const sslNegotiation = route.url.isDirectTls && endpoint.ssl ? "direct" : "postgres";
     const options = { keepAlive, keepAliveInitialDelayMillis, ssl: endpoint.ssl, sslNegotiation };
     const connection = new Connection(options);
     Object.assign(this, { ...endpoint, sslNegotiation, connection });
@@ -244,7 +244,7 @@ export class SessionClient extends Client {
     >;
     const { isStandby, isReadOnly } = results.at(-1)!.rows[0]!;
     if (readsOnly && !isStandby && route.isChoice) throw new Error("The server is not a standby.");
-    if (readsOnly || !route.url.writable) return;
+    if (readsOnly || !route.url.mustBeWritable) return;
     if (isStandby) throw new Error("The server is a standby, which accepts no writes.");
     if (isReadOnly) throw new Error("The server is read-only.");
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Logger } from "pino";
-import { StartRefused } from "../../domain/kernel/errors.js";
+import { StartRefused } from "../../runtime/errors.js";
 import { LabeledCounter } from "../../runtime/labeled-counter.js";
 import { isConnectionFault, isRejected, reasonOf } from "./availability.js";
 import { type Database, type Db, openReads } from "./database.js";

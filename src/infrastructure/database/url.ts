@@ -21,9 +21,9 @@ export interface DatabaseUrl {
   readonly password?: string;
   readonly database: string;
   /** Start TLS without asking the server first. */
-  readonly directTls: boolean;
+  readonly isDirectTls: boolean;
   /** Whether a server that accepts no writes (a standby) counts as unreachable. */
-  readonly writable: boolean;
+  readonly mustBeWritable: boolean;
   /** Milliseconds for each endpoint. 0 is unlimited. */
   readonly connectTimeout?: number;
   /** Milliseconds without traffic until the connection is probed, or false. */
@@ -133,8 +133,8 @@ export function readDatabaseUrl(text: string, env = process.env): { faults: stri
       user,
       password,
       database,
-      directTls: parameter("sslnegotiation") === "direct",
-      writable: parameter("target_session_attrs") !== "any",
+      isDirectTls: parameter("sslnegotiation") === "direct",
+      mustBeWritable: parameter("target_session_attrs") !== "any",
       connectTimeout: timeout === undefined ? undefined : Number(timeout) * 1000,
       keepAlive: parameter("keepalives") === "0" ? false : idle === undefined ? undefined : Number(idle) * 1000,
       applicationName: parameter("application_name") ?? parameter("fallback_application_name"),

@@ -28,8 +28,8 @@ export async function findBinaries(): Promise<Binaries> {
 
 /** Prepares the binaries for the account: in place if possible, otherwise as a copy in `home`. */
 export async function prepareBinaries(binaries: Binaries, home: string, account?: Account): Promise<Binaries> {
-  const inPlace = !account || canReach(account, join(binaries.root, "bin", "postgres"), readAndExecute);
-  if (inPlace && (await linkLibraries(binaries.root))) return binaries;
+  const isInPlace = !account || canReach(account, join(binaries.root, "bin", "postgres"), readAndExecute);
+  if (isInPlace && (await linkLibraries(binaries.root))) return binaries;
 
   const copy = join(home, `postgres-${binaries.version}`);
   const owner = ownerOf(copy);

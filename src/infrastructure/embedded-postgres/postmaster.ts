@@ -136,7 +136,8 @@ async function launch(installation: Installation): Promise<number> {
 async function createData(installation: Installation): Promise<void> {
   const { account, password, fsync } = installation;
   const outer = `${dataOf(installation)}.new`;
-  const [data, passwordFile] = [join(outer, "data"), join(outer, "password")];
+  const data = join(outer, "data");
+  const passwordFile = join(outer, "password");
   const creator = account && creatorFor(account);
   try {
     await removeTree(outer);

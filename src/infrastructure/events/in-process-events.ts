@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { LabeledCounter } from "../../runtime/labeled-counter.js";
-import type { Events, GapReason, Hint, Subscription, Topic } from "../../domain/kernel/events.js";
+import type { Events, GapReason, Hint, Subscription, Topic } from "../../runtime/events.js";
 
 /** Delivers hints within one process. Sufficient for a single replica; base class of `ReplicatedEvents`. */
 export class InProcessEvents implements Events {

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { AuthorizationError, connect, type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
 import { LRUCache } from "lru-cache";
 import type { NatsServers } from "./nats-url.js";
-import { StartRefused } from "../../domain/kernel/errors.js";
+import { StartRefused } from "../../runtime/errors.js";
 import { Channel, responseTimeout } from "./channel.js";
 
 /** Maximum number of other channels whose messages are counted. Replicas that end leave theirs behind. */
@@ -102,7 +102,8 @@ export class NatsChannel extends Channel {
     // The receiver reports what it cannot read as a gap.
     if (!parts) return onPayload("");
     const [, sender = "", digits, payload = ""] = parts;
-    const [last, number] = [this.#received.get(sender), Number(digits)];
+    const last = this.#received.get(sender);
+    const number = Number(digits);
     this.#received.set(sender, number);
     // A message has the next number, a probe the same one.
     if (last !== undefined && number !== (payload === "" ? last : last + 1)) onGap();

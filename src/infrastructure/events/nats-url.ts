@@ -23,7 +23,8 @@ export function natsServers(text: string): NatsServers | undefined {
     if (index > 0 && (url.username || url.password)) return undefined;
   }
   if (/%(?![0-9a-f]{2})/i.test(first.username + first.password)) return undefined;
-  const [user, pass] = [decodeURIComponent(first.username), decodeURIComponent(first.password)];
+  const user = decodeURIComponent(first.username);
+  const pass = decodeURIComponent(first.password);
   return {
     servers: urls.map((url) => `${url!.hostname}:${url!.port || 4222}`),
     ...(pass ? { user, pass } : user ? { token: user } : {}),

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { reasonOf } from "../database/availability.js";
-import { StartRefused } from "../../domain/kernel/errors.js";
-import type { GapReason, Hint, Topic } from "../../domain/kernel/events.js";
+import { StartRefused } from "../../runtime/errors.js";
+import type { GapReason, Hint, Topic } from "../../runtime/events.js";
 import { type Channel, responseTimeout } from "./channel.js";
 import { InProcessEvents } from "./in-process-events.js";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { programFile } from "../../runtime/program-files.js";
-import { unavailable } from "../../domain/kernel/errors.js";
+import { unavailable } from "../../runtime/errors.js";
 import { type PasswordQueue, passwordQueues } from "./password-queues.js";
 
 /** A password to estimate, and texts that an attacker is assumed to know. */

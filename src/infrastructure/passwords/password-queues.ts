@@ -1,5 +1,5 @@
 import { type BoundedPool, boundedPools } from "../../runtime/concurrency.js";
-import { unavailable } from "../../domain/kernel/errors.js";
+import { unavailable } from "../../runtime/errors.js";
 
 /** The queue of work on a password: that of signed-in callers, or that of callers of public operations. */
 export type PasswordQueue = "signedIn" | "stranger";

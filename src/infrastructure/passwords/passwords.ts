@@ -4,7 +4,8 @@ import type { HashCost } from "../../runtime/config.js";
 import { type PasswordQueue, passwordQueues } from "./password-queues.js";
 
 /** Bytes of salts and digests. */
-const [saltLength, digestLength] = [16, 32];
+const saltLength = 16;
+const digestLength = 32;
 
 /** Variant, version, and parameters of hashes in the PHC string format, in the order in which other programs read them. */
 const schemeOf = ({ memory, passes }: HashCost): string => `$argon2id$v=19$m=${memory},t=${passes},p=1`;

@@ -38,7 +38,7 @@ export const access = ({ scopes, refusedScopes, isUnrestricted }: AccessRequest)
         <strong>It wants full access to your account.</strong> It could do everything that you can do.
       </p>`
     : html`<h2>It wants to:</h2>
-        ${listOf(scopes)} ${refused(refusedScopes)}`;
+        ${listOf(scopes)} ${listRefused(refusedScopes)}`;
 
 const listOf = (scopes: AccessRequest["scopes"]): Html =>
   html`<ul class="access">
@@ -46,7 +46,7 @@ const listOf = (scopes: AccessRequest["scopes"]): Html =>
   </ul>`;
 
 /** The scopes that the application requests and does not get, whatever the user decides. */
-const refused = (scopes: AccessRequest["scopes"]): Part =>
+const listRefused = (scopes: AccessRequest["scopes"]): Part =>
   scopes.length === 0
     ? undefined
     : html`<h2>It also requested, and does not get:</h2>

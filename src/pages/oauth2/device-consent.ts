@@ -20,7 +20,9 @@ const path = "/oauth2/device";
 
 /** The page for applications on devices without a browser (RFC 8628 §3.3): asks for the code, then for the decision. */
 export function devicePages(operation: (name: string) => StoredOperation): { show: PageHandler; decide: PageHandler } {
-  const [read, approve, deny] = [operation("DeviceRequest"), operation("ApproveDevice"), operation("DenyDevice")];
+  const read = operation("DeviceRequest");
+  const approve = operation("ApproveDevice");
+  const deny = operation("DenyDevice");
 
   return {
     show(visit) {

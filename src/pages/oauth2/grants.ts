@@ -27,7 +27,8 @@ const path = "/account/applications";
 
 /** The page on which users look at the applications that they gave access, and revoke it. */
 export function grantPages(operation: (name: string) => StoredOperation): { show: PageHandler; submit: PageHandler } {
-  const [list, revoke] = [operation("OwnGrants"), operation("RevokeGrant")];
+  const list = operation("OwnGrants");
+  const revoke = operation("RevokeGrant");
 
   async function pageOf(visit: Visit, ctx: Context, top?: Html): Promise<StatusPage> {
     const after = visit.query.get("after");

@@ -27,7 +27,9 @@ export function loginPages(
   forms: VisitorForms,
   operation: (name: string) => StoredOperation,
 ): { show: PageHandler; submit: PageHandler } {
-  const [signedIn, signIn, delivery] = [operation("SignedIn"), operation("SignIn"), operation("PasscodeDelivery")];
+  const signedIn = operation("SignedIn");
+  const signIn = operation("SignIn");
+  const delivery = operation("PasscodeDelivery");
 
   async function formPage(visit: Visit, returnTo: string, email = "", rejection?: Rejection): Promise<StatusPage> {
     const { passwordAuth } = visit.services.config;

@@ -26,7 +26,8 @@ export function passwordPages(operation: (name: string) => StoredOperation): {
   submit: PageHandler;
   find: PageHandler;
 } {
-  const [owner, change] = [operation("PasswordOwner"), operation("ChangePassword")];
+  const owner = operation("PasswordOwner");
+  const change = operation("ChangePassword");
 
   async function pageOf(
     visit: Visit,

@@ -1,4 +1,4 @@
-import { memoized } from "../../graphql/engine/memoized.js";
+import { memoize } from "../../graphql/engine/memoized.js";
 import { apiDialect, type Dialect } from "./dialects.js";
 import type { Json, NamedSchema } from "./openapi/schemas.js";
 
@@ -19,7 +19,7 @@ export interface RowOptions {
   /** The body is an object with this field, which holds the body of the operation. */
   under?: string;
   /** A request without a body is read as `{}`: the contract shows no body for this row, although it reads one. */
-  bodyNotShown?: boolean;
+  isBodyHidden?: boolean;
   /** By field: the text that is sent for a required field that has no value, or that the caller may not read. */
   withheld?: Record<string, string>;
   /** Fields with an id that may be missing, spelled as `{uuid, valid}`: without an id the zero UUID and false. */
@@ -94,7 +94,7 @@ export interface Route {
   readonly isPage: boolean;
 }
 
-export const routesOf = memoized(({ rows, dialect, pages }: Area): readonly Route[] =>
+export const routesOf = memoize(({ rows, dialect, pages }: Area): readonly Route[] =>
   rows.map(([method, path, operation, status, options = {}]) => ({
     method,
     path,

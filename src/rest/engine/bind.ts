@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import type * as z from "zod/mini";
 import { Problems } from "../../domain/kernel/errors.js";
-import { truthOf } from "../../domain/kernel/text.js";
+import { truthOf } from "../../runtime/text.js";
 import { accessOf, entryKeyOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
@@ -276,7 +276,9 @@ function wireFields(variables: readonly Variable[]): Binding["wireField"] {
 
 /** Spells the rest of a field's path; an index into a list of entries with a key becomes that key. */
 function wireTail(tail: string, value: unknown, type: GraphQLInputType | undefined): string {
-  let [at, declared, spelled] = [value, getNullableType(type), ""];
+  let at = value;
+  let declared = getNullableType(type);
+  let spelled = "";
   for (const [, name, index] of tail.matchAll(/\.([^.[]+)|\[(\d+)\]/g)) {
     if (name !== undefined) {
       spelled += `.${snakeCase(name)}`;

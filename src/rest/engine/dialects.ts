@@ -4,7 +4,7 @@ import type { Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import { report, translate } from "../../graphql/engine/errors.js";
 import { readBody } from "../../http/body.js";
-import { sentCredential, type Surface } from "../../http/credentials.js";
+import { hasSentCredential, type Surface } from "../../http/credentials.js";
 import { type ChallengeDetails, failureHeaders, statusOf, TransportError } from "../../http/errors.js";
 import type { Http, Middleware } from "../../http/exchange.js";
 
@@ -113,7 +113,7 @@ export function errorsIn(
       dialect.fail(http, failure, {
         accessUrl,
         scopes,
-        challenged: isChallenged(http.req) || sentCredential(http.req, accessUrl),
+        isChallenged: isChallenged(http.req) || hasSentCredential(http.req, accessUrl),
         wireField: (field) => wireField(field, variables),
       });
     }

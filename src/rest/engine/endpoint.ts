@@ -3,7 +3,7 @@ import { scopesOf } from "../../domain/authorization/authorization.js";
 import { anonymous } from "../../domain/kernel/actor.js";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import type { Admitted } from "../../graphql/engine/execute.js";
-import { memoized } from "../../graphql/engine/memoized.js";
+import { memoize } from "../../graphql/engine/memoized.js";
 import type { Result } from "../../graphql/engine/result.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import type { Variables } from "../../graphql/engine/variables.js";
@@ -28,7 +28,7 @@ interface Form {
 }
 
 /** The forms of rows, by what they read and write. They depend on no server, and are derived once for all servers of a process. */
-const formsOf = memoized((_schema: GraphQLSchema) => new Map<Route, Form>());
+const formsOf = memoize((_schema: GraphQLSchema) => new Map<Route, Form>());
 
 function formOf(schema: GraphQLSchema, route: Route, operation: StoredOperation): Form {
   const forms = formsOf(schema);
@@ -105,7 +105,7 @@ export class Endpoint {
     if (!binding.readsBody) return {};
     const limit = bodyLimitOf(actor, route.dialect.bodyLimit(services.config));
     const sent = await route.dialect.readBody(req, limit);
-    if (!sent && !route.options.bodyNotShown) refuseEmpty();
+    if (!sent && !route.options.isBodyHidden) refuseEmpty();
     return sent ?? {};
   }
 

@@ -1,7 +1,7 @@
 import { type Field, type ListShape, type Shape, step } from "./shapes.js";
 
 /** A value of a result as it is on the wire, ready to be written as JSON. */
-export function spelled(shape: Shape, value: unknown): unknown {
+export function spell(shape: Shape, value: unknown): unknown {
   switch (shape.kind) {
     case "scalar":
       return value;
@@ -26,7 +26,7 @@ class Item {
   ) {}
 
   toJSON(): unknown {
-    return spelled(this.shape, this.value);
+    return spell(this.shape, this.value);
   }
 }
 
@@ -36,16 +36,16 @@ type Entry = Record<string, string>;
 
 /** The contents of an entry besides its key: several fields, or one value. */
 function contentOf({ key, item }: Shape & { kind: "map" }, entry: Entry): unknown {
-  if (item.kind === "object") return spelled(item, entry);
+  if (item.kind === "object") return spell(item, entry);
   const { [key]: _, ...other } = entry;
-  return spelled(item, Object.values(other)[0]);
+  return spell(item, Object.values(other)[0]);
 }
 
 function objectOf(fields: readonly Field[], value: unknown): unknown {
   const object: Record<string, unknown> = {};
   for (const field of fields) {
     const content = field.from.reduce(step, value);
-    object[field.name] = content == null ? missing(field) : spelled(field.shape, content);
+    object[field.name] = content == null ? missing(field) : spell(field.shape, content);
   }
   return object;
 }

@@ -5,7 +5,7 @@ import { type Http, type Middleware, redirect } from "../../http/exchange.js";
 import { jsonOf } from "../../http/pieces.js";
 import { redirects } from "./area.js";
 import type { Endpoint } from "./endpoint.js";
-import { spelled } from "./render.js";
+import { spell } from "./render.js";
 import { step } from "./shapes.js";
 
 /** Responds to a row's requests with the result of its query or mutation. */
@@ -25,7 +25,7 @@ export function respondWith(endpoint: Endpoint): Middleware {
     if (http.status === 204 || http.status === 304) return;
     // Clients that expect JSON check the media type even if there is nothing to read.
     http.set("Content-Type", dialect.contentType(http.req));
-    const json = body && spelled(body.shape, content);
+    const json = body && spell(body.shape, content);
     http.body = body ? await jsonOf(options.oneElementArray ? [json] : json) : "";
     if (dialect.cached) keep(http, http.body as string);
   };

@@ -60,7 +60,7 @@ export interface Field {
   /** Its name in JSON. */
   name: string;
   /** Whether it is always present, as the API description states: missing lists and maps are sent empty. */
-  sure: boolean;
+  isSure: boolean;
   shape: Shape;
   /** The text that is sent where the value is missing. */
   otherwise?: string;
@@ -114,7 +114,7 @@ export function resultOf(
 
 const asField = (name: string, { from, shape }: Body): Body => ({
   from: [],
-  shape: { kind: "object", fields: [{ from, name, sure: true, shape }] },
+  shape: { kind: "object", fields: [{ from, name, isSure: true, shape }] },
 });
 
 /** Adds a constant `message` before the fields of an object; without an object it is the only field. */
@@ -123,7 +123,7 @@ function withMessage(message: string | undefined, body: Body | undefined): Body 
   // No field of a result has an empty name.
   const shape: Shape = { kind: "scalar", scalar: "String" };
   const description = `The text \`${message}\``;
-  const constant: Field = { from: [""], name: "message", sure: true, shape, otherwise: message, description };
+  const constant: Field = { from: [""], name: "message", isSure: true, shape, otherwise: message, description };
   const { from, shape: rest } = body ?? { from: [], shape: undefined };
   const { fields = [], label }: Partial<ObjectShape> = rest?.kind === "object" ? rest : {};
   return { from, shape: { kind: "object", fields: [constant, ...fields], label } };
@@ -178,7 +178,7 @@ class Selections {
     const members = isAbstractType(event) ? this.schema.getPossibleTypes(event) : [event];
     return new Map(
       members.map((member) => {
-        const fields = this.#fields(member, set!).flatMap((field) => this.#written(field));
+        const fields = this.#fields(member, set!).flatMap((field) => this.writeField(field));
         const { name, description } = member;
         const label = { name, description: description ?? undefined };
         return [name, { kind: "object", fields: fields.filter((each) => each.name !== without), label }];
@@ -201,7 +201,7 @@ class Selections {
     if (fields.length === 1 && fields[0]!.key === "nodes")
       return { ...(this.shape(fields[0]!) as ListShape), nodes: true };
     const label = this.#labelOf(object, set!);
-    return { kind: "object", fields: fields.flatMap((field) => this.#written(field)), label };
+    return { kind: "object", fields: fields.flatMap((field) => this.writeField(field)), label };
   }
 
   #labelOf({ name, description }: GraphQLObjectType, { selections: [only, ...others] }: SelectionSetNode): Label {
@@ -225,7 +225,7 @@ class Selections {
    * Fields in JSON order, their names in snake case. Those of an alias ending in `_` lie flat in the parent, under just
    * their names for `_` alone.
    */
-  #written({ key, sure, field: { description, deprecationReason }, ...selected }: Selected): Field[] {
+  writeField({ key, sure, field: { description, deprecationReason }, ...selected }: Selected): Field[] {
     const { withheld, sparse, nullableIds } = this.spelling;
     const name = snakeCase(key);
     const shape: Shape = nullableIds.includes(name) ? { kind: "nullableId" } : this.shape(selected);
@@ -235,7 +235,7 @@ class Selections {
         from: [key, ...field.from],
         name: (key === "_" ? "" : name) + field.name,
         description: key === "_" ? field.description : `${description} ${field.description}`,
-        sure: (sure && field.sure) || isNeverMissing(field),
+        sure: (sure && field.isSure) || isNeverMissing(field),
       }));
     const written = {
       shape,
@@ -248,7 +248,7 @@ class Selections {
         ...written,
         from: [key],
         name,
-        sure: sure || isNeverMissing(written),
+        isSure: sure || isNeverMissing(written),
         description: description ?? undefined,
         isDeprecated: deprecationReason != null,
       },

@@ -10,7 +10,7 @@ import { quotaHeaders } from "../../http/quotas.js";
 import type { Unread } from "../../http/unread.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./endpoint.js";
-import { spelled } from "./render.js";
+import { spell } from "./render.js";
 
 /** Why a stream ends, as WebSocket close codes (RFC 6455 §7.4.1 and the registry that it opens; 4403 is ours). */
 const ended = { session: 4403, refused: 4403, restart: 1012, stalled: 1013 } as const;
@@ -150,17 +150,17 @@ class Outlet {
 function spellerOf({ result }: Endpoint, { events = {}, id }: StreamOptions) {
   // Results that several watchers share are written once.
   const known = new WeakMap<object, Outgoing>();
-  const spell = (data: object): Outgoing => {
+  const write = (data: object): Outgoing => {
     const [event] = Object.values(data) as [{ __typename: string; [field: string]: unknown }];
     return {
-      json: JSON.stringify(spelled(result.events.get(event.__typename)!, event)),
+      json: JSON.stringify(spell(result.events.get(event.__typename)!, event)),
       id: id && (event[id] as string | undefined),
       event: events[event.__typename],
     };
   };
   return ({ data, errors }: Result): Outgoing => {
     if (errors) throw errors[0];
-    const outgoing = known.get(data!) ?? spell(data!);
+    const outgoing = known.get(data!) ?? write(data!);
     known.set(data!, outgoing);
     return outgoing;
   };

@@ -47,7 +47,7 @@ export class FailedRequests {
       status,
       scimType: failure.scimType,
       // Messages about filters quote them.
-      detail: isAboutPasswords(variables?.filter) ? undefined : masked(reasonOf(failure)),
+      detail: isAboutPasswords(variables?.filter) ? undefined : maskTokens(reasonOf(failure)),
       requestId: details.id,
     });
   }
@@ -57,7 +57,7 @@ const reasonOf = ({ detail, message, validations }: Failure): string =>
   validations?.map((each) => `${each.field}: ${each.detail}`).join(" ") || (detail ?? message ?? "");
 
 /** Tokens of this server, wherever they are. */
-const masked = (text: string): string => text.replace(/\bstw[a-z]?_[\w-]+/g, "…");
+const maskTokens = (text: string): string => text.replace(/\bstw[a-z]?_[\w-]+/g, "…");
 
 const isAboutPasswords = (filter: unknown): boolean => typeof filter === "string" && /password/i.test(filter);
 
@@ -68,10 +68,10 @@ const isShown = (parameter: string, value: string): boolean =>
 function withoutSecrets(target: string): string {
   const [path = "", query = ""] = target.split(/\?(.*)/s);
   const shown = [...new URLSearchParams(query)].map(([name, value]) => `${name}=${isShown(name, value) ? value : "…"}`);
-  return masked(decoded(path) + (shown.length > 0 ? `?${shown.join("&")}` : ""));
+  return maskTokens(decodePath(path) + (shown.length > 0 ? `?${shown.join("&")}` : ""));
 }
 
-function decoded(path: string): string {
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

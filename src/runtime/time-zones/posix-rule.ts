@@ -19,7 +19,8 @@ export function parseRule(text: string): Rule {
   const standard = 0 - secondsOf(standardText!);
   if (startDay === undefined) return () => standard;
   const summer = summerText === undefined ? standard + 3600 : 0 - secondsOf(summerText);
-  const [starts, ends] = [momentOf(startDay, startTime), momentOf(endDay!, endTime)];
+  const starts = momentOf(startDay, startTime);
+  const ends = momentOf(endDay!, endTime);
   return (instant) => {
     const year = new Date((instant + standard) * 1000).getUTCFullYear();
     let found = { at: -Infinity, offset: standard };
@@ -51,7 +52,8 @@ function momentOf(text: string, timeText = "2"): (year: number) => number {
     if (month < 1 || month > 12 || week < 1 || week > 5 || weekday > 6)
       throw new RangeError("The rule has no such day.");
     return (year) => {
-      const [first, next] = [firstOf(year, month - 1), firstOf(year, month)];
+      const first = firstOf(year, month - 1);
+      const next = firstOf(year, month);
       const ahead = (weekday - new Date(first * 1000).getUTCDay() + 7) % 7;
       let found = first + (ahead + 7 * (week - 1)) * daySeconds;
       // The fifth one is the last one.

@@ -81,7 +81,8 @@ function dataOf(view: DataView, at: number, counts: Counts, size: 4 | 8, rule: R
 export function offsetIn({ transitions, offsets, first, rule }: Zone, instant: number): number {
   const last = transitions.length - 1;
   if (rule && (last < 0 || instant >= transitions[last]!)) return rule(instant);
-  let [low, high] = [0, transitions.length];
+  let low = 0;
+  let high = transitions.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (transitions[middle]! <= instant) low = middle + 1;

@@ -92,7 +92,8 @@ const nodeSource: ZoneSource = {
 
 /** Orders versions: `2026a` before `2026b`, and `2026z` before `2026za`. */
 function isNewer(version: string, than: string): boolean {
-  const [year, other] = [version.slice(0, 4), than.slice(0, 4)];
+  const year = version.slice(0, 4);
+  const other = than.slice(0, 4);
   if (year !== other) return year > other;
   return version.length === than.length ? version > than : version.length > than.length;
 }
@@ -167,7 +168,8 @@ export function firstBy(offset: (instant: number) => number, time: number): numb
 
 /** Returns the first instant after `before`, and at most `after`, for which a condition holds from then on. */
 export function firstInstant(before: number, after: number, isTrue: (instant: number) => boolean): number {
-  let [low, high] = [before, after];
+  let low = before;
+  let high = after;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (isTrue(middle)) high = middle;

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { reconnecting } from "../../../api/reconnecting";
 import { changes, client, socket } from "./client";
 import type { Operation } from "./operation";
 import { serverIsAway } from "./reachability";
@@ -72,8 +73,8 @@ interface Live<Data, Variables> {
   onRestart?: () => void;
 }
 
-/** Milliseconds before a subscription that ended begins again; a random part keeps clients from coming together. */
-const pause = () => 500 + 1_500 * Math.random();
+/** Milliseconds before a subscription that ended begins again. */
+const pauses = { first: 1_000, most: 15_000 };
 
 /** Subscribes, again after each disconnect, until the component is gone or `key` changes. */
 export function useLive<Data, Variables extends object>(
@@ -87,31 +88,26 @@ export function useLive<Data, Variables extends object>(
   const onEnd = useLatest(() => live.onEnd?.());
   const { ends } = live;
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let stop = () => {};
-    let isOver = false;
-    const begin = (isRestart: boolean) => {
+    const life = new AbortController();
+    let isRestart = false;
+    const read = async function* () {
       const variables = variablesNow();
-      if (!variables || isOver) return;
+      if (!variables) return;
       if (isRestart) onRestart();
-      const again = () => {
-        clearTimeout(timer);
-        if (!isOver) timer = setTimeout(() => begin(true), pause());
-      };
-      stop = socket.subscribe<Data>(
-        { query: text, variables: variables as Record<string, unknown> },
-        {
-          next: ({ data }) => data && onEvent(data),
-          error: again,
-          complete: () => (ends ? onEnd() : again()),
-        },
-      );
+      isRestart = true;
+      const results = socket.iterate<Data>({ query: text, variables: variables as Record<string, unknown> });
+      life.signal.addEventListener("abort", () => void results.return?.(undefined), { once: true });
+      for await (const { data } of results) if (data) yield data;
+      if (life.signal.aborted) return;
+      if (!ends) throw new Error("The server ended the subscription.");
+      onEnd();
     };
-    begin(false);
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-      stop();
+    const follow = async () => {
+      const connect = () => Promise.resolve({ close: () => {} });
+      const events = reconnecting({ connect, read, onLost: () => {}, pauses, signal: life.signal });
+      for await (const event of events) if (!life.signal.aborted) onEvent(event);
     };
+    void follow();
+    return () => life.abort();
   }, [text, key, ends, variablesNow, onEvent, onRestart, onEnd]);
 }

@@ -80,8 +80,8 @@ export interface Contents {
 /** Describes the rows, derived from the operations that they run, and other routes by their paths. */
 export function contentsOf(areas: readonly DescribedArea[], others: Readonly<Record<string, Json>>): Contents {
   const schemas = new NamedSchemas();
-  for (const [name, schema] of Object.entries(failureSchemas)) schemas.named(name, schema);
-  schemas.named("Validation", validationSchema);
+  for (const [name, schema] of Object.entries(failureSchemas)) schemas.addNamed(name, schema);
+  schemas.addNamed("Validation", validationSchema);
   const paths: Record<string, Json> = {};
   const endpoints = areas.flatMap((area) => area.endpoints);
   for (const area of areas) {
@@ -117,18 +117,18 @@ const templateOf = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 /** `connection-logs` → `Connection logs`, `oauth2/apps` → `OAuth2 apps`. */
 const titleOf = ({ name }: DescribedArea) =>
-  capitalized(
+  capitalize(
     name
       .replace(/[-/]/g, " ")
       .replace(/^oauth2\b/, "OAuth2")
       .replace(/^scim\b/, "SCIM"),
   );
 
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** `GetGroupAiBudget` → `Get group AI budget`. */
 const summaryOf = (name: string) =>
-  capitalized(name.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/\bai\b/g, "AI"));
+  capitalize(name.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/\bai\b/g, "AI"));
 
 function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Json {
   const { route, operation, binding, result } = endpoint;
@@ -180,7 +180,7 @@ function textsOf({ route: { options }, operation }: Endpoint, scopes: readonly s
 function successesOf(endpoint: Endpoint, schemas: NamedSchemas): Json {
   const { status, options, dialect } = endpoint.route;
   const documents = Object.entries(options.returns ?? {}).map(([each, { name, schema }]) => {
-    const content = contentOf(dialect, { schema: schemas.named(name, schema) });
+    const content = contentOf(dialect, { schema: schemas.addNamed(name, schema) });
     return [each, { description: "The request succeeded.", content }] as const;
   });
   return { [status]: successOf(endpoint, schemas), ...Object.fromEntries(documents) };
@@ -244,7 +244,7 @@ function schemaOf(shape: Shape, schemas: NamedSchemas): Json {
     case "object":
       return objectSchema(shape, schemas);
     case "nullableId":
-      return schemas.named("NullableUuid", {
+      return schemas.addNamed("NullableUuid", {
         ...objectOf([
           ["uuid", { ...scalar("UUID"), description: "The ID, or the zero UUID." }, true],
           ["valid", { ...scalar("Boolean"), description: "Whether there is an ID." }, true],
@@ -257,9 +257,9 @@ function schemaOf(shape: Shape, schemas: NamedSchemas): Json {
 }
 
 function objectSchema({ fields, label }: ObjectShape, schemas: NamedSchemas): Json {
-  const schema = objectOf(fields.map((field) => [field.name, fieldSchema(field, schemas), field.sure]));
+  const schema = objectOf(fields.map((field) => [field.name, fieldSchema(field, schemas), field.isSure]));
   if (!label) return schema;
-  return schemas.named(label.name, { ...schema, description: label.description });
+  return schemas.addNamed(label.name, { ...schema, description: label.description });
 }
 
 const fieldSchema = (

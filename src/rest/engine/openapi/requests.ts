@@ -63,8 +63,8 @@ export function bodyOf({ route, operation, binding }: Endpoint, schemas: NamedSc
   const fields = binding.parameters.filter((each) => each.in === "body");
   const { name, variables } = operation;
   const description = variables.find((variable) => variable.name === "input")?.description;
-  const schema = schemas.named(`${name}Request`, options.takes ?? { ...propertiesOf(fields, schemas), description });
-  const isRequired = !options.bodyNotShown || fields.some((field) => field.isRequired);
+  const schema = schemas.addNamed(`${name}Request`, options.takes ?? { ...propertiesOf(fields, schemas), description });
+  const isRequired = !options.isBodyHidden || fields.some((field) => field.isRequired);
   return { required: isRequired, content: contentOf(dialect, { schema, example: options.example }) };
 }
 
@@ -111,7 +111,7 @@ const inputObject = (
   { name, description }: GraphQLNamedType,
   fields: readonly GraphQLInputField[],
   schemas: NamedSchemas,
-): Json => schemas.named(name, { ...propertiesOf(fields.map(fieldOnTheWire), schemas), description });
+): Json => schemas.addNamed(name, { ...propertiesOf(fields.map(fieldOnTheWire), schemas), description });
 
 /** The limits of a value. A list of entries with a key is an object on the wire, and its entries are properties. */
 function limitsOf({ type, value }: Pick<Given, "type" | "value">): Json {

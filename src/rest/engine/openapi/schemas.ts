@@ -49,7 +49,7 @@ export class NamedSchemas {
   }
 
   /** Names a schema, and returns the reference to it. */
-  named(name: string, schema: Json): Json {
+  addNamed(name: string, schema: Json): Json {
     const known = (this.#all[name] ??= schema);
     if (!isDeepStrictEqual(known, schema))
       throw new Error(`Two schemas would be named ${name}: select one of them by a fragment with a name of its own.`);
@@ -59,7 +59,7 @@ export class NamedSchemas {
   enumeration(type: GraphQLEnumType): Json {
     const values = type.getValues().map(({ value, description }) => ({ value: String(value), description }));
     const list = values.map(({ value, description }) => `- \`${value}\`: ${description}`);
-    return this.named(type.name, {
+    return this.addNamed(type.name, {
       type: "string",
       enum: values.map(({ value }) => value),
       description: `${type.description}\n\n${list.join("\n")}`,

@@ -1,5 +1,3 @@
-import { sql } from "kysely";
-
 /** Formats of text. Rules of values are in `values.ts`. */
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -67,17 +65,8 @@ export const storableRule = "Must be valid Unicode without NUL characters.";
 
 export const textProblem = (text: string): string | undefined => (isStorable(text) ? undefined : storableRule);
 
-/** The `like` pattern of texts that contain `part`. */
-export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;
-
 /**
  * Folds an email or username for comparison: A to Z become lower case, all other characters stay unchanged. Unicode
  * case folding is unsuitable: the Kelvin sign would match k, and with it the account of another user.
  */
 export const folded = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-
-/** The same folding in SQL, independent of the locale of the database. Unique indexes use the same expression. */
-export const foldedSql = (text: string): string => `lower(${text} collate "C")`;
-
-/** A folded column, as unique indexes have it. */
-export const foldedColumn = (column: string) => sql<string>`lower(${sql.ref(column)} collate "C")`;

@@ -1,4 +1,4 @@
-import type { LabeledCounter } from "../../runtime/labeled-counter.js";
+import type { LabeledCounter } from "./labeled-counter.js";
 
 /** The topics of hints. A hint says that an object changed; subscribers read the tables, so a lost hint only delays. */
 export type Topic =
