@@ -24,6 +24,7 @@ import {
   parse,
   printSchema,
 } from "graphql";
+import { entities } from "../src/entities/index.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { Context, type Services } from "../src/domain/kernel/context.js";
 import { type Actor, anonymous, type Credential } from "../src/domain/kernel/actor.js";
@@ -334,6 +335,33 @@ describe("the columns of statements", () => {
       .map((path) => ({ path, names: rawColumns(read(path), columns) }))
       .filter(({ path, names }) => names.length > (named[path]?.[0] ?? 0));
     expect(found).to.deep.equal([]);
+  });
+});
+
+describe("the columns", () => {
+  it("hold what inputs of the same names take", () => {
+    /** Fields whose text is not that of the column, and why. */
+    const others: Record<string, string> = {
+      "CreateWorkspaceInput.autostartSchedule": "stored in its normal form",
+      "UpdateWorkspaceInput.autostartSchedule": "stored in its normal form",
+      "UpdateScimKeyInput.id": "of a key that exists",
+    };
+    const tables = new Map(entities.map(({ meta }) => [meta.className, meta.properties as Record<string, object>]));
+    const narrow: string[] = [];
+    let count = 0;
+    for (const [type, fields] of Object.entries(inputValuesOf(getSchema()))) {
+      const columns = tables.get(/^(?:Create|Update)(\w+)Input$/.exec(type)?.[1] ?? "") ?? {};
+      for (const [field, { limits }] of Object.entries(fields)) {
+        const { length } = (columns[field] ?? {}) as { length?: number };
+        if (length === undefined || others[`${type}.${field}`]) continue;
+        count++;
+        const { maxLength = Infinity, pattern = "" } = limits as { maxLength?: number; pattern?: string };
+        const isHeld = maxLength <= length || !new RegExp(pattern, "u").test("a".repeat(length + 1));
+        if (!isHeld) narrow.push(`${type}.${field}: ${length}`);
+      }
+    }
+    expect(narrow).to.deep.equal([]);
+    expect(count).to.be.greaterThan(30);
   });
 });
 
