@@ -446,6 +446,15 @@ const stories: Record<string, Story> = {
       return undefined;
     },
   },
+  health_check: {
+    actions: ["update"],
+    play: async (w) => {
+      const hasResults = async () => (await w.as(w.owner).graphql("{ healthChecks { code } }")).healthChecks.length > 0;
+      await eventually(hasResults, "the checks run", 30_000);
+      await change(w, "muteHealthCheck", { code: "CLOCK", until: new Date(Date.now() + 3_600_000).toISOString() });
+      return undefined;
+    },
+  },
   notification_transports: setting("updateNotificationTransports", { webhook: { url: "https://hooks.example.com/" } }),
   appearance: setting("updateAppearance", { applicationName: "Acme" }),
   notifications_settings: setting("updateNotificationSettings", { notifierPaused: true }),
@@ -464,6 +473,7 @@ describe("the compiled program", () => {
     w = await startCompiled({
       ...externalAuth(lab.provider()),
       ...trusting(vendor),
+      STEWARD_HEALTH_INTERVAL: "1m",
     });
     // For the features that the stories use.
     await change(w, "addLicense", { license: await vendor.license() });
