@@ -30,7 +30,7 @@ const document = `query($key: String!, $first: Int, $after: String, $last: Int, 
 }`;
 
 describe("failed requests of SCIM keys", () => {
-  const w = world({ STEWARD_SCIM_MAX_BODY: "2048", STEWARD_SCIM_RATE_LIMIT: "40" });
+  const w = world({ STEWARD_SCIM_MAX_BODY: "2048", STEWARD_SCIM_RATE_LIMIT: "40", STEWARD_DATABASE_POOL: "20" });
   const owner = () => w().as(w().owner);
 
   const read = async (key: string, page: Record<string, unknown> = {}, client: Client = owner()) =>

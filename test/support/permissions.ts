@@ -244,7 +244,7 @@ function testCells(part: "first" | "rest"): void {
     return (await Promise.all(turns.map((turn) => ask(client, stage, turn)))).flat();
   }
 
-  /** What a caller is told about all cells, asked once. */
+  /** Everything that a caller is told about the cells, asked once. */
   function saidTo(letter: string): ReturnType<typeof askAll> {
     const known = said.get(letter) ?? askAll(letter);
     said.set(letter, known);
