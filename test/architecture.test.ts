@@ -691,6 +691,13 @@ describe("the tests", () => {
     /["`]\s*(with \w+ as \(|select\b|insert into \w|update \w+( \w+)? set\b|delete from \w|lock table \w)|\bservices\.database\b|\{[^}]*\bdatabase\b[^}]*\} = [\w.()!]*\bservices\b/;
   const speaksSql = (path: string) => imported(path).includes("pg") || sql.test(read(path));
 
+  it("name a third of all for an unusual database, each of which exists", () => {
+    const named = read("test/unusual-database.txt").split("\n").filter(Boolean);
+    const existing = new Set(stories.map((path) => path.slice("test/".length, -".test.ts".length)));
+    expect(named.filter((name) => !existing.has(name))).to.deep.equal([]);
+    expect(named.length).to.be.at.least(existing.size / 3);
+  });
+
   it("import no sources, unless they say why they look inside", () => {
     const silent = tests
       .filter((path) => path !== "test/support/app.ts")

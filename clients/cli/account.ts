@@ -5,7 +5,16 @@ import { Api } from "./api.js";
 import { browse } from "./browse.js";
 import { command, flag, text, UsageError } from "./command.js";
 import { changeLogins, type Login, readLogins, type Registration } from "./logins.js";
-import { type DeviceLogin, register, requireProtection, revoke, scopes, startDevice, unregister } from "./oauth.js";
+import {
+  administrationScopes,
+  type DeviceLogin,
+  register,
+  requireProtection,
+  revoke,
+  scopes,
+  startDevice,
+  unregister,
+} from "./oauth.js";
 import { moment, type Output } from "./output.js";
 import { requireUrl } from "./session.js";
 
@@ -16,6 +25,7 @@ const login = command({
   takes: [0, 1],
   options: {
     scope: text("SCOPES", `What the login permits, separated by spaces. Default: ${scopes}.`),
+    admin: flag("It also permits what the commands of administrators do, as far as you may."),
     "no-browser": flag("Only print the address."),
   },
   run: async ({ words: [word], server, options, isHttpAllowed, output, signal }) => {
@@ -24,7 +34,8 @@ const login = command({
     if (!named) throw new UsageError("Specify the URL of the server.");
     const url = requireUrl(named);
     requireProtection(url, isHttpAllowed);
-    const { registration, device } = await begin(url, logins[url]?.registration, options.scope ?? scopes);
+    const asked = options.scope ?? (options.admin ? `${scopes} ${administrationScopes}` : scopes);
+    const { registration, device } = await begin(url, logins[url]?.registration, asked);
     await store(url, registration);
     await present(device, output, options["no-browser"]);
     const { scope, ...tokens } = await device.allowed(signal);
@@ -44,7 +55,7 @@ const login = command({
     // The new login does not depend on whether the end of the old one succeeds.
     if (before?.refreshToken) await revoke(url, before.registration, before.refreshToken).catch(() => {});
     const granted = scope.split(" ");
-    const leftOut = (options.scope ?? scopes).split(" ").filter((each) => each && !granted.includes(each));
+    const leftOut = asked.split(" ").filter((each) => each && !granted.includes(each));
     if (leftOut.length > 0) output.note(`The server did not permit these scopes: ${leftOut.join(" ")}.\n`);
     const value = { server: url, username, scope };
     output.done(value, `Signed in to ${url} as ${username}.`);

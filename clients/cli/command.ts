@@ -1,6 +1,7 @@
 // The form of the commands of users: their arguments and options are declared, and help and parsing follow from that.
 import { type Command, helpOf, parsed, UsageError } from "../../src/runtime/command-line.js";
 import type { Api } from "./api.js";
+import { ApiFailure } from "./failures.js";
 import type { Output } from "./output.js";
 
 interface Option {
@@ -59,6 +60,7 @@ export interface UserCommand extends Omit<Command, "run"> {
 
 interface Parsed {
   isJson: boolean;
+  columns: readonly string[] | undefined;
   server: string | undefined;
   isHttpAllowed: boolean;
   run: (given: Pick<Given<Options>, "output" | "api" | "signal">) => Promise<void>;
@@ -66,6 +68,7 @@ interface Parsed {
 
 const common = {
   json: flag("Print JSON instead of a table."),
+  columns: text("A,B", "Of a table, only these columns, in this order."),
   server: text("URL", "The server. Default: STEWARD_URL, or the server of the last login."),
   "allow-http": flag("Send tokens to another machine without encryption."),
 } as const;
@@ -105,13 +108,23 @@ export function command<Declared extends Options = Options>({
       const given = Object.fromEntries(complete) as Values<Declared>;
       return {
         isJson: values.json === true,
+        columns: (values.columns as string | undefined)?.split(",").map((name) => name.trim()),
         server,
         isHttpAllowed,
-        run: (rest) => run({ ...rest, words: positionals, options: given, server, isHttpAllowed }),
+        run: (rest) =>
+          run({ ...rest, words: positionals, options: given, server, isHttpAllowed }).catch((error: unknown) => {
+            throw naming(positionals, error);
+          }),
       };
     },
   };
 }
+
+/** Says what was not found, if only one object was named. */
+const naming = ([reference, ...more]: readonly string[], error: unknown): unknown =>
+  error instanceof ApiFailure && error.code === "NOT_FOUND" && reference !== undefined && more.length === 0
+    ? new ApiFailure(`${reference}: ${error.message}`, error.details)
+    : error;
 
 const counted = (count: number) => `${count} argument${count === 1 ? "" : "s"}`;
 

@@ -1,3 +1,5 @@
+import { steward } from "../../src/runtime/command-line.js";
+
 /** A fault of an input, as the server reports it. */
 export interface Fault {
   /** Its path, such as `input.document.resources[0].name`. */
@@ -96,7 +98,15 @@ export class Interrupted extends Error {}
 /** The command failed, for a reason that the message explains. */
 export class Failed extends Error {}
 
-export const commandLine = "npm run steward --";
+/** Reads an object. Throws `Failed`, which names it as `what`, if there is none. */
+export async function existing<Found>(what: string, read: Promise<Found | null | undefined>): Promise<Found> {
+  const missing = () => new Failed(`There is no ${what}, or you do not have access to it.`);
+  const found = await read.catch((error: unknown) => {
+    throw error instanceof ApiFailure && error.code === "NOT_FOUND" ? missing() : error;
+  });
+  if (found == null) throw missing();
+  return found;
+}
 
 /** Says in lines what failed, and what to do. Undefined for a defect of the program. */
 export function explained(error: unknown): string | undefined {
@@ -117,11 +127,11 @@ export function explained(error: unknown): string | undefined {
 
 export const loginEnded = (url: string): NotSignedIn =>
   new NotSignedIn(
-    `The login at ${url} has ended: it was revoked, or has expired.\nSign in again: ${commandLine} login ${url}`,
+    `The login at ${url} has ended: it was revoked, or has expired.\nSign in again: ${steward} login ${url}`,
   );
 
 export const notSignedIn = (url?: string): NotSignedIn =>
   new NotSignedIn(
-    `You are not signed in${url ? ` at ${url}` : ""}. Run: ${commandLine} login ${url ?? "URL"}\n` +
+    `You are not signed in${url ? ` at ${url}` : ""}. Run: ${steward} login ${url ?? "URL"}\n` +
       "Programs set STEWARD_URL and STEWARD_TOKEN, an API token, instead.",
   );

@@ -5,10 +5,13 @@ import { version } from "../../src/runtime/program-files.js";
 import { Failed, Interrupted, Unreachable } from "./failures.js";
 import type { Registration, Tokens } from "./logins.js";
 
-/** All that the commands do. */
+/** All that the commands of users do. */
 export const scopes =
   "user:read organization:read template:* workspace:* task:* user_secret:* inbox_notification:* " +
   "provisioner_job:read provisioner_job:update";
+
+/** All that the commands of administrators do in addition. */
+export const administrationScopes = "user:* group:* organization_member:* oauth2_app:read license:read audit_log:read";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -47,7 +50,7 @@ export async function register(url: string): Promise<Registration> {
     token_endpoint_auth_method: "none",
     grant_types: [deviceGrant, "refresh_token"],
     response_types: [],
-    scope: scopes,
+    scope: `${scopes} ${administrationScopes}`,
     software_id: "steward-cli",
     software_version: version,
   };

@@ -1,5 +1,6 @@
 // What commands print: tables, lines, and JSON on standard output; all else on standard error.
 import { styleText } from "node:util";
+import { UsageError } from "../../src/runtime/command-line.js";
 import { jsonOf, onOneLine, shown, shownInColor } from "../../src/runtime/terminal.js";
 
 /** A row of a table: the text of each cell. */
@@ -24,6 +25,9 @@ const colors: Record<string, "green" | "red" | "yellow"> = {
 };
 
 export class Output {
+  /** Names of the columns that tables have, in this order; undefined for all. */
+  columns: readonly string[] | undefined;
+
   constructor(
     readonly isJson: boolean,
     private readonly stream: NodeJS.WriteStream = process.stdout,
@@ -38,10 +42,19 @@ export class Output {
   /** Prints the objects of a list: as JSON, or as a table. */
   list<Item>(items: readonly Item[], columns: Readonly<Record<string, (item: Item) => string>>): void {
     if (this.isJson) return this.json(items);
+    const names = this.#chosen(Object.keys(columns));
     this.table(
-      Object.keys(columns),
-      items.map((item) => Object.values(columns).map((of) => of(item))),
+      names,
+      items.map((item) => names.map((name) => columns[name]!(item))),
     );
+  }
+
+  #chosen(known: readonly string[]): readonly string[] {
+    if (!this.columns) return known;
+    const names = this.columns.map((name) => name.toUpperCase());
+    const unknown = names.find((name) => !known.includes(name));
+    if (unknown === undefined) return names;
+    throw new UsageError(`There is no column ${unknown}. The columns are ${known.join(", ")}.`);
   }
 
   /** Prints the first page of a list, and says if there is more. */
@@ -93,6 +106,12 @@ export class Output {
   output(value: object, line: string): void {
     if (this.isJson || !this.isTerminal || !this.stream.hasColors()) return this.event(value, line);
     this.#write(shownInColor(line));
+  }
+
+  /** Prints a text of this program as it is, such as a script. */
+  text(value: string): void {
+    if (this.isJson) this.json({ text: value });
+    else this.#write(value);
   }
 
   json(value: unknown): void {

@@ -1,8 +1,11 @@
 // The commands of users: clients of the public API, with a login of their own. They load nothing of the server.
 import { list as inList, misused, wrapped } from "../../src/runtime/manual.js";
 import { print, printError } from "../../src/runtime/terminal.js";
-import { CheckFailed, steward } from "../../src/runtime/command-line.js";
+import { asksForHelp, CheckFailed, steward } from "../../src/runtime/command-line.js";
 import { accountCommands } from "./account.js";
+import { administrationCommands } from "./administration.js";
+import { closest, groupOf, withOwnNames } from "./command-names.js";
+import { completionCommand } from "./completion.js";
 import { Api } from "./api.js";
 import { helpOf, type UserCommand, UsageError } from "./command.js";
 import { explained, Interrupted, NotSignedIn, Unexpected } from "./failures.js";
@@ -23,21 +26,54 @@ const commands: Record<string, UserCommand> = {
   ...templateCommands,
   ...inboxCommands,
   ...secretCommands,
+  ...administrationCommands,
+  completion: completionCommand(() => commands),
 };
 
-const groups = new Set(Object.keys(commands).map((name) => name.split(" ")[0]!));
+const groups = new Set(Object.keys(commands).map(groupOf));
 
 /** The exit status of a command that needs a login, and of one that was interrupted. */
 const statuses = { notSignedIn: 3, interrupted: 130 };
 
+/** The beginning of the commands of operators, which is not that of a group of these. */
+const operators = "server";
+
 /** Whether these are the words of a command of users. */
-export const isForUsers = ([first = ""]: readonly string[]): boolean => groups.has(first);
+export const isForUsers = (words: readonly string[]): boolean =>
+  words[0] !== operators && groups.has(groupOf(withOwnNames(commands, words)[0] ?? ""));
 
 const summaries = (entries: Array<[string, UserCommand]>) =>
   inList(entries.map(([, { usage, summary }]) => [usage, summary]));
 
-/** The part of the help that lists the commands. */
-export const userHelp = (): string => summaries(Object.entries(commands));
+/** The first level of the help: the commands of users, and how to get that of operators. */
+export const userHelp = (): string =>
+  [
+    `Usage: ${steward} <command> [--help | --version]`,
+    "",
+    "Commands for users, who sign in to a server",
+    summaries(Object.entries(commands)),
+    "",
+    ...wrapped(
+      `Commands for operators, on the machine of the server, and the settings that they share with it: ${steward} ${operators} --help`,
+    ),
+    "",
+    ...wrapped(statusHelp),
+  ].join("\n");
+
+/** Says which command was probably meant. */
+export const suggestionFor = (words: readonly string[], others: readonly string[] = []): string => {
+  const names = [...Object.keys(commands), ...others];
+  const [first = "", second = ""] = words;
+  const verbs = names.filter((name) => groupOf(name) === first).map((name) => name.slice(first.length + 1));
+  const verb = closest(second, verbs);
+  const meant =
+    verbs.length === 0
+      ? closest(first, [...new Set(names.map(groupOf))])
+      : verb === undefined
+        ? verb
+        : `${first} ${verb}`;
+  return meant === undefined ? "" : ` Did you mean "${meant}"?`;
+};
 
 const statusHelp =
   "The exit status is 0, 1 for a failure, 2 for an invalid command line, 3 without a valid login, or 130 after an interruption.";
@@ -70,21 +106,26 @@ function report(error: unknown): number {
   return error instanceof NotSignedIn ? statuses.notSignedIn : 1;
 }
 
-async function execute(words: string[], signal: AbortSignal): Promise<void> {
+async function execute(typed: string[], signal: AbortSignal): Promise<void> {
+  const words = withOwnNames(commands, typed);
   const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
   const chosen = name === undefined ? undefined : commands[name];
   const options = words.slice(0, words.includes("--") ? words.indexOf("--") : undefined);
-  if (options.includes("--help") || (!chosen && words.length === 1)) {
+  if (asksForHelp(options) || (!chosen && words.length === 1)) {
     print(chosen ? helpOf({ ...chosen, run: () => Promise.resolve("") }) : groupHelp(words[0]!));
     return;
   }
   if (!chosen)
-    throw new UsageError(`Unknown command "${words.slice(0, 2).join(" ")}".`, `${steward} ${words[0]} --help`);
+    throw new UsageError(
+      `Unknown command "${words.slice(0, 2).join(" ")}".${suggestionFor(words)}`,
+      `${steward} ${words[0]} --help`,
+    );
   /** The server that the command has asked. */
   let asked: string | undefined;
   try {
-    const { isJson, server, isHttpAllowed, run } = chosen.parse(words.slice(name!.split(" ").length));
+    const { isJson, columns, server, isHttpAllowed, run } = chosen.parse(words.slice(name!.split(" ").length));
     const output = new Output(isJson);
+    output.columns = columns;
     await run({
       output,
       signal,

@@ -1,6 +1,6 @@
 import type { Api } from "./api.js";
 import { command, isId, limit, limitOf, text } from "./command.js";
-import { Failed } from "./failures.js";
+import { existing, Failed } from "./failures.js";
 import { push } from "./push.js";
 import { words as wordsOf } from "./output.js";
 import { Template, TemplateByName, type TemplateByNameQuery, Templates } from "./templates.gql.js";
@@ -9,10 +9,13 @@ type Found = NonNullable<TemplateByNameQuery["template"]>;
 
 /** Finds a template by its name in an organization, or its ID. */
 export async function findTemplate(api: Api, reference: string, organization = "default"): Promise<Found> {
-  const { template } = isId(reference)
-    ? await api.run(Template, { id: reference })
-    : await api.run(TemplateByName, { organization, name: reference });
-  return template!;
+  const read = isId(reference)
+    ? api.run(Template, { id: reference })
+    : api.run(TemplateByName, { organization, name: reference });
+  return existing(
+    `template "${reference}"`,
+    read.then(({ template }) => template),
+  );
 }
 
 /** The ID of a preset of the active version. */

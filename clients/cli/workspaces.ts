@@ -3,7 +3,7 @@ import { browse } from "./browse.js";
 import { ended, finished, showLogs, type Work } from "./builds.js";
 import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, UsageError } from "./command.js";
 import { confirmed } from "./confirm.js";
-import { Failed } from "./failures.js";
+import { existing, Failed } from "./failures.js";
 import { checkNextStart } from "./next-start.js";
 import { moment, words as wordsOf } from "./output.js";
 import { findTemplate, presetOf } from "./templates.js";
@@ -38,10 +38,11 @@ const statuses: WorkspaceStatus[] = [
 
 /** Finds a workspace by its name, owner and name, or ID. */
 export async function findWorkspace(api: Api, reference: string): Promise<Found> {
-  const { workspace } = isId(reference)
-    ? await api.run(Workspace, { id: reference })
-    : await api.run(WorkspaceByName, ownedName(reference));
-  return workspace!;
+  const read = isId(reference) ? api.run(Workspace, { id: reference }) : api.run(WorkspaceByName, ownedName(reference));
+  return existing(
+    `workspace "${reference}"`,
+    read.then(({ workspace }) => workspace),
+  );
 }
 
 export const nameOf = ({ owner, name }: Pick<Found, "owner" | "name">) => `${owner.username}/${name}`;

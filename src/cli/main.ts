@@ -6,9 +6,14 @@ await inNewNode(async () => {
   await import("../runtime/compile-cache.js");
   const words = process.argv.slice(2);
   // Users wait for their commands: these load a small part of the program.
-  const { isForUsers, runForUser, userHelp } = await import("../../clients/cli/run.js");
+  const { isForUsers, runForUser, suggestionFor, userHelp } = await import("../../clients/cli/run.js");
+  const { asksForHelp } = await import("../runtime/command-line.js");
+  const { print } = await import("../runtime/terminal.js");
+  const [first] = words;
   if (isForUsers(words)) return runForUser(words);
+  if (first === undefined || asksForHelp([first])) return print(userHelp());
+  if (first === "--version") return print((await import("../runtime/versions.js")).versions());
   await import("reflect-metadata");
   const { run } = await import("./run.js");
-  await run(words, userHelp());
+  await run(words, suggestionFor);
 });

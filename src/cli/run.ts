@@ -10,6 +10,7 @@ import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption
 import { DomainError, StartRefused } from "../domain/kernel/errors.js";
 import { backupCommands } from "./backups.js";
 import {
+  asksForHelp,
   CheckFailed,
   type Command,
   helpOf,
@@ -25,7 +26,6 @@ import { withServices } from "./services.js";
 import { withoutEdges } from "../runtime/pasted.js";
 import { list, misused } from "../runtime/manual.js";
 import { print, printError } from "../runtime/terminal.js";
-import { versions } from "../runtime/versions.js";
 
 const commands: Record<string, Command> = {
   migrate: {
@@ -77,11 +77,8 @@ const commands: Record<string, Command> = {
   ...licenseCommands,
 };
 
-/** The help of the command line, with that of the commands for users. */
-const helpWith = (usersHelp: string) => `Usage: ${steward} <command> [--help | --version]
-
-Commands for users, who sign in to a server
-${usersHelp}
+/** The help of the commands for operators. */
+const help = () => `Usage: ${steward} <command> [--help]
 
 Commands for operators, on the machine of the server
 ${list(Object.values(commands).map(({ usage, summary }) => [usage, summary]))}
@@ -133,11 +130,11 @@ async function sendHints(services: Services): Promise<void> {
 
 /**
  * Runs the command named by `words`, and prints its result or error. The exit status is 1 on failure, and 2 if the
- * command line is invalid. `usersHelp` describes the commands for users.
+ * command line is invalid. `suggestionFor` says which command, with those of users, was probably meant.
  */
-export async function run(words: string[], usersHelp: string): Promise<void> {
+export async function run(words: string[], suggestionFor: Suggest): Promise<void> {
   try {
-    print(await outputOf(words, usersHelp));
+    print(await outputOf(words, suggestionFor));
   } catch (error) {
     if (error instanceof CheckFailed) print(error.message);
     else printError(explain(error));
@@ -145,12 +142,16 @@ export async function run(words: string[], usersHelp: string): Promise<void> {
   }
 }
 
-async function outputOf(words: string[], usersHelp: string): Promise<string> {
+type Suggest = (words: readonly string[], others: readonly string[]) => string;
+
+async function outputOf(words: string[], suggestionFor: Suggest): Promise<string> {
   const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
-  const asksForHelp = words.length === 0 || words.includes("--help");
-  if (asksForHelp) return name ? helpOf(commands[name]!) : helpWith(usersHelp);
-  if (words[0] === "--version") return versions();
-  if (!name) throw new UsageError(`Unknown command "${words.join(" ")}".`, `${steward} --help`);
+  if (words.join(" ") === "server") return help();
+  if (asksForHelp(words)) return name ? helpOf(commands[name]!) : help();
+  if (!name) {
+    const suggestion = suggestionFor(words, Object.keys(commands));
+    throw new UsageError(`Unknown command "${words.join(" ")}".${suggestion}`, `${steward} --help`);
+  }
   try {
     return await commands[name]!.run(words.slice(name.split(" ").length));
   } catch (error) {

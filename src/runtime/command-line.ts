@@ -19,6 +19,9 @@ export interface Command {
 /** How the command line is called: in a clone, or as the program of an installed package, which has no sources. */
 export const steward = existsSync(programFile("../src")) ? "npm run steward --" : "steward";
 
+/** Whether these words ask for help. */
+export const asksForHelp = (words: readonly string[]): boolean => words.includes("--help") || words.includes("-h");
+
 /** The result of a check that failed. Its message goes to standard output; the exit status is 1. */
 export class CheckFailed extends Error {}
 

@@ -238,7 +238,7 @@ describe("the commands of users", () => {
       );
       const missing = await cli.run("workspaces", "show", "two");
       expect(missing).to.deep.include({ status: 1, stdout: "" });
-      expect(missing.stderr).to.match(/^Resource not found/);
+      expect(missing.stderr).to.equal('There is no workspace "two", or you do not have access to it.\n');
     });
 
     it("fail with the reason, or with the faults of the command line", async () => {
@@ -255,7 +255,7 @@ describe("the commands of users", () => {
         ["create one", 2, /^Missing required options: --template\.\n.*workspaces create --help\n$/],
         ["create one --template box --parameter size", 2, /^--parameter must be NAME=VALUE, not "size"\./],
         ["create one --template box --ttl soon", 2, /^--ttl must be a number of hours\./],
-        ["create one --template none", 1, /^Resource not found/],
+        ["create one --template none", 1, /^There is no template "none", or you do not have access to it\.\n$/],
         ["create one --template box --preset none", 1, /has no preset "none"\. Its presets: Big, Plain\.\n$/],
         ["create bad_name --template box --parameter size=huge --parameter odd=1", 1, /^ {2}name: .*\n {2}parameters/m],
         ["list --status odd", 2, /^--status must be one of: pending, /],
@@ -265,6 +265,7 @@ describe("the commands of users", () => {
         ["show", 2, /^This command takes 1 argument\./],
         ["show a/b/c", 2, /^"a\/b\/c" must be a name, owner\/name, or an ID\./],
         ["odd", 2, /^Unknown command "workspaces odd"\.\n.*workspaces --help\n$/],
+        ["strat", 2, /^Unknown command "workspaces strat"\. Did you mean "workspaces start"\?\n.*workspaces --help\n$/],
       ];
       for (const [words, status, says] of faults) {
         const ended = await cli.run("workspaces", ...words.split(" "));
@@ -280,7 +281,7 @@ describe("the commands of users", () => {
       expect((await asBob("workspaces", "list", "--all")).stdout).to.equal("");
       const foreign = await asBob("workspaces", "stop", `${ada.username}/one`);
       expect(foreign).to.deep.include({ status: 1, stdout: "" });
-      expect(foreign.stderr).to.match(/^Resource not found/);
+      expect(foreign.stderr).to.match(/^ada-\d+\/one: Resource not found/);
       const asOwner = await cli.runWith(
         { env: { STEWARD_URL: url, STEWARD_TOKEN: w.owner.token } },
         "workspaces",

@@ -31,14 +31,18 @@ const printed = (stdout: string) => {
 
 describe("the command line", function () {
   const helps: Array<[words: string, says: string]> = [
-    ["--help", "admin reset-password --email E"],
-    ["--help", "STEWARD_DATABASE_URL"],
+    ["--help", "server --help"],
+    ["-h", "workspaces create NAME"],
+    ["", "users list"],
+    ["server --help", "admin reset-password --email E"],
+    ["server", "STEWARD_DATABASE_URL"],
+    ["admin create -h", "--username U"],
     ["admin create --help", "--username U"],
     ["license issue --email x --help", "--grace-days N"],
   ];
   it("prints help for all commands and for each, within 80 columns, and its version", async () => {
     const check = async ([words, says]: (typeof helps)[number]) => {
-      const { status, stdout, stderr } = await command({}, ...words.split(" "));
+      const { status, stdout, stderr } = await command({}, ...words.split(" ").filter(Boolean));
       expect({ status, stderr }, words).to.deep.equal({ status: 0, stderr: "" });
       expect(stdout).to.include(says);
       expect(stdout.split("\n").filter((line) => line.length > 80)).to.deep.equal([]);
@@ -75,7 +79,9 @@ describe("the command line", function () {
 
   const mistakes: Array<[words: string, says: RegExp]> = [
     ["frobnicate", /^Unknown command "frobnicate"\.\n.*--help\n$/],
-    ["migrated", /^Unknown command "migrated"\.\n/],
+    ["migrated", /^Unknown command "migrated"\. Did you mean "migrate"\?\n/],
+    ["admin creat", /^Unknown command "admin creat"\. Did you mean "admin create"\?\n/],
+    ["worksapces list", /^Unknown command "worksapces list"\. Did you mean "workspaces"\?\n/],
     ["admin create --email a@example.com", /^Missing required options: --username\.\n.*admin create --help\n$/],
     ["admin reset-password --mail a@example.com", /^Unknown option '--mail'/],
     ["migrate now", /^Unexpected argument 'now'/],
