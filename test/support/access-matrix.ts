@@ -183,9 +183,9 @@ function testMatrix(part: MatrixPart): void {
   });
 
   /** A new stage for operations that change something, else a shared one. */
-  function stageOf(key: string, changes: boolean, part: Part = parts[key] ?? {}): ReturnType<typeof enter> {
+  function stageOf(key: string, changes: boolean, caller: Part = parts[key] ?? {}): ReturnType<typeof enter> {
     const kept = changes ? undefined : standing.get(key);
-    const made = kept ?? enter(the(), part);
+    const made = kept ?? enter(the(), caller);
     if (!changes) standing.set(key, made);
     // One that could not be made fails its own test only.
     made.catch(() => standing.delete(key));

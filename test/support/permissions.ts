@@ -199,9 +199,9 @@ const titleOf = ({ permission, about }: Cell) => (about ? `${permission}, ${abou
 function fewOf({ may, by = everybody }: Cell, turn: number): string {
   const allowed = Array.from(by).filter((letter) => may.includes(letter));
   const rejected = Array.from(by).filter((letter) => !may.includes(letter));
-  const chosen = [allowed[turn % allowed.length], rejected[turn % rejected.length], "U"];
+  const chosen = new Set([allowed[turn % allowed.length], rejected[turn % rejected.length], "U"]);
   return Array.from(by)
-    .filter((letter) => chosen.includes(letter))
+    .filter((letter) => chosen.has(letter))
     .join("");
 }
 
