@@ -65,7 +65,7 @@ describe("tokens of linked accounts", () => {
   describe("are refreshed", () => {
     it("once for parallel reads on two replicas", async () => {
       await expire(w, ada);
-      const count = repeats(200, 1000);
+      const count = repeats(40, 1000);
       const reads = Array.from({ length: count }, (_, n) => (n % 2 ? hers : there).get(one));
       const results = await Promise.all(reads);
       expect(results.filter(({ body }) => body.authenticated)).to.have.length(count);

@@ -239,7 +239,7 @@ describe("a refresh whose commit takes longer than the grace period", () => {
 
 describe("races for tokens of service accounts", () => {
   const the = world({ STEWARD_DATABASE_POOL: "24" });
-  const raced = Number(process.env.RACE_SUSPENSIONS ?? repeats(40, 200));
+  const raced = Number(process.env.RACE_SUSPENSIONS ?? repeats(20, 200));
   let owner: Client;
   let machines = 0;
   before(() => {

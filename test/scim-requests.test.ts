@@ -206,6 +206,7 @@ describe("failed requests of SCIM keys", () => {
       expect(await other.scim.get("/Users/other")).to.include({ status: 404 });
     });
     await logged(other.id, 1);
+    await eventually(async () => (await read(failing.id)).totalCount > 100, "those that waited are written");
     const paths = (await read(failing.id)).nodes.map(({ path }: Logged) => path.split("/").at(-1));
     expect(paths).to.have.length(100);
     expect((await read(failing.id)).totalCount).to.equal(101);

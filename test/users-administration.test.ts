@@ -174,7 +174,7 @@ describe("administration of users", () => {
       return (await w.as(reader!).graphql(query)).users.totalCount as number;
     };
     const both = [w.owner.id, second!.id];
-    const rounds = repeats(20, 100);
+    const rounds = repeats(10, 100);
     let refused = 0;
     for (let round = 0; round < rounds; round++) {
       await setColumns(w, "users", { id: both }, { site_roles: ["owner"], status: "active", deleted_at: null });

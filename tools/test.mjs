@@ -31,7 +31,9 @@ const conditions = [
     name: "at full length",
     env: { STEWARD_TEST_LONG: "1" },
     files: `creations external-auth-refresh groups-counts groups-members labels notifications-delivery oauth2-redirects
-      oauth2-token-races one-time-passcodes transactions user-secrets users-administration`.split(/\s+/),
+      oauth2-token-races one-time-passcodes provider-claims scim-leavers transactions user-secrets users-administration`.split(
+      /\s+/,
+    ),
   },
   { name: "as an ordinary user", user: 65_534, files: ["users", "http", "rest/cli", "rest/embedded-postgres"] },
   { name: "as root", user: 0, files: ["users", "http", "rest/cli", "rest/embedded-postgres"] },

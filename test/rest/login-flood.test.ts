@@ -2,8 +2,9 @@
 // Looks inside: accounts are in states that no test can reach without mails, and counters start again.
 import { expect } from "chai";
 import { countHashes } from "../support/accounts.js";
-import { startServer, usualHashes } from "../support/app.js";
+import { ownerPassword, startServer, usualHashes } from "../support/app.js";
 import { deleteRows, setColumns } from "../support/tables.js";
+import { eventually } from "../support/watchers.js";
 import { Client, userPassword, world } from "../support/world.js";
 
 const path = "/api/v2/users/login";
@@ -89,6 +90,59 @@ describe("a sign-in", () => {
       expect(seen.hashes).to.equal(0);
     } finally {
       await app.close();
+    }
+  });
+
+  it("is shed in a flood instead of queued, for known and unknown accounts alike", async () => {
+    const w = the();
+    const replica = await startServer(w.database.url, {
+      ...usualHashes,
+      STEWARD_HASH_CONCURRENCY: "1",
+    });
+    try {
+      const client = new Client(replica.url);
+      for (const email of [w.owner.email, "nobody@example.com"]) {
+        const answers = await Promise.all(
+          Array.from({ length: 150 }, () => client.post(path, { email, password: "wrong" })),
+        );
+        const refused = answers.filter(({ status }) => status === 503);
+        expect(refused, email).to.not.have.length(0);
+        expect(
+          answers.filter(({ status }) => status === 401),
+          email,
+        ).to.have.length(150 - refused.length);
+        expect(refused[0]!.headers.get("retry-after")).to.equal("1");
+      }
+    } finally {
+      await replica.close();
+    }
+  });
+
+  it("does not delay other requests while passwords wait to be hashed", async () => {
+    const w = the();
+    const replica = await startServer(w.database.url, {
+      ...usualHashes,
+      STEWARD_HASH_CONCURRENCY: "1",
+    });
+    const { passwords } = replica.services;
+    try {
+      const client = new Client(replica.url, w.owner.token);
+      // More sign-ins than connections to the database, queued behind many other passwords.
+      const count = 24;
+      const counted = countHashes(replica);
+      const others = Array.from({ length: 64 - count }, () => passwords.hash("another user's"));
+      let answered = 0;
+      const logins = Array.from({ length: count }, async () => {
+        const { status } = await client.post(path, { email: w.owner.email, password: ownerPassword });
+        answered++;
+        expect(status).to.equal(201);
+      });
+      await eventually(() => counted.hashes === others.length + count, "all passwords wait to be hashed");
+      for (let read = 0; read < 5; read++) expect((await client.get("/api/v2/groups")).status).to.equal(200);
+      expect(answered).to.equal(0);
+      await Promise.all([...others, ...logins]);
+    } finally {
+      await replica.close();
     }
   });
 });

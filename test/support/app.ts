@@ -28,6 +28,8 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   STEWARD_BUILTIN_DAEMON: "false",
   // Tests of the health run the checks themselves.
   STEWARD_HEALTH_INTERVAL: "0s",
+  // Each connection prepares its statements itself, which costs more than they do.
+  STEWARD_DATABASE_POOL: "6",
   STEWARD_LOG_LEVEL: "error",
   STEWARD_REQUEST_LOG: "off",
   // All requests of a test come from one address.

@@ -149,7 +149,7 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     last_used_at: "now",
     expires_at: tomorrow(),
   });
-  await insert(w, {
+  await insertTogether(w, {
     organizations: [{ ...times, id: organization, name: nameOf(organization) }],
     users: [user(actor, siteRoles), user(victim), user(holder, ["auditor"]), user(newcomer), user(bot, [], true)],
     api_keys: [
@@ -335,6 +335,24 @@ const rowsTogether = (...parts: Array<Record<string, object[]>>): Record<string,
   return Object.fromEntries(Array.from(tables, (table) => [table, parts.flatMap((part) => part[table] ?? [])]));
 };
 
+/** The rows of stages that are set up at the same time, which are inserted together: each statement costs more than a row. */
+const waiting = new WeakMap<World, { parts: Array<Record<string, object[]>>; inserted: Promise<void> }>();
+
+function insertTogether(w: World, rows: Record<string, object[]>): Promise<void> {
+  const known = waiting.get(w);
+  if (known) {
+    known.parts.push(rows);
+    return known.inserted;
+  }
+  const parts = [rows];
+  const inserted = Promise.resolve().then(() => {
+    waiting.delete(w);
+    return insert(w, rowsTogether(...parts));
+  });
+  waiting.set(w, { parts, inserted });
+  return inserted;
+}
+
 /** A unique name, from the random end of the id. */
 const nameOf = (id: string) => `n${id.slice(-12)}${id.slice(-17, -13)}`;
 
@@ -355,6 +373,9 @@ export async function insert(w: World, tables: Record<string, object[]>): Promis
       }),
       connection.query("commit"),
     ]);
+    // Postgres does so by itself elsewhere. Without statistics, it reads whole tables for each row.
+    const large = Object.entries(tables).filter(([, rows]) => rows.length >= 500);
+    for (const [table] of large) await connection.query(`analyze ${table}`);
   } finally {
     connection.release();
   }
