@@ -151,7 +151,7 @@ describe("GraphQL over HTTP", () => {
         (_, n) => `t${n}: __type(name: "Query") { fields { name description } }`,
       );
       for (const query of ["{ me { email } }", "{ nothing }", "{ me { nothing } }", `{ ${large.join(" ")} }`]) {
-        // Read by Apollo, kept by it, and then run without it.
+        // Parsed, kept, and then run by what was kept.
         for (let time = 0; time < 3; time++) {
           const body = JSON.stringify({ query });
           const text = await (await fetch(`${w().url}/graphql`, { method: "POST", headers, body })).text();

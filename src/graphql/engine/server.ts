@@ -29,14 +29,10 @@ import { isLarge } from "./result.js";
 /** Where GraphQL is served, over HTTP and WebSocket. */
 export const graphqlPath = "/graphql";
 
-/**
- * GraphQL over HTTP: Apollo reads and validates requests, our executor runs them. A plain request for a cached operation
- * goes directly to the executor: Apollo has nothing left to check.
- */
+/** GraphQL over HTTP: Apollo reads and validates requests, our executor runs them. */
 export class GraphqlOverHttp {
   private constructor(
     private readonly apollo: ApolloServer<Context>,
-    private readonly documents: Documents,
     private readonly services: Services,
     private readonly contextOf: ContextOf,
   ) {}
@@ -63,7 +59,7 @@ export class GraphqlOverHttp {
       ],
     });
     await apollo.start();
-    return new GraphqlOverHttp(apollo, documents, services, contextOf);
+    return new GraphqlOverHttp(apollo, services, contextOf);
   }
 
   /** Stops Apollo, once all requests have ended. */
@@ -85,15 +81,6 @@ export class GraphqlOverHttp {
     } catch (error) {
       if (error instanceof TransportError) throw error;
       return this.#refuse(http, error);
-    }
-    const usual = body && speaksJson(http) ? usualRequest(body) : undefined;
-    const known = usual && this.documents.find(usual.query, usual.operationName);
-    if (known) {
-      const { status, result } = await run(known, usual.variables, context);
-      http.status = status;
-      http.type = "json";
-      http.body = await jsonOf(result);
-      return;
     }
     const headers = new HeaderMap();
     for (const name in http.headers) headers.set(name, String(http.headers[name]));
@@ -210,37 +197,6 @@ const needsStream = () =>
     "BAD_USER_INPUT",
     "Subscriptions run over a WebSocket at this path (sub-protocol graphql-transport-ws), or as server-sent events of the REST interface.",
   );
-
-/**
- * Whether the client sends and accepts `application/json`. Without a Content-Type, a page of another site may have sent
- * the request without a preflight: Apollo decides about those.
- */
-const speaksJson = ({ headers: { accept, "content-type": type } }: Http) =>
-  type !== undefined && (accept === undefined || accept === "*/*" || accept === "application/json");
-
-interface UsualRequest {
-  query: string;
-  operationName: string | undefined;
-  variables: Variables;
-}
-
-/** Reads a request that Apollo would accept and read the same way; `undefined` for any other. */
-function usualRequest({
-  query,
-  operationName,
-  variables,
-  extensions,
-}: Record<string, unknown>): UsualRequest | undefined {
-  const isNamed = typeof operationName === "string" && operationName !== "";
-  const isUsual =
-    typeof query === "string" &&
-    (isNamed || operationName == null) &&
-    typeof (variables ?? {}) === "object" &&
-    !Array.isArray(variables) &&
-    extensions == null;
-  if (!isUsual) return undefined;
-  return { query, operationName: isNamed ? operationName : undefined, variables: (variables ?? {}) as Variables };
-}
 
 /** Formats an error of Apollo. All but defects are faults of the input, whatever code Apollo has for them. */
 function oneCode({ message, locations, extensions }: GraphQLFormattedError): GraphQLFormattedError {
