@@ -399,6 +399,8 @@ describe("group members", () => {
     expect(await found("role:AUDITOR login_type:password service_account:false")).to.deep.equal(["Tia"]);
     expect(await found("last_seen_after:2026-03-01 last_seen_before:2026-03-01T12:00:00Z")).to.deep.equal(["Tia"]);
     expect(await found("created_before:2020-01-01")).to.deep.equal([]);
+    expect(await found("created_after:2100-01-01")).to.deep.equal([]);
+    expect(await found("created_after:2020-01-01")).to.include("Tia");
     expect(await found("status:active status:suspended")).to.deep.equal([]);
     for (const q of ["nosuch:1", "a:b:c", "status:gone", "created_after:soon"]) {
       const answer = await w()

@@ -30,7 +30,7 @@ const document = `query($key: String!, $first: Int, $after: String, $last: Int, 
 }`;
 
 describe("failed requests of SCIM keys", () => {
-  const w = world({ STEWARD_SCIM_MAX_BODY: "2048", STEWARD_SCIM_RATE_LIMIT: "40" });
+  const w = world({ STEWARD_SCIM_MAX_BODY: "2048", STEWARD_SCIM_RATE_LIMIT: "40", STEWARD_DATABASE_POOL: "20" });
   const owner = () => w().as(w().owner);
 
   const read = async (key: string, page: Record<string, unknown> = {}, client: Client = owner()) =>
@@ -206,7 +206,6 @@ describe("failed requests of SCIM keys", () => {
       expect(await other.scim.get("/Users/other")).to.include({ status: 404 });
     });
     await logged(other.id, 1);
-    await eventually(async () => (await read(failing.id)).totalCount > 100, "those that waited are written");
     const paths = (await read(failing.id)).nodes.map(({ path }: Logged) => path.split("/").at(-1));
     expect(paths).to.have.length(100);
     expect((await read(failing.id)).totalCount).to.equal(101);
