@@ -39,7 +39,7 @@ interface Channel extends Beating {
 export function streamWith(endpoint: Endpoint): Middleware {
   const { services, route } = endpoint;
   const options = route.options.stream ?? {};
-  const spellEvent = spellerOf(endpoint, options);
+  const write = spellerOf(endpoint, options);
   const heartbeat = new Heartbeat(services.config.unread.timeout / 2);
 
   return async (http) => {
@@ -68,7 +68,7 @@ export function streamWith(endpoint: Endpoint): Middleware {
     const isBeating = !(http.query.heartbeat === "off" && channel.isOfLines);
     const stopWatching = services.credentials.watch(ctx.actor, () => life.abort("session" satisfies End));
     if (isBeating) heartbeat.add(channel);
-    void pass(ctx, events, channel, spellEvent).finally(() => {
+    void pass(ctx, events, channel, write).finally(() => {
       heartbeat.delete(channel);
       stopWatching();
       release();
@@ -81,11 +81,11 @@ async function pass(
   ctx: Context,
   events: AsyncGenerator<Result>,
   channel: Channel,
-  spellEvent: (event: Result) => Outgoing,
+  write: (event: Result) => Outgoing,
 ): Promise<void> {
   let isRefused = false;
   try {
-    for await (const event of events) if (!(await channel.write(spellEvent(event)))) break;
+    for await (const event of events) if (!(await channel.write(write(event)))) break;
   } catch (error) {
     isRefused = isRefusal(error);
     if (!isRefused) ctx.log.error({ err: error, requestId: ctx.request.id }, "stream failed");
