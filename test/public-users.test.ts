@@ -82,6 +82,7 @@ describe("full users", () => {
       "ConnectionWebInfo.user",
       "ConversationMessage.sender",
       "GroupMember.user",
+      "HealthCheck.mutedBy",
       "Invitation.inviter",
       "Invitation.user",
       "NotificationMessage.user",
