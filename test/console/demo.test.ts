@@ -69,6 +69,13 @@ describe("a visitor of the demonstration", function () {
     const opened = visit.waitForEvent("page");
     await page.getByRole("link", { name: `Open ${name}` }).click();
     const app = await opened;
+    // After a restart of the demonstration, the program of the app starts again, and the browser has to ask again.
+    const isShown = async () => {
+      if ((await app.getByLabel(/^Notes in/).count()) > 0) return true;
+      await app.reload().catch(() => {});
+      return false;
+    };
+    await eventually(isShown, "the page of the app", most());
     await app.getByLabel(/^Notes in/).fill(text);
     await app.getByRole("button", { name: "Save" }).click();
     await app.getByText("Saved.").waitFor();
