@@ -90,7 +90,7 @@ describe("the texts of notifications", () => {
       isLast = !found.pageInfo.hasNextPage;
     }
     const byId = new Map(nodes.map((node) => [node.id, node]));
-    await eventually(() => plain.items.length === given.length, "the subscription", 30_000);
+    await eventually(() => plain.items.length === given.length, "the subscription", 120_000);
     const ordered = plain.items.map(({ id }) => byId.get(id)!);
     for (const [at, { title, content }] of plain.items.entries())
       expect({ title, content }).to.deep.equal({ title: ordered[at].plainTitle, content: ordered[at].plainContent });
@@ -126,7 +126,7 @@ describe("the texts of notifications", () => {
           .split("\n")
           .filter((line) => /^\d{4}-/.test(line)).length === given.length,
       "the watch",
-      30_000,
+      120_000,
     );
     watch.child.kill("SIGINT");
     await watch.ended;

@@ -129,6 +129,15 @@ const stories: Record<string, Story> = {
       return user.id;
     },
   },
+  invitation: {
+    actions: ["create", "revoke"],
+    play: async (w) => {
+      const input = { email: "invited@example.com", delivery: "LINK" };
+      const { invitation } = await change(w, "inviteUser", input, "invitation { id }");
+      await change(w, "revokeInvitation", { id: invitation.id });
+      return invitation.id;
+    },
+  },
   organization: {
     entity: "Organization",
     actions: flush,
