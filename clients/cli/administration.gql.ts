@@ -71,6 +71,30 @@ export type GroupSource =
   | 'OIDC'
   | 'USER';
 
+export type InvitationDelivery =
+  | 'LINK'
+  | 'MAIL';
+
+export type InviteUserInput = {
+  delivery?: InvitationDelivery | null | undefined;
+  email: string;
+  groups?: Array<string> | null | undefined;
+  loginType?: InvitedLogin | null | undefined;
+  name?: string | null | undefined;
+  organizations?: Array<InvitedOrganization> | null | undefined;
+  roles?: Array<RoleName> | null | undefined;
+};
+
+export type InvitedLogin =
+  | 'GITHUB'
+  | 'OIDC'
+  | 'PASSWORD';
+
+export type InvitedOrganization = {
+  organization: string;
+  roles?: Array<RoleName> | null | undefined;
+};
+
 export type LoginType =
   | 'GITHUB'
   | 'NONE'
@@ -144,6 +168,13 @@ export type CreateUserMutationVariables = Exact<{
 
 
 export type CreateUserMutation = { createUser: { user: { id: string, username: string, name: string, email: string, status: UserStatus, loginType: LoginType, isServiceAccount: boolean, lastSeenAt: string | null, createdAt: string, roles: Array<{ name: RoleName }> } } };
+
+export type InviteUserMutationVariables = Exact<{
+  input: InviteUserInput;
+}>;
+
+
+export type InviteUserMutation = { inviteUser: { link: string | null, invitation: { id: string, email: string, expiresAt: string } } };
 
 export type SuspendUserMutationVariables = Exact<{
   user: string;
@@ -255,6 +286,7 @@ export type AuditLogQuery = { auditEvents: { totalCount: number, nodes: Array<{ 
 export const Users = operation<UsersQuery, UsersQueryVariables>("fragment UserLine on User { id username name email status loginType isServiceAccount lastSeenAt createdAt roles { name } } query Users($filter: UserFilter, $first: Int) { users(filter: $filter, first: $first) { totalCount nodes { ...UserLine } } }");
 export const User = operation<UserQuery, UserQueryVariables>("fragment UserLine on User { id username name email status loginType isServiceAccount lastSeenAt createdAt roles { name } } query User($user: String!) { user(user: $user) { ...UserLine organizations { name } groups(first: 100) { nodes { name organization { name } } } } }");
 export const CreateUser = operation<CreateUserMutation, CreateUserMutationVariables>("fragment UserLine on User { id username name email status loginType isServiceAccount lastSeenAt createdAt roles { name } } mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { user { ...UserLine } } }");
+export const InviteUser = operation<InviteUserMutation, InviteUserMutationVariables>("mutation InviteUser($input: InviteUserInput!) { inviteUser(input: $input) { link invitation { id email expiresAt } } }");
 export const SuspendUser = operation<SuspendUserMutation, SuspendUserMutationVariables>("fragment UserLine on User { id username name email status loginType isServiceAccount lastSeenAt createdAt roles { name } } mutation SuspendUser($user: String!) { suspendUser(input: {user: $user}) { user { ...UserLine } } }");
 export const ActivateUser = operation<ActivateUserMutation, ActivateUserMutationVariables>("fragment UserLine on User { id username name email status loginType isServiceAccount lastSeenAt createdAt roles { name } } mutation ActivateUser($user: String!) { activateUser(input: {user: $user}) { user { ...UserLine } } }");
 export const DeleteUser = operation<DeleteUserMutation, DeleteUserMutationVariables>("mutation DeleteUser($user: String!) { deleteUser(input: {user: $user}) { user { id username } } }");

@@ -11,6 +11,7 @@ import {
   Group,
   type GroupLineFragment,
   Groups,
+  InviteUser,
   Licenses,
   Organizations,
   RevokeToken,
@@ -112,6 +113,31 @@ const createUser = command({
       },
     });
     output.done(made.user, `User ${made.user.username} is created.`);
+  },
+});
+
+const inviteUser = command({
+  usage: "users invite EMAIL",
+  summary:
+    "Invite a person by mail, or print the link of the invitation where the server sends no mail. The person chooses a username and a password, or signs in through a provider. Needs an API token: see STEWARD_TOKEN.",
+  takes: [1, 1],
+  options: {
+    name: text("NAME", "Real name."),
+    organization: texts("O", "Organization that the person joins: name or ID. Default: the default one."),
+    group: texts("G", "Group that the person joins: name or ID."),
+    link: flag("Print the link, instead of sending it."),
+  },
+  run: async ({ api: open, words: [email = ""], options, output }) => {
+    const organizations = options.organization.map((organization) => ({ organization }));
+    const input = {
+      email,
+      ...(options.name !== undefined && { name: options.name }),
+      ...(organizations.length > 0 && { organizations }),
+      ...(options.group.length > 0 && { groups: options.group }),
+      ...(options.link && { delivery: "LINK" as const }),
+    };
+    const { inviteUser: sent } = await (await open()).run(InviteUser, { input });
+    output.done(sent, sent.link ?? `An invitation is sent to ${sent.invitation.email}.`);
   },
 });
 
@@ -390,6 +416,7 @@ export const administrationCommands = {
   "users list": listUsers,
   "users show": showUser,
   "users create": createUser,
+  "users invite": inviteUser,
   "users suspend": suspendUser,
   "users activate": activateUser,
   "users delete": deleteUser,

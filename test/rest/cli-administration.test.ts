@@ -42,6 +42,15 @@ describe("the commands of administrators", () => {
     expect(gone).to.include({ status: 1, stderr: 'There is no user "grace", or you do not have access to it.\n' });
   });
 
+  it("invite people, with a link where the server sends no mail", async () => {
+    const env = { STEWARD_URL: w.url, STEWARD_TOKEN: (await w.scoped(w.owner, "all")).token };
+    const invite = () => cli.runWith({ env }, "users", "invite", "new@example.com", "--name", "New");
+    expect((await invite()).stdout).to.match(/\/login\/invitation\?token=stwv_/);
+    const again = await invite();
+    expect(again).to.include({ status: 1 });
+    expect(again.stderr).to.include("This email has an open invitation.");
+  });
+
   it("create service accounts in named organizations", async () => {
     const { name } = await w.organization();
     const words = ["robot", "--email", "robot@example.com", "--service-account", "--organization", name];

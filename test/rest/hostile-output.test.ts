@@ -131,6 +131,7 @@ describe("the output of commands", () => {
     ["users show one"],
     ["users create one --email one@example.com"],
     ["users create one --email one@example.com --organization nowhere"],
+    ["users invite one@example.com"],
     ["users suspend one"],
     ["users activate one"],
     ["users delete one --yes"],
