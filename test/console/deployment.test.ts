@@ -459,6 +459,7 @@ describe("the console shows the deployment", () => {
     await pause(true);
     try {
       // Attempts that are under way store their results no more.
+      await pool.query("delete from account_notices");
       await pool.query("delete from notification_messages");
       await asOwner("/");
       await tile("Undelivered").getByText("No notification waits or was given up").waitFor();

@@ -158,7 +158,7 @@ describe("the texts of notifications", () => {
       const before = await page.getByRole("article").first().textContent();
       await page.getByRole("button", { name: "Next", exact: true }).click();
       const isNew = async () => (await page.getByRole("article").first().textContent()) !== before;
-      await eventually(isNew, "the next page", 30_000);
+      await eventually(isNew, "the next page", 120_000);
     }
     const key = (each: { title: string; text: string; links: string[] }) => JSON.stringify(each);
     expect(shown.map(key).toSorted()).to.deep.equal(

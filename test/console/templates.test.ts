@@ -67,14 +67,14 @@ describe("the console handles templates", () => {
     // Nothing is sent without them, since the import would fail.
     for (const name of ["Variable program", "Variable token"])
       expect(await c.field(name).getAttribute("aria-invalid"), name).to.equal("true");
-    expect(await c.dialog().getByText("Needs a value.").count()).to.equal(2);
+    expect(await c.dialog().getByText("Is required.").count()).to.equal(2);
     await c.enter("Variable program", "/opt/chat.mjs");
     await c.enter("Variable token", "x".repeat(8193));
     await c.enter("Variable size", "3");
     await c.enter("Variable debug", false);
     await c.dialog().getByRole("button", { name: "Create", exact: true }).click();
     await c.dialog().locator(".field", { hasText: "Variable token" }).locator(".fault").waitFor();
-    await c.dialog().getByText("Needs a value.").first().waitFor({ state: "detached" });
+    await c.dialog().getByText("Is required.").first().waitFor({ state: "detached" });
     await c.enter("Variable token", "a secret token");
     await c.submit("Create");
     await c.page.waitForURL(/\/templates\/./);

@@ -61,6 +61,7 @@ const valuesOf = (n: number) => Object.fromEntries(named(n).map((name) => [name,
 function people({ n, own, first, owner }: Records) {
   const [organization_id, group_id, user_id] = [first("organization"), own("group"), own("user")];
   const site = ["auditor", "user-admin", "template-admin"].slice(0, n);
+  const upToThis = (kind: string) => Array.from({ length: n }, (_, nr) => recordId(kind, nr + 1));
   return {
     users: [
       {
@@ -78,8 +79,8 @@ function people({ n, own, first, owner }: Records) {
         id: own("invitation"),
         email: `guest-${n}@example.com`,
         site_roles: site,
-        memberships: [{ organizationId: organization_id, roles: [] }],
-        group_ids: [group_id],
+        memberships: upToThis("organization").map((id) => ({ organizationId: id, roles: [] })),
+        group_ids: upToThis("group"),
         inviter_id: owner,
         inviter_epoch: 0,
         token_hash: bytesOf(own("invitation")),

@@ -2,7 +2,7 @@ import { useRef } from "preact/hooks";
 import { changes } from "./api/client";
 import { useData, useLive } from "./api/hooks";
 import { InboxEvents, Unread } from "./inbox.gql";
-import { say } from "./ui/notices";
+import { announce } from "./ui/notices";
 
 /** Watches the inbox: keeps what is shown of it current, and announces new notifications. Returns the unread ones. */
 export function useInbox(): number {
@@ -14,7 +14,7 @@ export function useInbox(): number {
     onEvent: ({ inboxEvents: event }) => {
       if (event.__typename === "InboxNotificationAdded") {
         since.current = event.cursor;
-        say(event.notification.plainTitle);
+        announce(event.notification.plainTitle);
       }
       if (event.unreadCount !== data?.unread.totalCount) changes.set(changes.value + 1);
     },

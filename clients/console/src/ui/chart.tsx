@@ -81,7 +81,8 @@ export function Chart({ title, days, series }: ChartProps) {
     let isGone = false;
     import("uplot").then(
       ({ default: uPlot }) => {
-        if (!isGone) remove = draw(uPlot, box.current!, days, series);
+        // Its place is gone a moment before this effect is told that it has ended.
+        if (!isGone && box.current) remove = draw(uPlot, box.current, days, series);
       },
       () => setDrawable(false),
     );

@@ -6,6 +6,8 @@ interface Notice {
   id: number;
   text: string;
   isBad?: boolean;
+  /** Whether it reports what others did, and not what was done here. */
+  isNews?: boolean;
   undo?: () => Promise<unknown>;
 }
 
@@ -14,13 +16,22 @@ let last = 0;
 
 const remove = (id: number) => notices.set(notices.value.filter((each) => each.id !== id));
 
+/** Messages of a kind that are shown at a time: news, of which many may arrive together, never hides what was done here. */
+const most = { news: 2, own: 3 };
+
 function add(notice: Omit<Notice, "id">, milliseconds: number): void {
   const id = ++last;
-  notices.set([...notices.value.slice(-3), { ...notice, id }]);
+  const all = [...notices.value, { ...notice, id }];
+  const news = all.filter(({ isNews }) => isNews).slice(-most.news);
+  const own = all.filter(({ isNews }) => !isNews).slice(-most.own);
+  notices.set(all.filter((each) => news.includes(each) || own.includes(each)));
   setTimeout(() => remove(id), milliseconds);
 }
 
 export const say = (text: string, undo?: () => Promise<unknown>): void => add({ text, undo }, undo ? 10_000 : 4_000);
+
+/** Says what others did, such as a notification that arrived. */
+export const announce = (text: string): void => add({ text, isNews: true }, 4_000);
 
 /** Says that something failed. */
 export const complain = (text: string): void => add({ text, isBad: true }, 12_000);
