@@ -24,7 +24,7 @@ function add(notice: Omit<Notice, "id">, milliseconds: number): void {
   const all = [...notices.value, { ...notice, id }];
   const news = all.filter(({ isNews }) => isNews).slice(-most.news);
   const own = all.filter(({ isNews }) => !isNews).slice(-most.own);
-  notices.set(all.filter((each) => news.includes(each) || own.includes(each)));
+  notices.set([...news, ...own].toSorted((one, other) => one.id - other.id));
   setTimeout(() => remove(id), milliseconds);
 }
 
