@@ -91,7 +91,7 @@ describe("pages of tables with five years of months", () => {
   before(async () => {
     const w = the();
     [ada] = (await w.users("ada")) as [Person];
-    // The inbox of the owner has what the server tells of this account before its partitions change.
+    // The inbox of the owner has what the server reports of this account before its partitions change.
     await runJob(w.app, "noticeJob");
     await fillMonths(w, ada, workspaces);
   });
