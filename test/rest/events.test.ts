@@ -576,7 +576,12 @@ describe("a server", () => {
 
   it("speaks TLS with a NATS whose certificate it trusts, and nothing else if the URL is one of TLS", async () => {
     const guarded = await NatsServer.start(program, "--tls", "--tlscert", certificate, "--tlskey", certificateKey);
-    const settings = { STEWARD_DATABASE_URL: database.url, STEWARD_DATA_DIR: program.directory };
+    // Without checks of the health, which would be among what is degraded.
+    const settings = {
+      STEWARD_DATABASE_URL: database.url,
+      STEWARD_DATA_DIR: program.directory,
+      STEWARD_HEALTH_INTERVAL: "0s",
+    };
     const tls = ({ url }: NatsServer) => url.replace("nats://127.0.0.1", "tls://localhost");
     const spawned: ServerProcess[] = [];
     const spawn = async (changes: NodeJS.ProcessEnv) => {
