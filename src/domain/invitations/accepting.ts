@@ -8,7 +8,7 @@ import type { Context } from "../kernel/context.js";
 import { conflictOn, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf, now, foldedColumn } from "../kernel/queries.js";
 import { folded } from "../../runtime/text.js";
-import { check, type Input, inputOf, isValid, optional, pasted, required, secret } from "../kernel/values.js";
+import { check, type Input, inputOf, optional, pasted, required, secret } from "../kernel/values.js";
 import { groupsHint } from "../groups/memberships.js";
 import { ProviderName } from "../../infrastructure/identity-providers.js";
 import { rememberAddress } from "../sign-in/login-failures.js";
@@ -16,6 +16,7 @@ import { chosenPassword, passwordProblem } from "../sign-in/passwords.js";
 import { issueSession } from "../tokens/sessions.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { requireFree } from "../users/accounts.js";
+import { firstFree, usernameFor, usernames } from "../users/derived-usernames.js";
 import { addUser } from "../users/create-user.js";
 import { realName, usernameValue } from "../users/names.js";
 import { userActor } from "../users/user-actors.js";
@@ -70,7 +71,7 @@ export async function readInvitationOffer(ctx: Context, token: string): Promise<
   return {
     email: invitation.email,
     name: invitation.name,
-    username: await freeUsername(ctx, invitation.email),
+    username: (await firstFree(ctx, usernames(usernameFor(invitation.email)))) ?? "",
     inviterName: inviter.name || inviter.username,
     organizationNames: organizations.map(({ name, displayName }) => displayName || name),
     expiresAt: invitation.expiresAt,
@@ -261,27 +262,3 @@ async function joinGroups(
   }
   ctx.publish(groupsHint(user.id));
 }
-
-/** A username made of an email, which no user has now. */
-async function freeUsername(ctx: Context, email: string): Promise<string> {
-  const base = usernameFrom(email);
-  const taken = await ctx.db
-    .selectFrom("users")
-    .select(foldedColumn("username").as("username"))
-    .where(sql<SqlBool>`${foldedColumn("username")} like ${`${folded(base)}%`}`)
-    .where("deletedAt", "is", null)
-    .limit(1000)
-    .execute();
-  const names = new Set(taken.map(({ username }) => username));
-  const free = [base, ...Array.from({ length: 99 }, (_, n) => `${base.slice(0, 28)}-${n + 2}`)];
-  return free.find((name) => isValid(usernameValue, name) && !names.has(folded(name))) ?? "";
-}
-
-const usernameFrom = (email: string): string =>
-  email
-    .split("@")[0]!
-    .normalize("NFKD")
-    .replace(/[^a-zA-Z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 32)
-    .replace(/-+$/, "") || "user";

@@ -10,7 +10,7 @@ import { fault, notUnique } from "./faults.js";
 import { matchDisplayName } from "./group-rows.js";
 import { groupDisplay } from "./user-rows.js";
 import type { Provisioner } from "./provisioner.js";
-import { numberNames, slug } from "./user-mapping.js";
+import { numberNames, slug } from "../users/derived-usernames.js";
 import { longestGroupName } from "../../entities/groups.js";
 import { longestLabel } from "../../entities/lengths.js";
 

@@ -5,7 +5,8 @@ import { folded } from "../../runtime/text.js";
 import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { notUnique, suspendedOtherwise } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
-import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
+import { firstFree, usernameFor, usernames } from "../users/derived-usernames.js";
+import { tooManyNames, type WantedUser } from "./user-mapping.js";
 import { hasUserName, isUserNameOfAnother } from "./user-names.js";
 import { linkedUsers } from "./user-rows.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -131,17 +132,7 @@ export async function freeUsername(ctx: Context, wanted: WantedUser, id: string 
   await sql`select pg_advisory_xact_lock(hashtextextended(${`steward.scim_username.${folded(base)}`}, 0))`.execute(
     ctx.db,
   );
-  const names = usernames(base);
-  const username = foldedColumn("username");
-  const taken = await ctx.db
-    .selectFrom("users")
-    .select(username.as("username"))
-    .where("deletedAt", "is", null)
-    .where("id", "is distinct from", id)
-    .where(username, "=", anyOf(names.map(folded), "text"))
-    .execute();
-  const isTaken = new Set(taken.map((user) => user.username));
-  return names.find((name) => !isTaken.has(folded(name))) ?? tooManyNames();
+  return (await firstFree(ctx, usernames(base), id)) ?? tooManyNames();
 }
 
 /** Throws CONFLICT if identity providers know another user than `id` by a userName. */

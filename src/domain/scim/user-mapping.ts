@@ -1,13 +1,12 @@
 import { Problems } from "../kernel/errors.js";
 import { cleaned, folded } from "../../runtime/text.js";
 import { emailAddress, faultOf, icon, isValid } from "../kernel/values.js";
-import { usernameValue } from "../users/names.js";
 import type { AccountChange } from "../users/accounts.js";
 import { checkSize, throwFaults } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import { scimLengths } from "../../entities/scim.js";
-import { longestName, longestRealName } from "../../entities/lengths.js";
+import { longestRealName } from "../../entities/lengths.js";
 
 interface Entry {
   value?: string;
@@ -93,39 +92,6 @@ function avatarOf({ photos }: Values): string {
   const { value = "" } = entries.find(({ primary }) => primary) ?? entries[0] ?? {};
   return /^https:\/\//i.test(value) && isValid(icon, value) ? value : "";
 }
-
-/** Letters whose decomposition has no ASCII letter. */
-const letters: Record<string, string> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i" };
-
-/** Returns a text in ASCII, with a hyphen for other characters; "" where nothing is left. */
-export function slug(text: string, most: number): string {
-  const ascii = text
-    .replace(/[ßæœøłđðþı]/giu, (letter) => letters[letter.toLowerCase()] ?? "")
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "");
-  return trimHyphens(ascii.replace(/[^a-zA-Z0-9]+/g, "-").slice(0, most));
-}
-
-const trimHyphens = (text: string) => text.replace(/^-+|-+$/g, "");
-
-/** The username that stands for a userName: its local part, else that of the email, else `user`. */
-export function usernameFor(userName: string, email: string): string {
-  const bases = [userName, email].map((text) => slug(text.split("@", 1)[0]!, longestName));
-  return bases.find((base) => isValid(usernameValue, base)) ?? "user";
-}
-
-/** Usernames that are tried in order, and after which one with a random suffix is used. */
-const tries = 100;
-
-/** `base`, `base-2`, `base-3` …, each at most `most` characters long. */
-export const numberNames = (base: string, most: number): string[] =>
-  Array.from({ length: tries }, (_, index) => {
-    const suffix = index === 0 ? "" : `-${index + 1}`;
-    return trimHyphens(base.slice(0, most - suffix.length)) + suffix;
-  });
-
-/** The usernames that are tried in order for a base. */
-export const usernames = (base: string): string[] => numberNames(base, longestName);
 
 export function tooManyNames(): never {
   throw fault("invalidValue", "Too many users have a userName with this local part.", "userName");
