@@ -3,17 +3,14 @@
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
 import { eventually } from "../support/watchers.js";
-import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
-
-const size = {
-  name: "size",
-  display_name: "Size",
-  default: "small",
-  options: [
-    { name: "Small", value: "small" },
-    { name: "Large", value: "large" },
-  ],
-};
+import {
+  type Console,
+  consoleTests,
+  echoDocument,
+  externalAgent,
+  importedTemplate,
+  sizeParameter,
+} from "../support/console.js";
 
 describe("the console shows work", () => {
   const console = consoleTests();
@@ -142,7 +139,7 @@ describe("the console shows work", () => {
     it("are created with the parameters of their template, stopped, started, and deleted, without a reload", async () => {
       const { world, asOwner, button, dialog, enter, submit, heading, text, fill, row } = console();
       const parameters = [
-        size,
+        sizeParameter,
         { name: "debug", display_name: "Debug", type: "bool", default: true },
         { name: "tools", display_name: "Tools", type: "list", default: ["git", "make"] },
       ];
@@ -177,7 +174,7 @@ describe("the console shows work", () => {
     it("are created with a preset and the values that it does not set, whose faults are next to their fields", async () => {
       const { world, asOwner, button, dialog, enter, submit, heading, main } = console();
       const parameters = [
-        size,
+        sizeParameter,
         { name: "repo", display_name: "Repository" },
         { name: "shell", display_name: "Shell", default: "bash" },
       ];
@@ -201,7 +198,7 @@ describe("the console shows work", () => {
     it("are started with other parameters, and with the active version of their template", async () => {
       const { world, page, asOwner, button, dialog, enter, submit, heading, main, row } = console();
       const region = { name: "region", display_name: "Region", default: "eu", mutable: false };
-      const parameters = [size, region];
+      const parameters = [sizeParameter, region];
       const templateId = await importedTemplate(world, "renewed", echoDocument([], { parameters }));
       const as = world.as(world.owner);
       const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";

@@ -1,18 +1,8 @@
 // What a workspace costs before it is built, its duplicate, its apps, and the page that keeps it running.
 import { expect } from "chai";
-import { consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+import { consoleTests, echoDocument, externalAgent, importedTemplate, sizeParameter } from "../support/console.js";
 import { eventually } from "../support/watchers.js";
 import type { World } from "../support/world.js";
-
-const size = {
-  name: "size",
-  display_name: "Size",
-  default: "small",
-  options: [
-    { name: "Small", value: "small" },
-    { name: "Large", value: "large" },
-  ],
-};
 
 /** Creates a workspace of the owner, and waits until it runs. Returns its ID. */
 async function runningWorkspace(w: World, input: object): Promise<string> {
@@ -51,7 +41,7 @@ describe("the console opens workspaces", () => {
 
   it("like others, whose parameters a duplicate has", async () => {
     const { world: w, asOwner, button, dialog, enter, submit, heading, text } = console();
-    const templateId = await importedTemplate(w, "sized", echoDocument([], { parameters: [size] }));
+    const templateId = await importedTemplate(w, "sized", echoDocument([], { parameters: [sizeParameter] }));
     const id = await runningWorkspace(w, {
       name: "original",
       templateId,

@@ -144,6 +144,12 @@ describe("the commands of administrators", () => {
     expect(await completed("users", "list", "--s")).to.have.members(["--search", "--status", "--server"]);
     expect(await completed("workspaces", "delete", "mine", "--y")).to.deep.equal(["--yes"]);
     expect(await completed("servers", "u")).to.deep.equal(["use"]);
+    const commands = await cli.output("server", "--help");
+    const operators = [...commands.split("Environment variables")[0]!.matchAll(/^ {2}([a-z]+)/gm)].map(
+      ([, name]) => name!,
+    );
+    expect(operators).to.include("migrate");
+    expect(await completed("")).to.include.members(operators);
   });
 
   it("have scripts for zsh and fish, and for no other shell", async () => {

@@ -1,10 +1,9 @@
 // What a hint costs a replica: as much with full caches and many open streams as without.
 // Looks inside: caches are filled, and hints counted, without the requests that do so.
 import { expect } from "chai";
-import type { UserActor } from "../../src/domain/kernel/actor.js";
 import type { Events, Hint } from "../../src/runtime/events.js";
 import { clientHint, keyHint, userHint } from "../../src/domain/tokens/hints.js";
-import { openCaches } from "../support/caches.js";
+import { holdersOf, openCaches, renewAll } from "../support/caches.js";
 import { insertKeys } from "../support/keys.js";
 import { world } from "../support/world.js";
 
@@ -46,12 +45,8 @@ describe("the cost of a hint", () => {
     const caches = openCaches(the().app);
     const { events, credentials } = caches;
     replicas.push(caches);
-    const holder = { kind: "user", userId, credential: { parentId: null } } as unknown as UserActor;
-    const actors = keys.map((id): UserActor => ({ ...holder, credential: { ...holder.credential, id } }));
-    const held: unknown[] = [];
-    // In parts: each waits for a connection.
-    for (let n = 0; n < actors.length; n += 50)
-      held.push(...(await Promise.all(actors.slice(n, n + 50).map((actor) => credentials.renew(actor)))));
+    const actors = holdersOf(keys, userId);
+    const held = await renewAll(credentials, actors);
     // Cached: they are not read again.
     const again = await Promise.all(actors.map((actor) => credentials.renew(actor)));
     expect(again.every((actor, n) => actor === held[n])).to.equal(true);

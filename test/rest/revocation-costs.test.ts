@@ -1,7 +1,7 @@
 // What revoking access costs a server whose cache of credentials is full: as much as one whose cache is empty.
 // Looks inside: ten thousand requests would fill the cache more slowly than its entries leave it.
 import { expect } from "chai";
-import type { UserActor } from "../../src/domain/kernel/actor.js";
+import { holdersOf, renewAll } from "../support/caches.js";
 import { insertKeys } from "../support/keys.js";
 import { type Person, world } from "../support/world.js";
 
@@ -49,10 +49,7 @@ describe("the cost of revoking access", () => {
     };
     const empty = await costs();
     const held = await insertKeys(w, w.owner, "application", 10_000);
-    const holder = { kind: "user", userId: w.owner.id, credential: { parentId: null } } as unknown as UserActor;
-    const actors = held.map((id): UserActor => ({ ...holder, credential: { ...holder.credential, id } }));
-    for (let n = 0; n < actors.length; n += 50)
-      await Promise.all(actors.slice(n, n + 50).map((actor) => credentials.renew(actor)));
+    await renewAll(credentials, holdersOf(held, w.owner.id));
     const full = await costs();
     const ratios = Object.fromEntries(Object.keys(works).map((name) => [name, full[name]! / empty[name]!]));
     if (process.env.STEWARD_TEST_TIMES) console.log(ratios);

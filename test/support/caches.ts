@@ -2,6 +2,7 @@
 // Looks inside: hints arrive without the requests of other replicas.
 import { RecentClients } from "../../src/domain/oauth2/recent-clients.js";
 import { Credentials } from "../../src/domain/tokens/credentials.js";
+import type { UserActor } from "../../src/domain/kernel/actor.js";
 import { InProcessEvents } from "../../src/infrastructure/events/in-process-events.js";
 import type { App } from "./app.js";
 
@@ -15,4 +16,19 @@ export function openCaches({ services: { config, database, log } }: App) {
     await credentials.close();
   };
   return { events, credentials, close };
+}
+
+/** The holders of keys of a user. */
+export function holdersOf(keys: readonly string[], userId: string): UserActor[] {
+  const holder = { kind: "user", userId, credential: { parentId: null } } as unknown as UserActor;
+  return keys.map((id): UserActor => ({ ...holder, credential: { ...holder.credential, id } }));
+}
+
+/** Reads all holders into the cache. Returns them as the cache has them. */
+export async function renewAll(credentials: Pick<Credentials, "renew">, holders: readonly UserActor[]) {
+  const held = [];
+  // In parts: each waits for a connection.
+  for (let n = 0; n < holders.length; n += 50)
+    held.push(...(await Promise.all(holders.slice(n, n + 50).map((holder) => credentials.renew(holder)))));
+  return held;
 }

@@ -127,6 +127,17 @@ export const echoDocument = (agents: object[] = [], more: object = {}) => ({
   ...more,
 });
 
+/** A parameter of a template document, with two options. */
+export const sizeParameter = {
+  name: "size",
+  display_name: "Size",
+  default: "small",
+  options: [
+    { name: "Small", value: "small" },
+    { name: "Large", value: "large" },
+  ],
+};
+
 /** An agent outside of the daemon, for which the test speaks. */
 export const externalAgent = { name: "main", os: "linux", arch: "amd64", external: true };
 

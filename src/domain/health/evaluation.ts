@@ -1,6 +1,5 @@
 // Runs the checks of the deployment's health: on one replica, at intervals, however many look at the results.
-import { type InferResult, sql } from "kysely";
-import { columnsOf } from "../../infrastructure/database/columns.js";
+import type { InferResult } from "kysely";
 import { isConnectionFault } from "../../infrastructure/database/availability.js";
 import { databaseTime } from "../../runtime/clock.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
@@ -8,6 +7,7 @@ import { after, anyOf, insertAll, now } from "../kernel/queries.js";
 import { second, minute } from "../../runtime/durations.js";
 import { notify } from "../notifications/notify.js";
 import { deploymentNotifications } from "../notifications/templates/deployment-notifications.js";
+import { isActiveOwner } from "../users/account-notices.js";
 import { checkTexts, HealthCode, type HealthState } from "./catalog.js";
 import { databaseProbes } from "./database-checks.js";
 import type { Judgement } from "./judgements.js";
@@ -15,8 +15,6 @@ import type { Probe, Subject } from "./probes.js";
 import { noteReplica, readReplicas } from "./replicas.js";
 import { surroundingsProbes } from "./surroundings-checks.js";
 import { workProbes } from "./work-checks.js";
-
-const u = columnsOf("users", "u");
 
 const probes: Readonly<Record<HealthCode, Probe>> = { ...databaseProbes, ...workProbes, ...surroundingsProbes };
 
@@ -117,7 +115,7 @@ async function tell(ctx: Context): Promise<void> {
   if (!first) return;
   await notify(ctx, {
     template: deploymentNotifications.healthChanged,
-    recipients: sql`${u.siteRoles} @> '{owner}' and u.status = 'active'`,
+    recipients: isActiveOwner,
     targets: [],
     labels: {
       summary:

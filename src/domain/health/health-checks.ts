@@ -33,7 +33,7 @@ const order: Record<HealthState, number> = { error: 0, warning: 1, ok: 2 };
 const isMuted = ({ mutedUntil }: Pick<Result, "mutedUntil">): boolean =>
   mutedUntil !== null && instantOf(mutedUntil) > databaseTime();
 
-/** Those that need attention come first, muted ones after the others of their state. */
+/** Those that need attention come first, then those that are muted, then those that are fine. */
 const rankOf = (each: CheckedHealth): number =>
   (each.state === "ok" ? order.ok : isMuted(each) ? order.ok - 0.5 : order[each.state]) * codes.length +
   codes.indexOf(each.code);

@@ -10,6 +10,7 @@ import { readDeploymentId } from "../deployment/deployment.js";
 import { systemContext } from "../kernel/context.js";
 import { after, now } from "../kernel/queries.js";
 import { day, second } from "../../runtime/durations.js";
+import { isLocal } from "../workspace-proxies/sites.js";
 import type { HealthCode } from "./catalog.js";
 import {
   accessUrl,
@@ -79,7 +80,7 @@ function deploymentIn(text: string): string | undefined {
   }
 }
 
-const isLocalHost = (host: string): boolean => localNames.test(host) || /^(127\.|\[?::1\]?$)/.test(host);
+const isLocalHost = (hostname: string): boolean => localNames.test(hostname) || isLocal({ hostname });
 
 /** Keys of other programs that end within two weeks, and were used within the last. People are told of their own. */
 async function readEndingKeys(db: Db): Promise<EndingKey[]> {

@@ -14,10 +14,13 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const u = columnsOf("users", "u");
 
+/** The condition that the user `u` is an owner who is told what happens. */
+export const isActiveOwner = sql<SqlBool>`(${u.siteRoles} @> '{owner}' and u.status = 'active')`;
+
 /** The recipients of notices about accounts, as conditions on a user `u`. */
 const audiences = {
   administrators: sql<SqlBool>`${u.siteRoles} <> '{}' and ${u.siteRoles} && '{owner,user-admin}'`,
-  owners: sql<SqlBool>`${u.siteRoles} @> '{owner}' and u.status = 'active'`,
+  owners: isActiveOwner,
 } as const;
 
 export interface AccountNotice {

@@ -3,14 +3,13 @@ import { sql, type SqlBool } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { agentStatus } from "../agents/agents.js";
 import type { Context } from "../kernel/context.js";
-import { rowById } from "../kernel/queries.js";
+import { after, rowById } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
-import { hasDaemon, isWaiting } from "../provisioners/matching.js";
+import { hasDaemon, isOnline, isWaiting } from "../provisioners/matching.js";
 
 const w = columnsOf("workspaces", "w");
 const b = columnsOf("workspaceBuilds", "b");
 const j = columnsOf("provisionerJobs", "j");
-const d = columnsOf("provisionerDaemons", "d");
 const a = columnsOf("workspaceAgents", "a");
 const p = columnsOf("workspaceApps", "p");
 
@@ -37,8 +36,6 @@ export const healthy: WorkspaceHealth = { state: "healthy", reason: null, since:
 
 /** Milliseconds that a job may wait without a connected daemon for it, and with one, until the workspace is unhealthy. */
 const longestWait = { withoutDaemon: minute, withDaemon: 5 * minute };
-
-const seconds = (milliseconds: number) => sql`make_interval(secs => ${sql.lit(milliseconds / 1000)})`;
 
 /** The faults, with what is said of each. `name` is that of an agent or an app. */
 const problems = {
@@ -111,9 +108,9 @@ const ofBuild = sql`
   select case
       when ${w.latestStatus} = 'failed' then 'build_failed'
       when ${w.latestStatus} = 'canceled' then 'build_canceled'
-      when ${isWaiting} and not ${hasDaemon} and ${j.createdAt} < now() - ${seconds(longestWait.withoutDaemon)} then 'no_daemon'
-      when ${isWaiting} and ${j.createdAt} < now() - ${seconds(longestWait.withDaemon)} then 'waits_long'
-      when exists (select from provisioner_daemons d where d.id = ${j.workerId} and ${d.lastSeenAt} < now() - interval '90 seconds')
+      when ${isWaiting} and not ${hasDaemon} and ${j.createdAt} < ${after(-longestWait.withoutDaemon)} then 'no_daemon'
+      when ${isWaiting} and ${j.createdAt} < ${after(-longestWait.withDaemon)} then 'waits_long'
+      when exists (select from provisioner_daemons d where d.id = ${j.workerId} and not ${isOnline})
         then 'daemon_lost'
       else 'building' end as code,
     coalesce(${j.completedAt}, ${j.startedAt}, ${j.createdAt}) as since, '' as name
@@ -121,7 +118,7 @@ const ofBuild = sql`
   where b.id = ${w.latestBuildId} and ${w.latestStatus} not in ('running', 'stopped', 'deleted')`;
 
 /** Whether the start of the agent `a` takes longer than it may. */
-const isSlow = (limit: number) => sql`${a.createdAt} < now() - ${seconds(limit)}`;
+const isSlow = (limit: number) => sql`${a.createdAt} < ${after(-limit)}`;
 
 const current = sql`${a.workspaceId} = w.id and ${a.tokenEndedAt} is null and ${w.latestStatus} = 'running'`;
 

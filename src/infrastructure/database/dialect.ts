@@ -40,10 +40,11 @@ export interface DialectOptions {
 }
 
 /**
- * Kysely's dialect for Postgres, with five differences. A transaction takes its connection with its
- * first statement, so that none is held while a password is hashed. If the response to COMMIT is lost, the server is asked
- * what became of the transaction, unless it only reads. Statements with parameters are prepared under a name. Names are in camel case. And
- * behind a pooler in transaction mode, each transaction makes its settings.
+ * Kysely's dialect for Postgres, with five differences. A transaction takes its connection with its first statement, so that
+ * none is held while a password is hashed. If the response to COMMIT is lost, the server is asked what became of the
+ * transaction, unless it only reads; of a single statement that writes, the outcome is not known then. Statements with
+ * parameters are prepared under a name. Names are in camel case. And behind a pooler in transaction mode, each transaction
+ * makes its settings.
  */
 export class StewardDialect extends PostgresDialect {
   readonly #options: DialectOptions;
