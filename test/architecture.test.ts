@@ -1,6 +1,6 @@
 // Checks the form of the source and of the schema, whatever they do.
 // Looks inside: the form of the source is its subject.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ReferenceKind } from "@mikro-orm/core";
@@ -757,6 +757,23 @@ describe("the tests", () => {
   it("leave SQL to their support, except for a number of files that only falls", () => {
     const own = stories.filter(speaksSql);
     expect(own.length, own.join(" ")).to.be.at.most(allowed);
+  });
+});
+
+describe("the documents", () => {
+  it("have links to files that exist", () => {
+    const own = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
+    const documents = [
+      ...own,
+      ...["docs", "clients", "deploy", "examples", "findings"].flatMap((each) => files(each, ".md")),
+    ];
+    const broken = documents.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)]
+        .map(([, target]) => join(dirname(path), target!))
+        .filter((target) => !existsSync(join(root, target)))
+        .map((target) => `${path} → ${target}`),
+    );
+    expect(broken).to.deep.equal([]);
   });
 });
 
