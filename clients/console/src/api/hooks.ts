@@ -52,6 +52,26 @@ export function useData<Data, Variables extends object>(
   return { ...state, refresh };
 }
 
+/**
+ * Loads again every `interval` milliseconds while the page is visible, but not while a load runs, which a slow server
+ * would never end. Where polling ends, it loads once more: a result is not read at one moment, and may hold the end of
+ * a job beside what was true before it.
+ */
+export function usePolling({ refresh, isLoading }: Loaded<unknown>, interval: number | undefined): void {
+  const look = useLatest(() => void (!isLoading && document.visibilityState === "visible" && refresh()));
+  const wasPolling = useRef(false);
+  useEffect(() => {
+    if (interval === undefined) {
+      if (wasPolling.current) refresh();
+      wasPolling.current = false;
+      return undefined;
+    }
+    wasPolling.current = true;
+    const timer = setInterval(look, interval);
+    return () => clearInterval(timer);
+  }, [interval, refresh, look]);
+}
+
 /** The latest version of a function, which never changes its identity. */
 export function useLatest<Parameters extends unknown[], Result>(
   run: (...parameters: Parameters) => Result,

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
-import { useData } from "../api/hooks";
+import { useData, usePolling } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { List } from "../ui/list";
@@ -159,11 +159,9 @@ function MuteButton({ check }: { check: Check }) {
 /** The results of the checks, which a server stores every minute: what needs attention, what is muted, and what is fine. */
 function AllChecks() {
   const may = useAllowed({ mute: { may: "deployment_config:update" } });
-  const { data, error, refresh } = useData(HealthChecks, {});
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === "visible" && refresh(), 15_000);
-    return () => clearInterval(timer);
-  }, [refresh]);
+  const loaded = useData(HealthChecks, {});
+  const { data, error, refresh } = loaded;
+  usePolling(loaded, 15_000);
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const { healthChecks: all } = data;
   if (all.length === 0)

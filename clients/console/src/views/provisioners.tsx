@@ -1,6 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
-import { useData } from "../api/hooks";
+import { useData, usePolling } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Revealed } from "../ui/dialog";
 import { Failure } from "../ui/failure";
@@ -27,13 +27,6 @@ import {
 /** Milliseconds between loads: daemons and jobs have no subscription. */
 const pollInterval = 5_000;
 
-function usePolling(refresh: () => void): void {
-  useEffect(() => {
-    const timer = setInterval(refresh, pollInterval);
-    return () => clearInterval(timer);
-  }, [refresh]);
-}
-
 export function ProvisionersView() {
   const choice = useOrganization();
   const organization = choice.chosen?.id;
@@ -52,7 +45,7 @@ export function ProvisionersView() {
     Provisioners,
     organization && may.isKnown ? { organization, keys: may("read") } : undefined,
   );
-  usePolling(provisioners.refresh);
+  usePolling(provisioners, pollInterval);
   const { provisionerKeys: keys, provisionerDaemons: daemons } = provisioners.data ?? {};
   return (
     <>
@@ -220,7 +213,7 @@ export function JobsView() {
   const status = place.filter<ProvisionerJobStatus>("status");
   const filter = { status: status && [status], type: place.filter<ProvisionerJobType>("type") };
   const jobs = useData(Jobs, organization ? { organization, filter, ...place.cursors } : undefined);
-  usePolling(jobs.refresh);
+  usePolling(jobs, pollInterval);
   return (
     <>
       <Heading title="Jobs" note="What provisioners build, the newest first." />

@@ -1,8 +1,8 @@
 import { useLocation } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
-import { useData } from "../api/hooks";
+import { useData, usePolling } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
@@ -192,7 +192,8 @@ const pollInterval = 2_000;
 export function TemplateView({ id }: { id: string }) {
   const place = usePlace();
   const { route } = useLocation();
-  const { data, error, refresh } = useData(Template, { id, ...place.cursors });
+  const loaded = useData(Template, { id, ...place.cursors });
+  const { data, error, refresh } = loaded;
   const may = useAllowed({
     update: { may: "template:update", resourceId: id },
     delete: { may: "template:delete", resourceId: id },
@@ -203,11 +204,7 @@ export function TemplateView({ id }: { id: string }) {
   const isImporting = template?.versions.nodes.some(
     ({ job }) => job?.status === "PENDING" || job?.status === "RUNNING",
   );
-  useEffect(() => {
-    if (!isImporting) return undefined;
-    const timer = setInterval(refresh, pollInterval);
-    return () => clearInterval(timer);
-  }, [isImporting, refresh]);
+  usePolling(loaded, isImporting ? pollInterval : undefined);
   if (!template) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const { activeVersion } = template;
   const presets = activeVersion?.presets ?? [];

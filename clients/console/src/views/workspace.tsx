@@ -1,8 +1,8 @@
 import { useLocation } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
 import { ask } from "../api/client";
-import { useData, useLive } from "../api/hooks";
+import { useData, useLive, usePolling } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Revealed } from "../ui/dialog";
 import { Failure } from "../ui/failure";
@@ -46,7 +46,8 @@ const stuck = new Set(["PENDING", "FAILED", "CANCELED"]);
 export function WorkspaceView({ id }: { id: string }) {
   const { route } = useLocation();
   const place = usePlace();
-  const { data, error, refresh } = useData(Workspace, { id, ...place.cursors });
+  const loaded = useData(Workspace, { id, ...place.cursors });
+  const { data, error, refresh } = loaded;
   const workspace = data?.workspace ?? undefined;
   const ofOwner = workspace && { ownerId: workspace.owner.id, organizationId: workspace.organization.id };
   const may = useAllowed<
@@ -86,11 +87,7 @@ export function WorkspaceView({ id }: { id: string }) {
   );
   const interval =
     workspace?.status !== "RUNNING" ? undefined : isSettled ? pollInterval.settled : pollInterval.changing;
-  useEffect(() => {
-    if (interval === undefined) return undefined;
-    const timer = setInterval(() => document.visibilityState === "visible" && refresh(), interval);
-    return () => clearInterval(timer);
-  }, [interval, refresh]);
+  usePolling(loaded, interval);
   if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const build = workspace.latestBuild;
   const { activeVersion: active, requireActiveVersion } = workspace.template;

@@ -1,7 +1,6 @@
 import { useLocation } from "preact-iso";
-import { useEffect } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
-import { useData } from "../api/hooks";
+import { useData, usePolling } from "../api/hooks";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { HealthStatus } from "../ui/health";
 import { Heading, PersonLink, Time } from "../ui/parts";
@@ -49,14 +48,9 @@ export function WorkspacesView() {
     unhealthy: place.get("unhealthy") ? true : null,
   };
   const workspaces = useData(Workspaces, { ...place.cursors, filter, orderBy: order });
-  const { refresh } = workspaces;
   const rows = workspaces.data?.workspaces.nodes ?? [];
   const isChanging = rows.some(({ status, health }) => !settled.has(status) || health.state === "IN_PROGRESS");
-  useEffect(() => {
-    if (!isChanging) return undefined;
-    const timer = setInterval(refresh, pollInterval);
-    return () => clearInterval(timer);
-  }, [isChanging, refresh]);
+  usePolling(workspaces, isChanging ? pollInterval : undefined);
   const organizations = useOrganizationOptions();
   const selection = useSelection<Row>(({ owner, name }) => `${owner.username}/${name}`, rows);
   // All that one administrates is checked by owner; few objects by their IDs.
@@ -77,7 +71,7 @@ export function WorkspacesView() {
       <Heading title="Workspaces">
         {may("create") && <CreateButton onCreated={(id) => route(`/workspaces/${id}`)} />}
       </Heading>
-      <Offers onAccepted={refresh} />
+      <Offers onAccepted={workspaces.refresh} />
       <Filters place={place}>
         <Search place={place} label="Search by name" />
         <Choice place={place} label="Status" name="status" options={statuses.map((name) => [name, wordsOf(name)])} />
