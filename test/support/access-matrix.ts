@@ -11,8 +11,9 @@ import { setColumns, setTimes } from "./tables.js";
 import type { TokenKind } from "./token-rows.js";
 import { newId } from "./ids.js";
 import { makeProxy } from "./proxies.js";
-import { type Headers, type Operation, operations, type Place, surfaces, verbOf, type Where } from "./operations.js";
+import { type Operation, operations, type Place, type Where } from "./operations.js";
 import { enter, type Part, type Stage, startWorkspaces } from "./stage.js";
+import { type Headers, surfaces, verbOf } from "./surfaces.js";
 import { type Client, type World, world } from "./world.js";
 
 const all = ["organization-admin", "organization-template-admin", "organization-user-admin", "organization-auditor"];
