@@ -6,6 +6,7 @@ import { keysOf } from "../support/accounts.js";
 import { insertUsers } from "../support/crowds.js";
 import { invite, tokenIn } from "../support/invitations.js";
 import { insertKey } from "../support/keys.js";
+import { documentOf, type Place } from "../support/operations.js";
 import { deleteRows, setColumns } from "../support/tables.js";
 import { logged, usualHashes } from "../support/app.js";
 import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
@@ -40,6 +41,11 @@ describe("a change that races the deletion of its object", () => {
 
   const act = (client: Client, verb: string, input: string, selection: string) => () =>
     outcome(client, `mutation { ${verb}(input: { ${input} }) { ${selection} } }`);
+  /** An operation of the catalogue, on these objects. */
+  const run = (client: Client, title: string, place: Partial<Place>, selection: string) => {
+    const document = documentOf(title, place, selection);
+    return () => outcome(client, document);
+  };
 
   /** Retries while there is nothing to delete yet, or while it cannot be deleted yet. */
   const once =
@@ -75,28 +81,34 @@ describe("a change that races the deletion of its object", () => {
   let hash: Promise<string> | undefined;
   const hashed = () => (hash ??= the().app.services.passwords.hash(password));
 
-  const deletion = (id: string) => act(owner(), "deleteUser", `user: "${id}"`, "user { id }");
+  const deletion = (id: string) => run(owner(), "deleteUser", { user: id }, "user { id }");
   const groupDeletion = (ref: string) =>
-    act(owner(), "deleteGroup", `group: "${ref}"`, "group { id members { totalCount } }");
+    run(owner(), "deleteGroup", { group: ref }, "group { id members { totalCount } }");
   const organizationDeletion = (ref: string) =>
-    act(owner(), "deleteOrganization", `organization: "${ref}"`, "organization { id name }");
+    run(owner(), "deleteOrganization", { organization: ref }, "organization { id name }");
 
   const ofUser =
-    (verb: string, input = "", selection = user) =>
+    (verb: string, selection = user) =>
     async (): Promise<Race> => {
       const { id } = await newAccount();
-      return { change: act(owner(), verb, `user: "${id}", ${input}`, selection), end: deletion(id) };
+      return { change: run(owner(), verb, { user: id }, selection), end: deletion(id) };
     };
-  const byUser = (verb: string, input: string, selection: string) => async (): Promise<Race> => {
-    const { id, client } = await person();
-    return { change: act(client, verb, input, selection), end: deletion(id) };
-  };
+  const byUser =
+    (verb: string, selection = user, input?: string) =>
+    async (): Promise<Race> => {
+      const { id, client } = await person();
+      const place = { user: "me" };
+      return {
+        change: input === undefined ? run(client, verb, place, selection) : act(client, verb, input, selection),
+        end: deletion(id),
+      };
+    };
   const ofMember = (verb: string, input: string, end: (id: string) => Race["end"]) => async (): Promise<Race> => {
     const { id } = await newAccount();
     return { change: act(owner(), verb, `organization: "default", user: "${id}", ${input}`, member), end: end(id) };
   };
   const removal = (id: string) =>
-    act(owner(), "removeOrganizationMember", `organization: "default", user: "${id}"`, member);
+    run(owner(), "removeOrganizationMember", { organization: "default", user: id }, member);
 
   /** The acceptance of an invitation, and the id of the administrator who sent it. */
   async function acceptance(access: object = {}): Promise<{ inviter: string; change: Race["change"] }> {
@@ -110,15 +122,15 @@ describe("a change that races the deletion of its object", () => {
   const stopped = async (ownerId: string) => insertStopped(the(), ownerId, await (version ??= insertVersion(the())));
 
   const races: Record<string, () => Promise<Race>> = {
-    "updateUser, deleteUser": ofUser("updateUser", `name: "New"`),
+    "updateUser, deleteUser": ofUser("updateUser"),
     "suspendUser, deleteUser": ofUser("suspendUser"),
     "activateUser, deleteUser": async () => {
       const { id } = await newAccount();
       await setColumns(the(), "users", { id }, { status: "suspended" });
-      return { change: act(owner(), "activateUser", `user: "${id}"`, user), end: deletion(id) };
+      return { change: run(owner(), "activateUser", { user: id }, user), end: deletion(id) };
     },
-    "setUserRoles, deleteUser": ofUser("setUserRoles", "roles: [AUDITOR]"),
-    "resetUserPassword, deleteUser": ofUser("resetUserPassword", `password: "${password}-2"`),
+    "setUserRoles, deleteUser": ofUser("setUserRoles"),
+    "resetUserPassword, deleteUser": ofUser("resetUserPassword"),
     "unlinkUserIdentity, deleteUser": ofUser("unlinkUserIdentity"),
     "linkUserIdentity, deleteUser": async () => {
       const { id } = await newAccount();
@@ -126,7 +138,7 @@ describe("a change that races the deletion of its object", () => {
       const input = `user: "${id}", subject: "${id}", issuer: "https://id.example.com"`;
       return { change: act(owner(), "linkUserIdentity", input, user), end: deletion(id) };
     },
-    "setQuietHours, deleteUser": ofUser("setQuietHours", `schedule: "0 1 * * *"`, "quietHours { next }"),
+    "setQuietHours, deleteUser": ofUser("setQuietHours", "quietHours { next }"),
     "createUser, deleteUser": async () => {
       const username = `racer-${++made}`;
       const input = `email: "${username}@example.com", username: "${username}", isServiceAccount: true`;
@@ -137,41 +149,35 @@ describe("a change that races the deletion of its object", () => {
       const input = `email: "${email}", password: "${password}"`;
       return { change: act(the().nobody, "login", input, `sessionToken ${user}`), end: deletion(id) };
     },
-    "updateProfile, deleteUser": byUser("updateProfile", `name: "New"`, user),
+    "updateProfile, deleteUser": byUser("updateProfile"),
     "convertLogin, deleteUser": byUser(
       "convertLogin",
-      `user: "me", toType: OIDC, password: "${password}"`,
       "stateString user { id }",
+      `user: "me", toType: OIDC, password: "${password}"`,
     ),
     "changePassword, deleteUser": byUser(
       "changePassword",
-      `currentPassword: "${password}", newPassword: "${password}-2"`,
       user,
+      `currentPassword: "${password}", newPassword: "${password}-2"`,
     ),
-    "createUserSecret, deleteUser": byUser("createUserSecret", `name: "a", value: "v"`, "userSecret { id }"),
-    "sendCustomNotification, deleteUser": byUser(
-      "sendCustomNotification",
-      `content: { title: "Lunch" }`,
-      "notification { id }",
-    ),
-    "createApiKey, deleteUser": byUser("createApiKey", `name: "new"`, "token apiKey { id user { id } }"),
+    "createUserSecret, deleteUser": byUser("createUserSecret", "userSecret { id }"),
+    "sendCustomNotification, deleteUser": byUser("sendCustomNotification", "notification { id }"),
+    "createApiKey, deleteUser": byUser("createApiKey", "token apiKey { id user { id } }"),
     "createApiKey, revokeApiKey": async () => {
       const { id, client } = await person();
       const end = once(async () => {
         const [key] = await keysOf(the(), { id }, "TOKEN");
-        return key ? act(client, "revokeApiKey", `id: "${key.id}"`, "apiKey { id }")() : "NOT_FOUND";
+        return key ? run(client, "revokeApiKey", { key: key.id }, "apiKey { id }")() : "NOT_FOUND";
       });
-      return { change: act(client, "createApiKey", `name: "new"`, "token apiKey { id user { id } }"), end };
+      return { change: run(client, "createApiKey", {}, "token apiKey { id user { id } }"), end };
     },
     "updateApiKey, revokeApiKey": async () => {
       const { client } = await person();
-      const { createApiKey } = await client.graphql(
-        `mutation { createApiKey(input: { name: "old" }) { apiKey { id } } }`,
-      );
-      const input = `id: "${createApiKey.apiKey.id}"`;
+      const { createApiKey } = await client.graphql(documentOf("createApiKey", {}, "apiKey { id }"));
+      const place = { key: createApiKey.apiKey.id };
       return {
-        change: act(client, "updateApiKey", `${input}, name: "new"`, "apiKey { id name user { id } }"),
-        end: act(client, "revokeApiKey", input, "apiKey { id }"),
+        change: run(client, "updateApiKey", place, "apiKey { id name user { id } }"),
+        end: run(client, "revokeApiKey", place, "apiKey { id }"),
       };
     },
     "createUserSecret, deleteUserSecret": async () => {
@@ -184,19 +190,22 @@ describe("a change that races the deletion of its object", () => {
     "addOrganizationMember, removeOrganizationMember": async () => {
       const { id } = await newAccount();
       await deleteRows(the(), "organization_members", { user_id: id });
-      const ref = `organization: "default", user: "${id}"`;
-      return { change: act(owner(), "addOrganizationMember", ref, member), end: once(removal(id)) };
+      const place = { organization: "default", newcomer: id };
+      return { change: run(owner(), "addOrganizationMember", place, member), end: once(removal(id)) };
     },
     "addOrganizationMember, deleteUser": async () => {
       const { id } = await newAccount();
       await deleteRows(the(), "organization_members", { user_id: id });
-      const ref = `organization: "default", user: "${id}"`;
-      return { change: act(owner(), "addOrganizationMember", ref, member), end: deletion(id) };
+      const place = { organization: "default", newcomer: id };
+      return { change: run(owner(), "addOrganizationMember", place, member), end: deletion(id) };
     },
     "addOrganizationMember, deleteOrganization": async () => {
       const [{ id }, organization] = [await newAccount(), await the().organization()];
-      const ref = `organization: "${organization.id}", user: "${id}"`;
-      return { change: act(owner(), "addOrganizationMember", ref, member), end: organizationDeletion(organization.id) };
+      const place = { organization: organization.id, newcomer: id };
+      return {
+        change: run(owner(), "addOrganizationMember", place, member),
+        end: organizationDeletion(organization.id),
+      };
     },
     "setOrganizationMemberRoles, removeOrganizationMember": ofMember(
       "setOrganizationMemberRoles",
@@ -217,9 +226,8 @@ describe("a change that races the deletion of its object", () => {
     },
     "updateOrganization, deleteOrganization": async () => {
       const { id } = await the().organization();
-      const input = `organization: "${id}", displayName: "New"`;
       return {
-        change: act(owner(), "updateOrganization", input, "organization { id displayName }"),
+        change: run(owner(), "updateOrganization", { organization: id }, "organization { id description }"),
         end: organizationDeletion(id),
       };
     },
@@ -264,8 +272,7 @@ describe("a change that races the deletion of its object", () => {
     },
     "createGroup, deleteOrganization": async () => {
       const { id } = await the().organization();
-      const input = `organization: "${id}", name: "race"`;
-      return { change: act(owner(), "createGroup", input, group), end: organizationDeletion(id) };
+      return { change: run(owner(), "createGroup", { organization: id }, group), end: organizationDeletion(id) };
     },
     "updateGroup, deleteGroup": async () => {
       const [{ id }, joining] = [await the().group(), await newAccount()];
@@ -275,8 +282,7 @@ describe("a change that races the deletion of its object", () => {
     "updateGroup, deleteOrganization": async () => {
       const organization = await the().organization();
       const { id } = await the().group(undefined, { organization: organization.id });
-      const input = `group: "${id}", displayName: "New"`;
-      return { change: act(owner(), "updateGroup", input, group), end: organizationDeletion(organization.id) };
+      return { change: run(owner(), "updateGroup", { group: id }, group), end: organizationDeletion(organization.id) };
     },
     "updateGroup, deleteUser": async () => {
       const [{ id }, joining] = [await the().group(), await newAccount()];
@@ -285,17 +291,14 @@ describe("a change that races the deletion of its object", () => {
     },
     "setGroupAiBudget, deleteGroup": async () => {
       const { id } = await the().group();
-      const input = `group: "${id}", spendLimitMicros: 5`;
       const selection = `groupAiBudget { spendLimitMicros ${group} }`;
-      return { change: act(owner(), "setGroupAiBudget", input, selection), end: groupDeletion(id) };
+      return { change: run(owner(), "setGroupAiBudget", { group: id }, selection), end: groupDeletion(id) };
     },
     "deleteGroupAiBudget, deleteGroup": async () => {
       const { id } = await the().group();
-      await owner().graphql(
-        `mutation { setGroupAiBudget(input: { group: "${id}", spendLimitMicros: 5 }) { __typename } }`,
-      );
+      await owner().graphql(documentOf("setGroupAiBudget", { group: id }));
       const selection = `groupAiBudget { spendLimitMicros ${group} }`;
-      return { change: act(owner(), "deleteGroupAiBudget", `group: "${id}"`, selection), end: groupDeletion(id) };
+      return { change: run(owner(), "deleteGroupAiBudget", { team: id }, selection), end: groupDeletion(id) };
     },
   };
 

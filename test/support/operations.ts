@@ -32,6 +32,8 @@ export interface Operation {
   workspaces?: true;
   /** Whether the accepted kinds depend on the arguments, which are checked after the scopes. */
   byArguments?: true;
+  /** The arguments that it is tried with. */
+  given?: Given<Place>;
   /** A document that tries the operation, which selects a little, or what is given. */
   document?: (place: Place, selection?: string) => string;
   /** The request to its row, which has the arguments of the document unless the row takes others. */
@@ -45,8 +47,8 @@ function add(
   title: string,
   permission: string,
   scopes: string,
-  document: Operation["document"],
   more: Partial<Operation>,
+  document?: Operation["document"],
 ): void {
   const [graphql = "", ofRow = graphql] = scopes.split("/");
   const named = (text: string) => text.split(" ").filter(Boolean);
@@ -81,7 +83,7 @@ const read = (
   given: Given<Place>,
   selected: string,
   more: Partial<Operation> = {},
-) => add(title, permission, scopes, documentsOf(title, given, selected), more);
+) => add(title, permission, scopes, { given, ...more }, documentsOf(title, given, selected));
 
 /** Adds a mutation. */
 const change = (
@@ -90,7 +92,7 @@ const change = (
   scopes: string,
   given: Given<Place>,
   { select = "__typename", ...more }: Partial<Operation> & { select?: string } = {},
-) => add(title, permission, scopes, documentsOf(title, given, select), more);
+) => add(title, permission, scopes, { given, ...more }, documentsOf(title, given, select));
 
 /** The request to a row that takes none of the arguments, or takes them in another form. */
 const row =
@@ -123,7 +125,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("users", "signed in", "user:read", "first: 1", "nodes { id }");
   change("createUser", "user:create", "user:create", () => `email: "${name()}@example.com", username: "${name()}", isServiceAccount: true`);
   change("createUser with a password", "user:create", "user:create", () => `email: "${name()}@example.com", username: "${name()}", password: "${rule}"`, { ...onKeys, byArguments: true });
-  change("updateUser", "user:update", "user:update", ({ user }) => `user: "${user}", name: "x"`, onUser);
+  change("updateUser", "user:update", "user:update", ({ user }) => `user: "${user}", name: "${name()}"`, onUser);
   change("updateUser with an email address", "user:update", "user:update", ({ user }) => `user: "${user}", email: "${name()}@example.com"`, { ...onUser, ...onSession, byArguments: true });
   change("updateProfile", "signed in", "user:update_personal", `name: "x"`);
   for (const verb of ["suspendUser", "activateUser"]) change(verb, "user:update", "user:update", ({ user }) => `user: "${user}"`, onUser);
@@ -174,7 +176,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("groups", "signed in", "group:read", "first: 1", "nodes { id }", { rest: row("GET", `/api/v2/groups?group_ids=${newId()}`) });
   read("organizationGroups", "organization:read", "group:read", ({ organization }) => `organization: "${organization}"`, "nodes { id }", inOrganization);
   change("createGroup", "group:create", "group:create/group:create group:read", ({ organization }) => `organization: "${organization}", name: "${name()}"`, inOrganization);
-  change("updateGroup", "group:update", "group:update/group:read group:update", ({ group }) => `group: "${group}", displayName: "x"`, onGroup);
+  change("updateGroup", "group:update", "group:update/group:read group:update", ({ group }) => `group: "${group}", displayName: "${name()}"`, onGroup);
   change("deleteGroup", "group:delete", "group:delete/group:delete group:read", ({ group }) => `group: "${group}"`, onGroup);
   read("groupAiBudget", "group_ai_budget:read", "group:read", ({ team }) => `group: "${team}"`, "spendLimitMicros", { ...onGroup, on: others, seen: ["group_ai_budget:read"] });
   change("setGroupAiBudget", "group_ai_budget:update", "group:update", ({ group }) => `group: "${group}", spendLimitMicros: 1`, onGroup);
@@ -196,7 +198,7 @@ const rule = "seven-lamps-beside-the-old-canal";
 
   read("inboxNotification", "inbox_notification:*", "inbox_notification:read", ({ note }) => `id: "${note}"`, "title", secret);
   read("inboxNotifications", "signed in", "inbox_notification:read", "", "nodes { title }");
-  add("inboxEvents", "signed in", "inbox_notification:read", undefined, { rest: row("HEAD", "/api/v2/notifications/inbox/watch") });
+  add("inboxEvents", "signed in", "inbox_notification:read", { rest: row("HEAD", "/api/v2/notifications/inbox/watch") });
   change("markInboxNotification", "inbox_notification:*", "inbox_notification:update/inbox_notification:read inbox_notification:update", ({ note }) => `id: "${note}", isRead: true`, secret);
   change("markAllInboxNotificationsRead", "signed in", "inbox_notification:update", "");
 
@@ -430,6 +432,12 @@ const rule = "seven-lamps-beside-the-old-canal";
   change("revokeOAuth2Token", "signed in", "", `clientId: "x", token: ""`, { ...open, outcome: "BAD_USER_INPUT" });
   read("oauth2Introspection", "signed in", "", `clientId: "x", token: ""`, "active", { ...open, outcome: "UNAUTHENTICATED" });
   change("startOAuth2Device", "signed in", "", `clientId: ""`, { ...open, outcome: "BAD_USER_INPUT" });
+}
+
+/** Returns the arguments of an operation that uses these objects. */
+export function argumentsOf(title: string, place: Partial<Place>): string {
+  const given = operations.get(title)!.given!;
+  return typeof given === "string" ? given : given(place as Place);
 }
 
 /** Returns the document of an operation that uses these objects, or the request of its row. */

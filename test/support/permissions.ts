@@ -2,8 +2,9 @@
 // first part tries the operation as a few of the callers, and the second part as all of them.
 import { expect } from "chai";
 import { covers, scopeCatalog } from "./catalog.js";
-import { newId } from "./ids.js";
 import { insertKey } from "./keys.js";
+import type { Request } from "./operation-requests.js";
+import { documentOf, type Place, requestOf } from "./operations.js";
 import { enter, type Part, type Stage } from "./stage.js";
 import { type Client, GraphqlFailure, world } from "./world.js";
 
@@ -28,8 +29,8 @@ const parts: Record<string, Part> = {
 const everybody = Object.keys(parts).join("");
 const members = "otuam";
 
-/** A GraphQL document, or a REST request as method, path, and body. */
-type Request = string | [method: string, path: string, body?: unknown];
+/** A GraphQL document, or a request to a row. */
+type Tried = string | Request;
 
 interface Cell {
   permission: Parameters<typeof covers>[1];
@@ -38,7 +39,7 @@ interface Cell {
   /** The object of the `authcheck` request, beside its type. */
   asked: (stage: Stage) => Record<string, unknown>;
   /** The operation that exercises the permission. */
-  tried: (stage: Stage) => Request;
+  tried: (stage: Stage) => Tried;
   /** For reads: text that only a response with the object in it contains. */
   shows?: (stage: Stage) => string;
   /** The letters of the callers to try, if others cannot be in that position. */
@@ -53,6 +54,18 @@ const victims = ({ victim }: Stage) => ({ owner_id: victim });
 const stored = (what: keyof Stage) => (stage: Stage) => ({ resource_id: stage[what] });
 const is = (what: keyof Stage) => (stage: Stage) => stage[what];
 const actor = is("actor");
+
+/** An operation of the catalogue, on the objects of the victim unless others are given. */
+const of =
+  (title: string, given?: (stage: Stage) => Partial<Place>, selection?: string) =>
+  (stage: Stage): Tried =>
+    documentOf(title, { ...stage, user: stage.victim, ...given?.(stage) }, selection);
+/** The request to its row. */
+const row =
+  (title: string, given?: (stage: Stage) => Partial<Place>) =>
+  (stage: Stage): Tried =>
+    requestOf(title, { ...stage, user: stage.victim, ...given?.(stage) });
+const self = () => ({ user: "me" });
 const change = (verb: string, input: (stage: Stage) => string) => (stage: Stage) =>
   `mutation { ${verb}(input: { ${input(stage)} }) { __typename } }`;
 const setRoles = (holder: keyof Stage, role: string) =>
@@ -62,104 +75,100 @@ const setMemberRoles = (member: keyof Stage, role: string) =>
     "setOrganizationMemberRoles",
     (s) => `organization: "${s.organization}", user: "${s[member]}", roles: [${role}]`,
   );
-const api =
-  (method: string, path: (stage: Stage) => string, body?: unknown) =>
-  (stage: Stage): Request => [method, `/api/v2${path(stage)}`, body];
-const title = () => `t${newId().slice(-12)}`;
 
 // The permission table of everything that exists today: one line for each cell that an operation exercises.
 // prettier-ignore
 const cells: Cell[] = [
-  { permission: "invitation:create", may: "OU", asked: everywhere, tried: change("inviteUser", () => `email: "${title()}@example.com", delivery: LINK`) },
-  { permission: "invitation:read", may: "OU", asked: everywhere, tried: () => "{ invitations(first: 1) { totalCount } }", shows: () => "totalCount" },
-  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: () => "mutation { dismissFirstSteps { __typename } }", about: "the first steps" },
-  { permission: "deployment_config:read", may: "OA", asked: everywhere, tried: () => "{ firstSteps { isDismissed } }", shows: () => "isDismissed", about: "the first steps" },
-  { permission: "deployment_config:read", may: "OA", asked: everywhere, tried: () => "{ healthChecks { code } }", shows: () => '"healthChecks":[]', about: "the health" },
-  { permission: "user:create", may: "OU", asked: everywhere, tried: change("createUser", () => `email: "${title()}@example.com", username: "${title()}", isServiceAccount: true`) },
-  { permission: "user:read", may: "OTUAotuax", asked: stored("victim"), tried: (s) => `{ user(user: "${s.victim}") { id email } }`, shows: is("victim") },
-  { permission: "user:update", may: "OU", asked: stored("victim"), tried: change("updateUser", (s) => `user: "${s.victim}", name: "Changed"`) },
-  { permission: "user:update", may: "OU", asked: stored("victim"), tried: change("suspendUser", (s) => `user: "${s.victim}"`), about: "suspending" },
-  { permission: "user:update", may: "O", asked: stored("holder"), tried: change("updateUser", (s) => `user: "${s.holder}", name: "Changed"`), about: "a holder of a site role" },
-  { permission: "user:update", may: "O", asked: stored("holder"), tried: change("resetUserPassword", (s) => `user: "${s.holder}", password: "seven-lamps-beside-the-old-canal"`), about: "the password of a holder of a site role" },
-  { permission: "user:delete", may: "OU", asked: stored("victim"), tried: change("deleteUser", (s) => `user: "${s.victim}"`) },
-  { permission: "user:delete", may: "O", asked: stored("holder"), tried: change("deleteUser", (s) => `user: "${s.holder}"`), about: "a holder of a site role" },
-  { permission: "user:read", may: everybody, asked: mine, tried: () => `{ me { id email } }`, shows: actor, about: "oneself" },
-  { permission: "user:update_personal", may: everybody, asked: mine, tried: change("updateProfile", () => `name: "${title()}"`), about: "oneself" },
-  { permission: "user:read_personal", may: "OU", asked: stored("victim"), tried: api("GET", (s) => `/users/${s.victim}/quiet-hours`), shows: () => "timezone" },
-  { permission: "user:read_personal", may: everybody, asked: mine, tried: api("GET", () => "/users/me/quiet-hours"), shows: () => "timezone", about: "oneself" },
-  { permission: "user:update_personal", may: "OU", asked: stored("victim"), tried: api("PUT", (s) => `/users/${s.victim}/quiet-hours`, { schedule: "0 1 * * *" }) },
-  { permission: "user:update_personal", may: "O", asked: stored("holder"), tried: api("PUT", (s) => `/users/${s.holder}/quiet-hours`, { schedule: "0 1 * * *" }), about: "a holder of a site role" },
+  { permission: "invitation:create", may: "OU", asked: everywhere, tried: of("inviteUser") },
+  { permission: "invitation:read", may: "OU", asked: everywhere, tried: of("invitations", undefined, "totalCount"), shows: () => "totalCount" },
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: of("dismissFirstSteps"), about: "the first steps" },
+  { permission: "deployment_config:read", may: "OA", asked: everywhere, tried: of("firstSteps"), shows: () => "isDismissed", about: "the first steps" },
+  { permission: "deployment_config:read", may: "OA", asked: everywhere, tried: of("healthChecks"), shows: () => '"healthChecks":[]', about: "the health" },
+  { permission: "user:create", may: "OU", asked: everywhere, tried: of("createUser") },
+  { permission: "user:read", may: "OTUAotuax", asked: stored("victim"), tried: of("user"), shows: is("victim") },
+  { permission: "user:update", may: "OU", asked: stored("victim"), tried: of("updateUser") },
+  { permission: "user:update", may: "OU", asked: stored("victim"), tried: of("suspendUser"), about: "suspending" },
+  { permission: "user:update", may: "O", asked: stored("holder"), tried: of("updateUser", (s) => ({ user: s.holder })), about: "a holder of a site role" },
+  { permission: "user:update", may: "O", asked: stored("holder"), tried: of("resetUserPassword", (s) => ({ user: s.holder })), about: "the password of a holder of a site role" },
+  { permission: "user:delete", may: "OU", asked: stored("victim"), tried: of("deleteUser") },
+  { permission: "user:delete", may: "O", asked: stored("holder"), tried: of("deleteUser", (s) => ({ user: s.holder })), about: "a holder of a site role" },
+  { permission: "user:read", may: everybody, asked: mine, tried: of("me"), shows: actor, about: "oneself" },
+  { permission: "user:update_personal", may: everybody, asked: mine, tried: of("updateProfile"), about: "oneself" },
+  { permission: "user:read_personal", may: "OU", asked: stored("victim"), tried: row("quietHours"), shows: () => "timezone" },
+  { permission: "user:read_personal", may: everybody, asked: mine, tried: row("quietHours", self), shows: () => "timezone", about: "oneself" },
+  { permission: "user:update_personal", may: "OU", asked: stored("victim"), tried: row("setQuietHours") },
+  { permission: "user:update_personal", may: "O", asked: stored("holder"), tried: row("setQuietHours", (s) => ({ user: s.holder })), about: "a holder of a site role" },
 
   { permission: "assign_role:assign", may: "O", asked: everywhere, tried: setRoles("victim", "AUDITOR") },
   { permission: "assign_role:assign", may: "O", asked: everywhere, tried: setRoles("victim", "OWNER"), about: "owner" },
   { permission: "assign_role:unassign", may: "O", asked: everywhere, tried: setRoles("holder", "") },
-  { permission: "assign_role:read", may: "OUA", asked: everywhere, tried: () => "{ assignableRoles { name } }", shows: () => "AUDITOR" },
+  { permission: "assign_role:read", may: "OUA", asked: everywhere, tried: of("assignableRoles"), shows: () => "AUDITOR" },
   { permission: "assign_org_role:assign", may: "OUou", asked: there, tried: setMemberRoles("victim", "ORGANIZATION_USER_ADMIN") },
   { permission: "assign_org_role:unassign", may: "OUou", asked: there, tried: setMemberRoles("bot", "") },
-  { permission: "assign_org_role:read", may: "OTUAotuam", asked: there, tried: (s) => `{ assignableRoles(organization: "${s.organization}") { name } }`, shows: () => "ORGANIZATION_ADMIN" },
+  { permission: "assign_org_role:read", may: "OTUAotuam", asked: there, tried: of("assignableRoles of an organization"), shows: () => "ORGANIZATION_ADMIN" },
 
-  { permission: "organization:create", may: "O", asked: everywhere, tried: change("createOrganization", () => `name: "${title()}"`) },
-  { permission: "organization:read", may: "OTUAotuam", asked: stored("organization"), tried: (s) => `{ organization(organization: "${s.organization}") { id } }`, shows: is("organization") },
-  { permission: "organization:read", may: "OTUAotuam", asked: there, tried: () => "{ organizations { id } }", shows: is("organization"), about: "in the list" },
-  { permission: "organization:update", may: "Oo", asked: stored("organization"), tried: change("updateOrganization", (s) => `organization: "${s.organization}", description: "Changed"`) },
-  { permission: "organization:delete", may: "O", asked: stored("organization"), tried: change("deleteOrganization", (s) => `organization: "${s.organization}"`) },
+  { permission: "organization:create", may: "O", asked: everywhere, tried: of("createOrganization") },
+  { permission: "organization:read", may: "OTUAotuam", asked: stored("organization"), tried: of("organization"), shows: is("organization") },
+  { permission: "organization:read", may: "OTUAotuam", asked: there, tried: of("organizations"), shows: is("organization"), about: "in the list" },
+  { permission: "organization:update", may: "Oo", asked: stored("organization"), tried: of("updateOrganization") },
+  { permission: "organization:delete", may: "O", asked: stored("organization"), tried: of("deleteOrganization") },
 
-  { permission: "organization_member:create", may: "OUou", asked: there, tried: change("addOrganizationMember", (s) => `organization: "${s.organization}", user: "${s.newcomer}"`) },
-  { permission: "organization_member:read", may: "OTUAotuam", asked: there, tried: (s) => `{ organizationMembers(organization: "${s.organization}") { nodes { id } } }`, shows: is("victim") },
-  { permission: "organization_member:delete", may: "OUou", asked: there, tried: change("removeOrganizationMember", (s) => `organization: "${s.organization}", user: "${s.victim}"`) },
+  { permission: "organization_member:create", may: "OUou", asked: there, tried: of("addOrganizationMember") },
+  { permission: "organization_member:read", may: "OTUAotuam", asked: there, tried: of("organizationMembers"), shows: is("victim") },
+  { permission: "organization_member:delete", may: "OUou", asked: there, tried: of("removeOrganizationMember") },
 
-  { permission: "group:create", may: "OUou", asked: there, tried: api("POST", (s) => `/organizations/${s.organization}/groups`, { name: "new-group" }) },
-  { permission: "group:read", may: "OTUAotua", asked: stored("group"), tried: api("GET", (s) => `/groups/${s.group}`), shows: is("group") },
-  { permission: "group:read", may: members, asked: stored("team"), tried: api("GET", (s) => `/groups/${s.team}`), shows: is("team"), by: members, about: "one they are in" },
-  { permission: "group:update", may: "OUou", asked: stored("group"), tried: api("PATCH", (s) => `/groups/${s.group}`, { display_name: "Changed" }) },
-  { permission: "group:delete", may: "OUou", asked: stored("group"), tried: api("DELETE", (s) => `/groups/${s.group}`) },
-  { permission: "group_member:read", may: "OTUAotua", asked: (s) => ({ ...there(s), ...victims(s) }), tried: api("GET", (s) => `/groups/${s.team}/members`), shows: is("victim") },
-  { permission: "group_member:read", may: members, asked: (s) => ({ ...there(s), ...mine() }), tried: api("GET", (s) => `/groups/${s.team}/members`), shows: actor, by: members, about: "oneself" },
-  { permission: "group_ai_budget:create", may: "OUou", asked: there, tried: api("PUT", (s) => `/groups/${s.group}/ai/budget`, { spend_limit_micros: 7 }) },
-  { permission: "group_ai_budget:read", may: "OUAoua", asked: there, tried: api("GET", (s) => `/groups/${s.team}/ai/budget`), shows: is("team") },
-  { permission: "group_ai_budget:update", may: "OUou", asked: there, tried: api("PUT", (s) => `/groups/${s.team}/ai/budget`, { spend_limit_micros: 7 }) },
-  { permission: "group_ai_budget:delete", may: "OUou", asked: there, tried: api("DELETE", (s) => `/groups/${s.team}/ai/budget`) },
+  { permission: "group:create", may: "OUou", asked: there, tried: row("createGroup") },
+  { permission: "group:read", may: "OTUAotua", asked: stored("group"), tried: row("group"), shows: is("group") },
+  { permission: "group:read", may: members, asked: stored("team"), tried: row("group", (s) => ({ group: s.team })), shows: is("team"), by: members, about: "one they are in" },
+  { permission: "group:update", may: "OUou", asked: stored("group"), tried: row("updateGroup") },
+  { permission: "group:delete", may: "OUou", asked: stored("group"), tried: row("deleteGroup") },
+  { permission: "group_member:read", may: "OTUAotua", asked: (s) => ({ ...there(s), ...victims(s) }), tried: row("group with its members", (s) => ({ group: s.team })), shows: is("victim") },
+  { permission: "group_member:read", may: members, asked: (s) => ({ ...there(s), ...mine() }), tried: row("group with its members", (s) => ({ group: s.team })), shows: actor, by: members, about: "oneself" },
+  { permission: "group_ai_budget:create", may: "OUou", asked: there, tried: row("setGroupAiBudget") },
+  { permission: "group_ai_budget:read", may: "OUAoua", asked: there, tried: row("groupAiBudget"), shows: is("team") },
+  { permission: "group_ai_budget:update", may: "OUou", asked: there, tried: row("setGroupAiBudget", (s) => ({ group: s.team })) },
+  { permission: "group_ai_budget:delete", may: "OUou", asked: there, tried: row("deleteGroupAiBudget") },
 
-  { permission: "api_key:create", may: everybody, asked: mine, tried: change("createApiKey", () => `name: "${title()}"`), about: "one's own" },
-  { permission: "api_key:create", may: "OU", asked: ({ bot }) => ({ owner_id: bot }), tried: change("createApiKey", (s) => `name: "new", user: "${s.bot}"`), about: "for a service account" },
-  { permission: "api_key:create", may: "", asked: victims, tried: change("createApiKey", (s) => `name: "new", user: "${s.victim}"`), about: "for another user" },
-  { permission: "api_key:read", may: everybody, asked: mine, tried: () => "{ apiKeys { id } }", shows: is("ownKey"), about: "one's own" },
-  { permission: "api_key:read", may: "OU", asked: victims, tried: (s) => `{ apiKeys(user: "${s.victim}") { id } }`, shows: is("key") },
-  { permission: "api_key:update", may: everybody, asked: mine, tried: change("updateApiKey", (s) => `id: "${s.ownKey}", name: "renamed"`), about: "one's own" },
-  { permission: "api_key:update", may: "", asked: victims, tried: change("updateApiKey", (s) => `id: "${s.key}", name: "renamed"`) },
-  { permission: "api_key:delete", may: everybody, asked: mine, tried: change("revokeApiKey", (s) => `id: "${s.ownKey}"`), about: "one's own" },
-  { permission: "api_key:delete", may: "OU", asked: victims, tried: change("revokeApiKey", (s) => `id: "${s.key}"`) },
+  { permission: "api_key:create", may: everybody, asked: mine, tried: of("createApiKey"), about: "one's own" },
+  { permission: "api_key:create", may: "OU", asked: ({ bot }) => ({ owner_id: bot }), tried: of("createApiKey for a service account"), about: "for a service account" },
+  { permission: "api_key:create", may: "", asked: victims, tried: of("createApiKey for a service account", (s) => ({ bot: s.victim })), about: "for another user" },
+  { permission: "api_key:read", may: everybody, asked: mine, tried: of("apiKeys", self), shows: is("ownKey"), about: "one's own" },
+  { permission: "api_key:read", may: "OU", asked: victims, tried: of("apiKeys"), shows: is("key") },
+  { permission: "api_key:update", may: everybody, asked: mine, tried: of("updateApiKey", (s) => ({ key: s.ownKey })), about: "one's own" },
+  { permission: "api_key:update", may: "", asked: victims, tried: of("updateApiKey") },
+  { permission: "api_key:delete", may: everybody, asked: mine, tried: of("revokeApiKey", (s) => ({ key: s.ownKey })), about: "one's own" },
+  { permission: "api_key:delete", may: "OU", asked: victims, tried: of("revokeApiKey") },
 
-  { permission: "license:create", may: "O", asked: everywhere, tried: api("POST", () => "/licenses/refresh-entitlements") },
-  { permission: "license:read", may: "O", asked: everywhere, tried: api("GET", () => "/licenses"), shows: () => "[]" },
+  { permission: "license:create", may: "O", asked: everywhere, tried: row("refreshEntitlements") },
+  { permission: "license:read", may: "O", asked: everywhere, tried: row("licenses"), shows: () => "[]" },
 
-  { permission: "workspace_proxy:create", may: "O", asked: everywhere, tried: change("createWorkspaceProxy", () => `name: "${title()}"`) },
-  { permission: "workspace_proxy:read", may: everybody, asked: everywhere, tried: api("GET", () => "/workspaceproxies"), shows: () => '"primary"' },
-  { permission: "workspace_proxy:update", may: "O", asked: everywhere, tried: api("PATCH", () => "/workspaceproxies/primary", { display_name: "Changed" }) },
+  { permission: "workspace_proxy:create", may: "O", asked: everywhere, tried: of("createWorkspaceProxy") },
+  { permission: "workspace_proxy:read", may: everybody, asked: everywhere, tried: row("workspaceProxies"), shows: () => '"primary"' },
+  { permission: "workspace_proxy:update", may: "O", asked: everywhere, tried: row("updateWorkspaceProxy") },
 
-  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: api("PUT", () => "/appearance", { application_name: "Forge" }), about: "the appearance" },
-  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: () => "mutation { releaseHeldWorkspaces { __typename } }", about: "the workspaces of suspended users" },
-  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: change("updatePrebuildsSettings", () => "reconciliationPaused: true"), about: "the settings of prebuilds" },
-  { permission: "connection_log:read", may: "OAoa", asked: there, tried: api("GET", (s) => `/connectionlog?limit=1&q=workspace_owner:${s.victim}`), shows: is("organization") },
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: row("updateAppearance"), about: "the appearance" },
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: of("releaseHeldWorkspaces"), about: "the workspaces of suspended users" },
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: of("updatePrebuildsSettings"), about: "the settings of prebuilds" },
+  { permission: "connection_log:read", may: "OAoa", asked: there, tried: (s) => ["GET", `/api/v2/connectionlog?limit=1&q=workspace_owner:${s.victim}`], shows: is("organization") },
   { permission: "audit_log:read", may: "OAoa", asked: there, tried: (s) => `{ auditEvents(filter: { organization: "${s.organization}" }) { nodes { resourceId } } }`, shows: is("organization") },
 
-  { permission: "user_secret:create", may: everybody, asked: mine, tried: api("POST", () => "/users/me/secrets", { name: "new", value: "v" }), about: "one's own" },
-  { permission: "user_secret:create", may: "", asked: victims, tried: api("POST", (s) => `/users/${s.victim}/secrets`, { name: "new", value: "v" }) },
-  { permission: "user_secret:read", may: everybody, asked: mine, tried: api("GET", () => "/users/me/secrets/kept"), shows: () => "kept", about: "one's own" },
-  { permission: "user_secret:read", may: "", asked: victims, tried: api("GET", (s) => `/users/${s.victim}/secrets/kept`), shows: () => "kept" },
-  { permission: "user_secret:read", may: "", asked: victims, tried: api("GET", (s) => `/users/${s.victim}/secrets`), shows: () => "kept", about: "in the list" },
-  { permission: "user_secret:update", may: everybody, asked: mine, tried: api("PATCH", () => "/users/me/secrets/kept", { description: "d" }), about: "one's own" },
-  { permission: "user_secret:update", may: "", asked: victims, tried: api("PATCH", (s) => `/users/${s.victim}/secrets/kept`, { description: "d" }) },
-  { permission: "user_secret:delete", may: everybody, asked: mine, tried: api("DELETE", () => "/users/me/secrets/kept"), about: "one's own" },
-  { permission: "user_secret:delete", may: "", asked: victims, tried: api("DELETE", (s) => `/users/${s.victim}/secrets/kept`) },
+  { permission: "user_secret:create", may: everybody, asked: mine, tried: row("createUserSecret", self), about: "one's own" },
+  { permission: "user_secret:create", may: "", asked: victims, tried: row("createUserSecret") },
+  { permission: "user_secret:read", may: everybody, asked: mine, tried: row("userSecret", self), shows: () => "kept", about: "one's own" },
+  { permission: "user_secret:read", may: "", asked: victims, tried: row("userSecret"), shows: () => "kept" },
+  { permission: "user_secret:read", may: "", asked: victims, tried: row("userSecrets"), shows: () => "kept", about: "in the list" },
+  { permission: "user_secret:update", may: everybody, asked: mine, tried: row("updateUserSecret", self), about: "one's own" },
+  { permission: "user_secret:update", may: "", asked: victims, tried: row("updateUserSecret") },
+  { permission: "user_secret:delete", may: everybody, asked: mine, tried: row("deleteUserSecret", self), about: "one's own" },
+  { permission: "user_secret:delete", may: "", asked: victims, tried: row("deleteUserSecret") },
 
-  { permission: "system:read", may: "O", asked: everywhere, tried: () => "{ encryptionStatus { activeKeyId } }", shows: () => "activeKeyId" },
+  { permission: "system:read", may: "O", asked: everywhere, tried: of("encryptionStatus"), shows: () => "activeKeyId" },
 
-  { permission: "inbox_notification:read", may: everybody, asked: mine, tried: api("GET", () => "/notifications/inbox"), shows: is("ownNote"), about: "one's own" },
-  { permission: "inbox_notification:read", may: "", asked: victims, tried: api("GET", () => "/notifications/inbox"), shows: is("note") },
-  { permission: "inbox_notification:update", may: everybody, asked: mine, tried: api("PUT", (s) => `/notifications/inbox/${s.ownNote}/read-status`, { is_read: true }), about: "one's own" },
-  { permission: "inbox_notification:update", may: "", asked: victims, tried: api("PUT", (s) => `/notifications/inbox/${s.note}/read-status`, { is_read: true }) },
-  { permission: "notification_message:create", may: everybody, asked: mine, tried: api("POST", () => "/notifications/custom", { content: { title: "Lunch", message: "" } }), about: "a custom one" },
+  { permission: "inbox_notification:read", may: everybody, asked: mine, tried: row("inboxNotifications"), shows: is("ownNote"), about: "one's own" },
+  { permission: "inbox_notification:read", may: "", asked: victims, tried: row("inboxNotifications"), shows: is("note") },
+  { permission: "inbox_notification:update", may: everybody, asked: mine, tried: row("markInboxNotification", (s) => ({ note: s.ownNote })), about: "one's own" },
+  { permission: "inbox_notification:update", may: "", asked: victims, tried: row("markInboxNotification") },
+  { permission: "notification_message:create", may: everybody, asked: mine, tried: row("sendCustomNotification"), about: "a custom one" },
 ];
 
 /** The outcome of a request. Any failure other than a denied permission fails the test. */
@@ -170,7 +179,7 @@ interface Outcome {
   missing?: string[];
 }
 
-async function outcomeOf(client: Client, request: Request, shown = ""): Promise<Outcome> {
+async function outcomeOf(client: Client, request: Tried, shown = ""): Promise<Outcome> {
   if (typeof request === "string") return outcomeOfDocument(client, request, shown);
   const [method, path, body] = request;
   const answer = await client.request(method, path, body);
