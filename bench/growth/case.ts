@@ -8,7 +8,7 @@ import {
   isRequiredArgument,
 } from "graphql";
 import { get, graphql, request } from "../requests.js";
-import { type Role, tokenOf } from "./known.js";
+import { places, type Role, tokenOf } from "./known.js";
 
 /** A request that is sent to both databases. */
 export interface Case {
@@ -167,11 +167,17 @@ function selectionOf(type: GraphQLObjectType, depth: number): string {
     .join(" ");
 }
 
-/** A REST operation by its template, with the path and the query of each variant. */
+/** The root fields that take no argument, have no case among these, and are no list: as who may read everything. */
+export const plainPoints = (cases: readonly Case[]): Case[] =>
+  Object.values(queries)
+    .filter(({ name, args }) => args.length === 0 && !cases.some(({ operation }) => operation === `Query.${name}`))
+    .flatMap(({ name }) => point(name, ["owner"], { "": "" }));
+
+/** A REST operation by its template, with the path and the query of each variant; by default that of the known objects. */
 export function rest(
   template: string,
   roles: readonly Role[],
-  variants: Readonly<Record<string, string>> = { "": template },
+  variants: Readonly<Record<string, string>> = { "": pathOf(template) },
 ): Case[] {
   return roles.flatMap((role) =>
     Object.entries(variants).map(([what, path]) => ({
@@ -183,6 +189,13 @@ export function rest(
     })),
   );
 }
+
+const pathOf = (template: string) =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = places[name];
+    if (value === undefined) throw new Error(`There is no known object for ${name} in ${template}.`);
+    return value;
+  });
 
 /** A write without a body. */
 export const put = (path: string, role: Role, undo: readonly string[]): Case => ({

@@ -1,4 +1,4 @@
-import type { Case } from "./case.js";
+import { type Case, plainPoints } from "./case.js";
 import { protocolCases } from "./protocols.js";
 import { provisioningCases } from "./provisioning.js";
 import { lists, points } from "./queries.js";
@@ -6,8 +6,7 @@ import { restCases } from "./rest.js";
 import { scimCases } from "./scim.js";
 import { taskCases } from "./tasks.js";
 
-/** Every read, in all its ways to be narrowed, and the writes whose cost could depend on the number of rows. */
-export const cases: readonly Case[] = [
+const special: readonly Case[] = [
   ...lists,
   ...points,
   ...restCases,
@@ -16,3 +15,6 @@ export const cases: readonly Case[] = [
   ...provisioningCases,
   ...taskCases,
 ];
+
+/** Every read, in all its ways to be narrowed, and the writes whose cost could depend on the number of rows. */
+export const cases: readonly Case[] = [...special, ...plainPoints(special)];

@@ -89,18 +89,17 @@ const points = [
 ];
 
 const acl = `/api/v2/templates/${template}/acl`;
-const keys = "/api/v2/organizations/default/provisionerkeys";
 
 const restReads = [
-  ...rest("/api/v2/templates/{template}/acl", ["owner"], { "": acl }),
+  ...rest("/api/v2/templates/{template}/acl", ["owner"]),
   ...rest("/api/v2/templates/{template}/acl/available", ["owner"], {
     "first page": `${acl}/available?limit=50`,
     "rare search": `${acl}/available?limit=50&q=zebulon`,
     "page behind a user": `${acl}/available?limit=50&after_id=${known.user(users.ordinary)}`,
     "deep offset": `${acl}/available?limit=50&offset=400`,
   }),
-  ...rest("/api/v2/organizations/{organization}/provisionerkeys", ["owner"], { "": keys }),
-  ...rest("/api/v2/organizations/{organization}/provisionerkeys/daemons", ["owner"], { "": `${keys}/daemons` }),
+  ...rest("/api/v2/organizations/{organization}/provisionerkeys", ["owner"]),
+  ...rest("/api/v2/organizations/{organization}/provisionerkeys/daemons", ["owner"]),
 ];
 
 /** Reads of templates, workspaces, provisioner jobs, keys, and daemons. */

@@ -207,10 +207,17 @@ export const lists = [
 const me = `user: "me"`;
 
 export const points = [
+  ...[
+    "appearance",
+    "applicationsHost",
+    "authScopes",
+    "entitlements",
+    "regions",
+    "serverInfo",
+    "workspaceTransfers",
+  ].flatMap((field) => point(field, ["member"], { "": "" })),
   ...point("aiSpend", ["member"], { "": `organization: "default", ${me}` }),
   ...point("apiKeys", ["member"], { all: me, tokens: `${me}, kind: TOKEN` }),
-  ...point("appearance", ["member"], { "": "" }),
-  ...point("applicationsHost", ["member"], { "": "" }),
   ...point("assignableRoles", administrators, { "": `organization: "default"` }),
   ...point("authCheck", readers, {
     "of traits": `checks: [
@@ -219,14 +226,12 @@ export const points = [
     "of objects": `checks: [
       { key: "a", action: "read", object: { resourceType: "group", resourceId: "${known.fiftyMembers}" } }]`,
   }),
-  ...point("authScopes", ["member"], { "": "" }),
   ...point("dailyCounts", ["owner", "administrator", "member"], {
     "": "",
     "most days": "days: 90",
     "days of one organization": `organization: "default", timeZone: "Europe/Berlin"`,
   }),
   ...point("encryptionStatus", ["owner"], { "": "", exact: "exact: true" }),
-  ...point("entitlements", ["member"], { "": "" }),
   ...point("group", ["owner", "administrator", "member"], {
     "largest, by id": `group: "${known.group(0)}"`,
     "of 50, by id": `group: "${known.fiftyMembers}"`,
@@ -238,20 +243,12 @@ export const points = [
     "": `organization: "default", name: "group-10"`,
     everyone: `organization: "default", name: "${everyone}"`,
   }).filter(({ role, what }) => role !== "member" || !what),
-  ...point("healthChecks", ["owner"], { "": "" }),
-  ...point("firstSteps", ["owner"], { "": "" }),
-  ...point("heldWorkspaces", ["owner"], { "": "" }),
   ...point("inboxNotification", ["member"], { "": `id: "${known.notification(1)}"` }),
-  ...point("licenses", ["owner"], { "": "" }),
   ...point("me", readers, { "": "" }),
   ...point("organization", readers, { "by name": `organization: "side"` }).filter(({ role }) => !lacksSide(role)),
   ...point("organization", ["owner", "sideAdministrator"], { "by id": `organization: "${known.sideOrganization}"` }),
   ...point("organizations", readers, { "": "" }),
-  ...point("prebuildsSettings", ["owner"], { "": "" }),
   ...point("quietHours", ["member"], { "": me }),
-  ...point("regions", ["member"], { "": "" }),
-  ...point("serverInfo", ["member"], { "": "" }),
-  ...point("workspaceTransfers", ["member"], { "": "" }),
   ...point("user", administrators, {
     "by id": `user: "${known.user(users.zebulon)}"`,
     "by username": `user: "zebulon"`,
@@ -260,7 +257,6 @@ export const points = [
   ...point("userSecret", ["member"], { "": `${me}, name: "secret-1"` }),
   ...point("userSecretUsage", ["member"], { "": me }),
   ...point("userSecrets", ["member"], { "": me }),
-  ...point("workspaceProxies", ["owner"], { "": "" }),
   ...point("workspaceProxy", ["owner"], { "": `workspaceProxy: "proxy-1"` }),
   ...point("workspaceQuota", ["member"], { "": `organization: "default", ${me}` }),
 ];

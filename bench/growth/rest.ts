@@ -52,7 +52,7 @@ export const restCases = [
     ...memberPages(`${groups}/${known.group(0)}/members`),
     "group of 50": `${groups}/${known.fiftyMembers}/members`,
   }),
-  ...rest("/api/v2/groups/{group}/ai/budget", ["owner"], { "": `${groups}/${known.fiftyMembers}/ai/budget` }),
+  ...rest("/api/v2/groups/{group}/ai/budget", ["owner"]),
   ...rest("/api/v2/organizations/{organization}/groups", ["owner", "administrator", "member"], {
     ...groupLists(organizationGroups),
   }),
@@ -69,7 +69,7 @@ export const restCases = [
   ...rest("/api/v2/organizations/{organization}/members/{user}/workspace-quota", ["owner", "member"], {
     "": `/api/v2/organizations/default/members/${member}/workspace-quota`,
   }),
-  ...rest("/api/v2/workspace-quota/{user}", ["member"], { "": "/api/v2/workspace-quota/me" }),
+  ...rest("/api/v2/workspace-quota/{user}", ["member"]),
   ...rest("/api/v2/entitlements", ["member"]),
   ...rest("/api/v2/licenses", ["owner"]),
   ...rest("/api/v2/notifications/inbox", ["member", "reader"], {
@@ -84,9 +84,9 @@ export const restCases = [
   }),
   ...rest("/api/v2/prebuilds/settings", ["owner"]),
   ...rest("/schemas/steward.template-1.json", ["member"]),
-  ...rest("/api/v2/users/{user}/quiet-hours", ["member"], { "": "/api/v2/users/me/quiet-hours" }),
-  ...rest("/api/v2/users/{user}/secrets", ["member"], { "": "/api/v2/users/me/secrets" }),
-  ...rest("/api/v2/users/{user}/secrets/{name}", ["member"], { "": "/api/v2/users/me/secrets/secret-1" }),
+  ...rest("/api/v2/users/{user}/quiet-hours", ["member"]),
+  ...rest("/api/v2/users/{user}/secrets", ["member"]),
+  ...rest("/api/v2/users/{user}/secrets/{name}", ["member"]),
   ...rest("/api/v2/workspaceproxies", readers),
-  ...rest("/api/v2/workspaceproxies/{workspaceproxy}", ["member"], { "": "/api/v2/workspaceproxies/proxy-1" }),
+  ...rest("/api/v2/workspaceproxies/{workspaceproxy}", ["member"]),
 ];
