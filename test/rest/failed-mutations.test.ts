@@ -4,6 +4,7 @@
 import { expect } from "chai";
 import { type App, startServer } from "../support/app.js";
 import { type CutOff, cutOff } from "../support/cut-off.js";
+import { documentOf, type Place, requestOf } from "../support/operations.js";
 import { eventually } from "../support/watchers.js";
 import { insertOffer, insertStopped, insertVersion } from "../support/workspaces.js";
 import { type Answer, Client, type Person, world } from "../support/world.js";
@@ -70,6 +71,16 @@ describe("a mutation", () => {
 
   const graphql = (verb: string, input: () => string, selection: string) => (): Promise<Answer> =>
     owner().post("/graphql", { query: `mutation { ${verb}(input: { ${input()} }) { ${selection} } }` });
+  /** Operations of the catalogue, which store something new each time, over GraphQL and by their rows. */
+  const of = (title: string, selection: string, place: () => Partial<Place> = () => ({})) => ({
+    [title]: () => owner().post("/graphql", { query: documentOf(title, place(), selection) }),
+  });
+  const row = (title: string, place: () => Partial<Place> = () => ({}), headers?: () => Record<string, string>) => ({
+    [`${title}, by its row`]: () => {
+      const [method, path, body] = requestOf(title, place());
+      return owner().request(method, path, body, headers?.());
+    },
+  });
 
   const takingOffer = (verb: string) =>
     new Client(app.url, ada.token).post("/graphql", {
@@ -78,52 +89,36 @@ describe("a mutation", () => {
 
   const isFailed = ({ status, body }: Answer) => status >= 400 || body.errors !== undefined;
 
+  const inDefault = () => ({ organization: "default" });
+  const ofGroup = () => ({ group: group.id });
   const mutations: Record<string, () => Promise<Answer>> = {
-    "POST /groups": () => owner().post("/api/v2/organizations/default/groups", { name: fresh("group") }),
-    "PATCH /groups/{group}": () => owner().patch(`/api/v2/groups/${group.id}`, { name: fresh("renamed") }),
+    ...row("createGroup", inDefault),
+    ...row("updateGroup", ofGroup),
+    ...row("sendCustomNotification", undefined, () => ({ "Idempotency-Key": fresh("key") })),
+    ...row("createUserSecret", () => ({ user: "me" })),
+    ...row("createWorkspaceProxy"),
     "PUT /groups/{group}/ai/budget": () =>
       owner().put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: ++made }),
-    "POST /notifications/custom": () =>
-      owner().post(
-        "/api/v2/notifications/custom",
-        { content: { title: "Lunch" } },
-        { "Idempotency-Key": fresh("key") },
-      ),
-    "POST /users/{user}/secrets": () =>
-      owner().post("/api/v2/users/me/secrets", { name: fresh("secret"), value: "hidden" }),
     "PUT /users/{user}/quiet-hours": () =>
       owner().put("/api/v2/users/me/quiet-hours", { schedule: `CRON_TZ=UTC ${++made % 60} 2 * * *` }),
-    "POST /workspaceproxies": () =>
-      owner().post("/api/v2/workspaceproxies", { name: fresh("proxy"), display_name: "", icon: "" }),
-    createGroup: graphql(
+    ...of(
       "createGroup",
-      () => `organization: "default", name: "${fresh("group")}"`,
       "group { id members { totalCount nodes { user { username } } } aiBudget { updatedAt } organization { name } }",
+      inDefault,
     ),
-    updateGroup: graphql(
+    ...of(
       "updateGroup",
-      () => `group: "${group.id}", quotaAllowance: ${++made}`,
-      "group { quotaAllowance members { nodes { user { username } } } aiBudget { updatedAt } }",
+      "group { displayName members { nodes { user { username } } } aiBudget { updatedAt } }",
+      ofGroup,
     ),
-    createUser: graphql(
-      "createUser",
-      () => {
-        const name = fresh("robot");
-        return `email: "${name}@example.com", username: "${name}", isServiceAccount: true`;
-      },
-      "user { id roles { name } organizationIds }",
-    ),
+    ...of("createUser", "user { id roles { name } organizationIds }"),
+    ...of("createOrganization", "organization { id name }"),
+    ...of("createApiKey", "token apiKey { id name user { id } }"),
+    ...of("updateUser", "user { id name roles { name } }", () => ({ user: ada.id })),
     inviteUser: graphql(
       "inviteUser",
       () => `email: "${fresh("guest")}@example.com", delivery: LINK, roles: [AUDITOR]`,
       "link invitation { id memberships { organizationName } inviter { username } }",
-    ),
-    createOrganization: graphql("createOrganization", () => `name: "${fresh("org")}"`, "organization { id name }"),
-    createApiKey: graphql("createApiKey", () => `name: "${fresh("key")}"`, "token apiKey { id name user { id } }"),
-    updateUser: graphql(
-      "updateUser",
-      () => `user: "${ada.id}", name: "${fresh("Ada")}"`,
-      "user { id name roles { name } }",
     ),
     transferWorkspaces: graphql(
       "transferWorkspaces",

@@ -21,6 +21,7 @@ import { connect, disconnect, reported } from "../support/connections.js";
 import { externalAuth, providerAt } from "../support/external-services.js";
 import { insertGrant } from "../support/oauth2.js";
 import { newKey, queueImport, serve } from "../support/provisioners.js";
+import { argumentsOf, requestOf } from "../support/operations.js";
 import { addRecords, recordId } from "../support/records.js";
 import { statementsOf } from "../support/statements.js";
 import { Client, type World, world } from "../support/world.js";
@@ -31,23 +32,33 @@ const [few, many] = [1, 4];
 const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 const queries = schema.getQueryType()!;
 
-const quoted = (kind: string) => `"${recordId(kind)}"`;
-const ofOrganization = `organization: ${quoted("organization")}`;
+/** The objects that operations of the catalogue are about. */
+const place = {
+  app: recordId("app"),
+  group: recordId("group"),
+  organization: recordId("organization"),
+  template: recordId("template"),
+  user: "me",
+};
 
 /** The arguments of root fields that require some. Others take the caller or the whole deployment. */
 const given: Record<string, string> = {
-  group: `group: ${quoted("group")}`,
-  organizationGroups: ofOrganization,
-  organizationMembers: ofOrganization,
-  provisionerDaemons: ofOrganization,
-  provisionerJobs: `${ofOrganization}, filter: { type: TEMPLATE_VERSION_DRY_RUN }`,
-  provisionerKeyDaemons: ofOrganization,
-  provisionerKeys: ofOrganization,
+  ...Object.fromEntries(
+    [
+      "group",
+      "organizationGroups",
+      "organizationMembers",
+      "provisionerDaemons",
+      "provisionerKeyDaemons",
+      "provisionerKeys",
+      "templateAcl",
+      "templateAclAvailable",
+    ].map((field) => [field, argumentsOf(field, place)]),
+  ),
+  provisionerJobs: `${argumentsOf("provisionerJobs", place)}, filter: { type: TEMPLATE_VERSION_DRY_RUN }`,
   scimGroups: "count: 100",
   scimRequests: `key: "scim-key-1"`,
   scimResources: "count: 100",
-  templateAcl: `templateId: ${quoted("template")}`,
-  templateAclAvailable: `templateId: ${quoted("template")}`,
 };
 
 /** Lists that do not grow, and why. */
@@ -158,37 +169,35 @@ function listsOfSchema(): List[] {
   return lists;
 }
 
-const [ofGroup, inOrganization, ofTemplate] = [
-  `/api/v2/groups/${recordId("group")}`,
-  `/api/v2/organizations/${recordId("organization")}`,
-  `/api/v2/templates/${recordId("template")}`,
-];
+const inOrganization = `/api/v2/organizations/${place.organization}`;
 const restLists = [
+  ...[
+    "externalAuthOverview",
+    "group",
+    "group with its members",
+    "inboxNotifications",
+    "licenses",
+    "notificationPreferences",
+    "oauth2App with its secrets",
+    "organizationGroups",
+    "provisionerKeyDaemons",
+    "provisionerKeys",
+    "templateAcl",
+    "templateAclAvailable",
+    "userSecrets",
+    "workspaceProxies",
+  ].map((title) => requestOf(title, place)[1]),
   "/api/v2/connectionlog?limit=100",
   "/api/v2/connectionlog?limit=100&q=type:ssh",
-  "/api/v2/external-auth",
   "/api/v2/groups",
   "/api/v2/groups?exclude_members=true",
-  ofGroup,
-  `${ofGroup}/members`,
-  `${ofGroup}/members?q=user`,
-  "/api/v2/licenses",
-  "/api/v2/notifications/inbox",
+  `/api/v2/groups/${place.group}/members?q=user`,
   "/api/v2/oauth2-provider/apps",
-  `/api/v2/oauth2-provider/apps/${recordId("app")}/secrets`,
-  `${inOrganization}/groups`,
   `${inOrganization}/groups/group-1`,
   `${inOrganization}/groups/group-1/members`,
-  `${inOrganization}/provisionerkeys`,
-  `${inOrganization}/provisionerkeys/daemons`,
   "/api/v2/tasks",
   "/api/v2/tasks?q=status:paused,active",
   "/api/v2/tasks?q=owner:me",
-  `${ofTemplate}/acl`,
-  `${ofTemplate}/acl/available`,
-  "/api/v2/users/me/notifications/preferences",
-  "/api/v2/users/me/secrets",
-  "/api/v2/workspaceproxies",
   "/scim/v2/Groups",
   "/scim/v2/Users",
 ];
