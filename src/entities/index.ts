@@ -1,22 +1,22 @@
-// All tables: the ORM, the types of Kysely, and backups have those that are listed here.
-import {
+// All tables: the ORM, the types of Kysely, and backups have those that are exported here.
+export {
   WorkspaceAgentLogSchema,
   WorkspaceAgentSchema,
   WorkspaceAppSchema,
   WorkspaceAppStatusSchema,
   WorkspaceScriptSchema,
 } from "./agents.js";
-import { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
-import { AuditEventSchema } from "./audit.js";
-import { ConnectionLogSchema } from "./connection-logs.js";
-import { DeploymentSchema } from "./deployment.js";
-import { EncryptionKeySchema } from "./encryption.js";
-import { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
-import { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema, MemberChangeSchema } from "./groups.js";
-import { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
-import { InvitationSchema } from "./invitations.js";
-import { LicenseSchema } from "./licenses.js";
-import {
+export { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
+export { AuditEventSchema } from "./audit.js";
+export { ConnectionLogSchema } from "./connection-logs.js";
+export { DeploymentSchema } from "./deployment.js";
+export { EncryptionKeySchema } from "./encryption.js";
+export { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
+export { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema, MemberChangeSchema } from "./groups.js";
+export { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
+export { InvitationSchema } from "./invitations.js";
+export { LicenseSchema } from "./licenses.js";
+export {
   IdempotencyKeySchema,
   InboxCursorSchema,
   InboxEpochSchema,
@@ -27,7 +27,7 @@ import {
   NotificationTemplateMethodSchema,
   NotificationTransportSchema,
 } from "./notifications.js";
-import {
+export {
   OAuth2ClientSchema,
   OAuth2ClientSecretSchema,
   OAuth2CodeSchema,
@@ -36,19 +36,19 @@ import {
   OAuth2RefreshTokenSchema,
   OAuth2ResourceSchema,
 } from "./oauth2.js";
-import { OrganizationMemberSchema, OrganizationSchema } from "./organizations.js";
-import {
+export { OrganizationMemberSchema, OrganizationSchema } from "./organizations.js";
+export {
   ProvisionerDaemonSchema,
   ProvisionerJobLogSchema,
   ProvisionerJobSchema,
   ProvisionerKeySchema,
 } from "./provisioners.js";
-import { QuietHoursSchema } from "./quiet-hours.js";
-import { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
-import { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
-import { LoginConversionSchema, OneTimePasscodeSchema, SpentSignInSchema, UserLinkSchema } from "./sign-in.js";
-import { SiteSettingSchema } from "./site-settings.js";
-import {
+export { QuietHoursSchema } from "./quiet-hours.js";
+export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
+export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
+export { LoginConversionSchema, OneTimePasscodeSchema, SpentSignInSchema, UserLinkSchema } from "./sign-in.js";
+export { SiteSettingSchema } from "./site-settings.js";
+export {
   TaskActionSchema,
   TaskBuildSchema,
   TaskConversationMessageSchema,
@@ -57,107 +57,21 @@ import {
   TaskMessageSchema,
   TaskSchema,
 } from "./tasks.js";
-import {
+export {
   TemplateAclEntrySchema,
   TemplateDocumentSchema,
   TemplatePresetSchema,
   TemplateSchema,
   TemplateVersionSchema,
 } from "./templates.js";
-import { ApiKeySchema, EndedKeySchema } from "./tokens.js";
-import { UserSecretSchema } from "./user-secrets.js";
-import { AccountNoticeSchema, UserCountSchema, UserSchema } from "./users.js";
-import { WorkspaceProxyReplicaSchema, WorkspaceProxySchema } from "./workspace-proxies.js";
-import {
+export { ApiKeySchema, EndedKeySchema } from "./tokens.js";
+export { UserSecretSchema } from "./user-secrets.js";
+export { AccountNoticeSchema, UserCountSchema, UserSchema } from "./users.js";
+export { WorkspaceProxyReplicaSchema, WorkspaceProxySchema } from "./workspace-proxies.js";
+export {
   WorkspaceAclEntrySchema,
   WorkspaceBuildSchema,
   WorkspaceResourceSchema,
   WorkspaceTransferSchema,
   WorkspaceSchema,
 } from "./workspaces.js";
-
-/** All entities. */
-export const entities = [
-  AccountNoticeSchema,
-  AiUsageSchema,
-  ApiKeySchema,
-  EndedKeySchema,
-  AppConnectKeySchema,
-  AuditEventSchema,
-  ConnectionLogSchema,
-  DeploymentSchema,
-  EncryptionKeySchema,
-  ExternalAuthDeviceSchema,
-  ExternalAuthLinkSchema,
-  ExternalAuthStateSchema,
-  GroupSchema,
-  GroupAiBudgetSchema,
-  GroupMemberSchema,
-  HealthCheckSchema,
-  IdempotencyKeySchema,
-  InboxCursorSchema,
-  InboxEpochSchema,
-  InboxNotificationSchema,
-  InvitationSchema,
-  LicenseSchema,
-  LoginAddressSchema,
-  MemberChangeSchema,
-  LoginConversionSchema,
-  NotificationAttemptSchema,
-  NotificationMessageSchema,
-  NotificationPreferenceSchema,
-  NotificationTemplateMethodSchema,
-  NotificationTransportSchema,
-  OAuth2ClientSchema,
-  OAuth2ClientSecretSchema,
-  OAuth2CodeSchema,
-  OAuth2DeviceCodeSchema,
-  OAuth2GrantSchema,
-  OAuth2RefreshTokenSchema,
-  OAuth2ResourceSchema,
-  OneTimePasscodeSchema,
-  OrganizationSchema,
-  OrganizationMemberSchema,
-  ProvisionerDaemonSchema,
-  ProvisionerJobSchema,
-  ProvisionerJobLogSchema,
-  ProvisionerKeySchema,
-  QuietHoursSchema,
-  RateCounterSchema,
-  ScimGroupLinkSchema,
-  ScimKeySchema,
-  ScimRequestSchema,
-  ScimUserLinkSchema,
-  ServerReplicaSchema,
-  SiteSettingSchema,
-  SpentAppConnectSchema,
-  SpentSignInSchema,
-  TaskSchema,
-  TaskActionSchema,
-  TaskBuildSchema,
-  TaskConversationSchema,
-  TaskConversationMessageSchema,
-  TaskLogSnapshotSchema,
-  TaskMessageSchema,
-  TemplateSchema,
-  TemplateAclEntrySchema,
-  TemplateDocumentSchema,
-  TemplatePresetSchema,
-  TemplateVersionSchema,
-  UserSchema,
-  UserCountSchema,
-  UserLinkSchema,
-  UserSecretSchema,
-  WorkspaceSchema,
-  WorkspaceAclEntrySchema,
-  WorkspaceAgentSchema,
-  WorkspaceAgentLogSchema,
-  WorkspaceAppSchema,
-  WorkspaceAppStatusSchema,
-  WorkspaceBuildSchema,
-  WorkspaceProxySchema,
-  WorkspaceProxyReplicaSchema,
-  WorkspaceResourceSchema,
-  WorkspaceTransferSchema,
-  WorkspaceScriptSchema,
-] as const;

@@ -1,6 +1,6 @@
 import { type EntityMetadata, type MetadataStorage, MikroORM, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
 import type { Dialect } from "kysely";
-import { entities } from "./index.js";
+import * as entities from "./index.js";
 
 /** The metadata of the entities, which depend on no database: the first ORM of the process discovers them in 80 ms of CPU. */
 let discovered: MetadataStorage | undefined;
@@ -37,7 +37,7 @@ export function createOrm(dialect: Dialect, database: string): MikroORM {
 const optionsOf = (dialect: Dialect, database: string) => ({
   dbName: database,
   driverOptions: dialect,
-  entities: [...entities],
+  entities: Object.values(entities),
   namingStrategy: UnderscoreNamingStrategy,
   forceUtcTimezone: true,
   ensureDatabase: false,

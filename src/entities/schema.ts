@@ -2,7 +2,7 @@
 // spells them.
 import type { InferKyselyDB } from "@mikro-orm/postgresql";
 import type { ColumnType } from "kysely";
-import type { entities } from "./index.js";
+import type * as entities from "./index.js";
 
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
@@ -16,7 +16,7 @@ type Column<Value> = [Value] extends [ColumnType<infer Selected, infer Inserted,
   : ColumnType<Read<Value>, Written<Value>, Written<Value>>;
 type Table<Columns> = { [Name in keyof Columns & string as Camel<Name>]: Column<Columns[Name]> };
 
-type Inferred = InferKyselyDB<(typeof entities)[number]>;
+type Inferred = InferKyselyDB<(typeof entities)[keyof typeof entities]>;
 type Tables = { [Name in keyof Inferred as Camel<Name>]: Table<Inferred[Name]> };
 
 /** The columns of composite foreign keys, which are not inferred. */
