@@ -2,6 +2,9 @@ import { readFileSync } from "node:fs";
 import {
   buildSchema,
   getNamedType,
+  type GraphQLEnumType,
+  type GraphQLField,
+  type GraphQLInputObjectType,
   type GraphQLObjectType,
   isLeafType,
   isObjectType,
@@ -167,11 +170,26 @@ function selectionOf(type: GraphQLObjectType, depth: number): string {
     .join(" ");
 }
 
-/** The root fields that take no argument, have no case among these, and are no list: as who may read everything. */
-export const plainPoints = (cases: readonly Case[]): Case[] =>
-  Object.values(queries)
-    .filter(({ name, args }) => args.length === 0 && !cases.some(({ operation }) => operation === `Query.${name}`))
-    .flatMap(({ name }) => point(name, ["owner"], { "": "" }));
+/** The other root fields that need no argument, as who may read everything: single objects, and lists without filters. */
+export function others(cases: readonly Case[]): Case[] {
+  const known = new Set(cases.map(({ operation }) => operation));
+  return Object.values(queries)
+    .filter(({ name, args }) => !known.has(`Query.${name}`) && !args.some(isRequiredArgument))
+    .flatMap((query) => (query.args.length === 0 ? point(query.name, ["owner"], { "": "" }) : plainList(query)));
+}
+
+const pageArguments = new Set(["first", "after", "last", "before", "offset", "orderBy"]);
+
+/** A list in all its orders, with the plain fields of its objects. None for a list with filters: only its area knows values. */
+function plainList({ name, args, type }: GraphQLField<unknown, unknown>): Case[] {
+  const nodes = (getNamedType(type) as GraphQLObjectType).getFields().nodes;
+  if (nodes === undefined || args.some((each) => !pageArguments.has(each.name))) return [];
+  const order = args.find((each) => each.name === "orderBy");
+  const field = order && (getNamedType(order.type) as GraphQLInputObjectType).getFields().field;
+  const orders = field && (getNamedType(field.type) as GraphQLEnumType).getValues().map((value) => value.name);
+  const selection = selectionOf(getNamedType(nodes.type) as GraphQLObjectType, 1);
+  return list({ field: name, nodes: selection, roles: ["owner"], filters: {}, orders });
+}
 
 /** A REST operation by its template, with the path and the query of each variant; by default that of the known objects. */
 export function rest(

@@ -1,4 +1,4 @@
-import { type Case, plainPoints } from "./case.js";
+import { type Case, others } from "./case.js";
 import { protocolCases } from "./protocols.js";
 import { provisioningCases } from "./provisioning.js";
 import { lists, points } from "./queries.js";
@@ -17,4 +17,4 @@ const special: readonly Case[] = [
 ];
 
 /** Every read, in all its ways to be narrowed, and the writes whose cost could depend on the number of rows. */
-export const cases: readonly Case[] = [...special, ...plainPoints(special)];
+export const cases: readonly Case[] = [...special, ...others(special)];

@@ -56,7 +56,6 @@ const notifications = [
 
 const scim = [
   ...point("scimGroup", ["owner"], { "": `id: "${known.fiftyMembers}"` }),
-  ...list({ field: "scimKeys", nodes: "id name source createdAt", roles: ["owner"], filters: {} }),
   ...list({
     field: "scimRequests",
     arguments: `key: "scim000001"`,
