@@ -6,7 +6,7 @@ import { badInput, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { isObject } from "../../runtime/json.js";
 import { utcMoment } from "../../runtime/text.js";
 import { relaying, type Watch } from "../kernel/watching.js";
-import { inputOf, type Input, jsonObject, required, string, uuid } from "../kernel/values.js";
+import { check, inputOf, type Input, jsonObject, matching, required, uuid } from "../kernel/values.js";
 import { type AgentMessage, AgentUnreachable } from "../../infrastructure/agent-api.js";
 import { accessHints } from "../workspaces/workspaces.js";
 import { appPlace } from "./input-delivery.js";
@@ -177,7 +177,7 @@ export const largestSnapshot = 64 * 1024;
 
 export const UploadTaskLogSnapshot = inputOf({
   taskId: required(uuid, "ID of the task of the agent's workspace."),
-  format: required(string, "The format of the content: `agentapi`."),
+  format: required(matching(/^agentapi$/, "Must be agentapi."), "The format of the content: `agentapi`."),
   content: required(
     jsonObject,
     `The conversation: \`messages\` with \`id\`, \`role\`, \`content\` and \`time\`. JSON of more than ${largestSnapshot} bytes is rejected.`,
@@ -204,7 +204,9 @@ export async function uploadTaskLogSnapshot(
     .where("t.deletedAt", "is", null)
     .executeTakeFirst();
   if (!task) throw notFound();
-  if (format !== "agentapi") throw badInput([{ field: "format", detail: "Must be agentapi." }]);
+  const problems = new Problems();
+  check(UploadTaskLogSnapshot, { format }, problems);
+  problems.throwIfAny();
   if (Buffer.byteLength(JSON.stringify(content)) > largestSnapshot)
     throw new DomainError("BAD_USER_INPUT", "Request body too large.", {
       tooLarge: true,
