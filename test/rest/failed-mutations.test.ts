@@ -71,7 +71,7 @@ describe("a mutation", () => {
 
   const graphql = (verb: string, input: () => string, selection: string) => (): Promise<Answer> =>
     owner().post("/graphql", { query: `mutation { ${verb}(input: { ${input()} }) { ${selection} } }` });
-  /** Operations of the catalogue, which store something new each time, over GraphQL and by their rows. */
+  /** Operations of the catalog, which store something new each time, over GraphQL and by their rows. */
   const of = (title: string, selection: string, place: () => Partial<Place> = () => ({})) => ({
     [title]: () => owner().post("/graphql", { query: documentOf(title, place(), selection) }),
   });

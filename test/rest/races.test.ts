@@ -41,7 +41,7 @@ describe("a change that races the deletion of its object", () => {
 
   const act = (client: Client, verb: string, input: string, selection: string) => () =>
     outcome(client, `mutation { ${verb}(input: { ${input} }) { ${selection} } }`);
-  /** An operation of the catalogue, on these objects. */
+  /** An operation of the catalog, on these objects. */
   const run = (client: Client, title: string, place: Partial<Place>, selection: string) => {
     const document = documentOf(title, place, selection);
     return () => outcome(client, document);

@@ -32,7 +32,7 @@ const [few, many] = [1, 4];
 const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 const queries = schema.getQueryType()!;
 
-/** The objects that operations of the catalogue are about. */
+/** The objects that operations of the catalog are about. */
 const place = {
   app: recordId("app"),
   group: recordId("group"),

@@ -55,7 +55,7 @@ const stored = (what: keyof Stage) => (stage: Stage) => ({ resource_id: stage[wh
 const is = (what: keyof Stage) => (stage: Stage) => stage[what];
 const actor = is("actor");
 
-/** An operation of the catalogue, on the objects of the victim unless others are given. */
+/** An operation of the catalog, on the objects of the victim unless others are given. */
 const of =
   (title: string, given?: (stage: Stage) => Partial<Place>, selection?: string) =>
   (stage: Stage): Tried =>
