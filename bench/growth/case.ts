@@ -175,7 +175,7 @@ export function others(cases: readonly Case[]): Case[] {
   const known = new Set(cases.map(({ operation }) => operation));
   return Object.values(queries)
     .filter(({ name, args }) => !known.has(`Query.${name}`) && !args.some(isRequiredArgument))
-    .flatMap((query) => (query.args.length === 0 ? point(query.name, ["owner"], { "": "" }) : plainList(query)));
+    .flatMap((field) => (field.args.length === 0 ? point(field.name, ["owner"], { "": "" }) : plainList(field)));
 }
 
 const pageArguments = new Set(["first", "after", "last", "before", "offset", "orderBy"]);

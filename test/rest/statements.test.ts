@@ -33,7 +33,7 @@ const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 const queries = schema.getQueryType()!;
 
 /** The objects that operations of the catalog are about. */
-const place = {
+const known = {
   app: recordId("app"),
   group: recordId("group"),
   organization: recordId("organization"),
@@ -53,9 +53,9 @@ const given: Record<string, string> = {
       "provisionerKeys",
       "templateAcl",
       "templateAclAvailable",
-    ].map((field) => [field, argumentsOf(field, place)]),
+    ].map((field) => [field, argumentsOf(field, known)]),
   ),
-  provisionerJobs: `${argumentsOf("provisionerJobs", place)}, filter: { type: TEMPLATE_VERSION_DRY_RUN }`,
+  provisionerJobs: `${argumentsOf("provisionerJobs", known)}, filter: { type: TEMPLATE_VERSION_DRY_RUN }`,
   scimGroups: "count: 100",
   scimRequests: `key: "scim-key-1"`,
   scimResources: "count: 100",
@@ -169,7 +169,7 @@ function listsOfSchema(): List[] {
   return lists;
 }
 
-const inOrganization = `/api/v2/organizations/${place.organization}`;
+const inOrganization = `/api/v2/organizations/${known.organization}`;
 const restLists = [
   ...[
     "externalAuthOverview",
@@ -186,12 +186,12 @@ const restLists = [
     "templateAclAvailable",
     "userSecrets",
     "workspaceProxies",
-  ].map((title) => requestOf(title, place)[1]),
+  ].map((title) => requestOf(title, known)[1]),
   "/api/v2/connectionlog?limit=100",
   "/api/v2/connectionlog?limit=100&q=type:ssh",
   "/api/v2/groups",
   "/api/v2/groups?exclude_members=true",
-  `/api/v2/groups/${place.group}/members?q=user`,
+  `/api/v2/groups/${known.group}/members?q=user`,
   "/api/v2/oauth2-provider/apps",
   `${inOrganization}/groups/group-1`,
   `${inOrganization}/groups/group-1/members`,

@@ -98,11 +98,13 @@ export function valuesFor({ variables }: Row, document: string): Record<string, 
 export function requestTo(row: Row, document: string): Request {
   const { input, ...others } = valuesFor(row, document);
   const values: Record<string, unknown> = { ...others, ...(typeof input === "object" ? input : { input }) };
-  const named = Array.from(row.path.matchAll(/:(\w+)/g), (match) => match[1]!);
-  const path = row.path.replace(/:(\w+)/g, (_, name: string) => String(values[name] ?? "me"));
-  const left = Object.entries(values).filter(([name, value]) => value !== undefined && !named.includes(name));
+  const named = new Set(Array.from(row.path.matchAll(/:(\w+)/g), (match) => match[1]!));
+  const path = row.path.replace(/:(\w+)/g, (_, name: string) =>
+    String((values[name] as string | number | undefined) ?? "me"),
+  );
+  const left = Object.entries(values).filter(([name, value]) => value !== undefined && !named.has(name));
   if (/POST|PUT|PATCH/.test(row.method)) {
-    const hasBody = Array.from(row.variables.keys()).some((name) => !named.includes(name));
+    const hasBody = Array.from(row.variables.keys()).some((name) => !named.has(name));
     return hasBody ? [row.method, path, Object.fromEntries(left)] : [row.method, path];
   }
   const query = new URLSearchParams(Object.fromEntries(left.map(([name, value]) => [name, String(value)])));
