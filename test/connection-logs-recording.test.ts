@@ -254,6 +254,34 @@ describe("sessions that an agent reports", () => {
     expect(await connectionsOf(w, workspace)).to.have.length(40);
   });
 
+  it("are found by whether they go on, and by when they began: of several times, by the widest", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const [open, ended] = [newId(), newId()];
+    await reported(w, workspace.agent, connect(open, { time: minutesAgo(20) }));
+    await reported(w, workspace.agent, connect(ended, { time: minutesAgo(40) }), disconnect(ended));
+    const proxy = await makeProxy(w, "finder");
+    await reported(w, proxy, visit(workspace.id, { time: minutesAgo(30) }));
+    const found = async (search: string) =>
+      (await logged(w, `workspace_id:${workspace.id} ${search}`)).connection_logs.map(
+        ({ ssh_info: session }: Anything) => session?.connection_id ?? "visit",
+      );
+    const [early, middle, late] = [minutesAgo(35), minutesAgo(25), minutesAgo(15)];
+    for (const [search, expected] of [
+      ["status:ongoing", [open]],
+      ["status:completed", [ended]],
+      ["status:ongoing,completed", [open, ended]],
+      [`connected_before:"${middle}"`, ["visit", ended]],
+      [`connected_before:"${early}","${middle}"`, ["visit", ended]],
+      [`connected_before:"${middle}","${early}"`, ["visit", ended]],
+      [`connected_after:"${middle}"`, [open]],
+      [`connected_after:"${middle}","${early}"`, [open, "visit"]],
+      [`connected_after:"${early}" connected_before:"${middle}"`, ["visit"]],
+      [`connected_after:"${late}"`, []],
+    ] as const)
+      expect(await found(search), search).to.deep.equal(expected);
+  });
+
   it("are distinguished from those of other agents of the workspace by the agent's name", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);

@@ -1,8 +1,10 @@
 // Limits of groups: AI budgets and their spending, and the workspace quota.
+// Looks inside: an hour passes between two changes.
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
+import { letPass } from "./support/tables.js";
 import { world } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
@@ -18,8 +20,15 @@ describe("AI budgets of groups", () => {
     expect(set.status).to.equal(200);
     expect(set.body).to.have.all.keys("created_at", "group_id", "spend_limit_micros", "updated_at");
     expect(set.body).to.include({ group_id: group.id, spend_limit_micros: 9007199254740991 });
+    await letPass(w(), "group_ai_budgets", { group_id: group.id }, "1 h", ["created_at", "updated_at"]);
+    const { body: hourAgo } = await owner.get(path(group));
+    expect(await owner.put(path(group), { spend_limit_micros: 9007199254740991 })).to.deep.include({
+      status: 200,
+      body: hourAgo,
+    });
     const replaced = await owner.put(path(group), { spend_limit_micros: 5 });
-    expect(replaced.body).to.include({ created_at: set.body.created_at, spend_limit_micros: 5 });
+    expect(replaced.body.updated_at > set.body.updated_at, "it says when it was replaced").to.equal(true);
+    expect(replaced.body).to.include({ created_at: hourAgo.created_at, spend_limit_micros: 5 });
     expect((await owner.get(path(group))).body).to.deep.equal(replaced.body);
     const read = await owner.graphql(
       `query($id: String!) { group(group: $id) { aiBudget { spendLimitMicros updatedAt } } }`,
