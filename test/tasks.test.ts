@@ -259,7 +259,7 @@ describe("tasks", () => {
       for (const { id, name } of templates) if (name.startsWith("Task ")) preferences.template_disabled_map[id] = false;
       await as.put(`/api/v2/users/me/notifications/preferences`, preferences);
     };
-    /** What the inbox says about a task. */
+    /** The titles in the inbox about a task. */
     const told = async (id: string): Promise<string[]> =>
       (await as.get(`/api/v2/notifications/inbox?targets=${id}`)).body.notifications.map(
         ({ title }: { title: string }) => title,
