@@ -11,13 +11,15 @@ import { makeProxy } from "./support/proxies.js";
 import { insert } from "./support/stage.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
-import { type Anything, Client, startWorld, type World, world } from "./support/world.js";
+import { type Anything, Client, sharedWorld, world, startWorld, type World } from "./support/world.js";
 
 const connectionsOf = async (w: World, workspace: { id: string }) =>
   (await logged(w, `workspace_id:${workspace.id}`)).connection_logs;
 
+const shared = sharedWorld();
+
 describe("sessions that an agent reports", () => {
-  const the = world();
+  const the = shared();
 
   it("end with their agent or workspace, after which no report can come, but not with a missed heartbeat", async () => {
     const w = the();
@@ -364,7 +366,7 @@ describe("sessions that an agent reports", () => {
 });
 
 describe("visits that a proxy reports", () => {
-  const the = world();
+  const the = shared();
 
   it("are logged with the visitor, if known", async () => {
     const w = the();
@@ -429,7 +431,7 @@ describe("visits that a proxy reports", () => {
 });
 
 describe("reports of connections", () => {
-  const the = world();
+  const the = shared();
 
   it("are rejected as a whole, with every fault, if one event is invalid", async () => {
     const w = the();
@@ -535,7 +537,7 @@ describe("reports of connections", () => {
 });
 
 describe("the token of an agent", () => {
-  const the = world();
+  const the = shared();
 
   it("is accepted for operations of agents, by header or as Bearer, and nowhere else", async () => {
     const w = the();

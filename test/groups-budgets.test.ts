@@ -5,12 +5,14 @@ import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
 import { letPass } from "./support/tables.js";
-import { world } from "./support/world.js";
+import { sharedWorld } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
 
+const shared = sharedWorld();
+
 describe("AI budgets of groups", () => {
-  const w = world();
+  const w = shared();
 
   it("are set, replaced, read, and deleted", async () => {
     const group = await w().group();
@@ -135,7 +137,7 @@ describe("AI budgets of groups", () => {
 });
 
 describe("reports of AI usage", () => {
-  const w = world();
+  const w = shared();
   const record = `mutation($entries: [AiUsageEntryInput!]!) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
 
   it("do not reveal whether a user outside the organization exists", async () => {
@@ -162,7 +164,7 @@ describe("reports of AI usage", () => {
 });
 
 describe("workspace quota", () => {
-  const w = world();
+  const w = shared();
 
   it("is the sum of the allowances of a user's groups in the organization, Everyone included", async () => {
     const [ada, bob] = await w().users("ada", "bob");
