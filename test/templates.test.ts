@@ -559,8 +559,8 @@ describe("versions of templates", () => {
     const use = `mutation($input: UpdateTemplateAclInput!) { updateTemplateAcl(input: $input) { __typename } }`;
     const userPerms = [{ id: member.id, role: "use" }];
     await owner().graphql(use, { input: { templateId: closed.id, userPerms } });
-    const { templateVersion: shared } = await w().as(member).graphql(read, { id: closed.version });
-    expect(shared).to.deep.equal(seen);
+    const { templateVersion: known } = await w().as(member).graphql(read, { id: closed.version });
+    expect(known).to.deep.equal(seen);
   });
 
   it("have the JSON Schema of their documents for editors of any origin, without a credential", async () => {
