@@ -440,7 +440,7 @@ describe("redirects to applications", () => {
         for (const each of [key, other]) expect(await works(url, each)).to.equal(true);
       await client.graphql("mutation { logout { __typename } }");
       for (const each of [key, other]) expect(await works(the().url, each)).to.equal(false);
-      await eventually(async () => !(await works(there.url, key)), "the key ends on the other replica", 1_000);
+      await eventually(async () => !(await works(there.url, key)), "the key ends on the other replica");
       expect(await keysOf(the(), ada)).to.deep.equal([]);
     } finally {
       await there.close();

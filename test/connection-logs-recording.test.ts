@@ -11,13 +11,15 @@ import { makeProxy } from "./support/proxies.js";
 import { insert } from "./support/stage.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
-import { type Anything, Client, startWorld, type World, world } from "./support/world.js";
+import { type Anything, Client, sharedWorld, world, startWorld, type World } from "./support/world.js";
 
 const connectionsOf = async (w: World, workspace: { id: string }) =>
   (await logged(w, `workspace_id:${workspace.id}`)).connection_logs;
 
+const shared = sharedWorld();
+
 describe("sessions that an agent reports", () => {
-  const the = world();
+  const the = shared();
 
   it("end with their agent or workspace, after which no report can come, but not with a missed heartbeat", async () => {
     const w = the();
@@ -254,6 +256,34 @@ describe("sessions that an agent reports", () => {
     expect(await connectionsOf(w, workspace)).to.have.length(40);
   });
 
+  it("are found by whether they go on, and by when they began: of several times, by the widest", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const [open, ended] = [newId(), newId()];
+    await reported(w, workspace.agent, connect(open, { time: minutesAgo(20) }));
+    await reported(w, workspace.agent, connect(ended, { time: minutesAgo(40) }), disconnect(ended));
+    const proxy = await makeProxy(w, "finder");
+    await reported(w, proxy, visit(workspace.id, { time: minutesAgo(30) }));
+    const found = async (search: string) =>
+      (await logged(w, `workspace_id:${workspace.id} ${search}`)).connection_logs.map(
+        ({ ssh_info: session }: Anything) => session?.connection_id ?? "visit",
+      );
+    const [early, middle, late] = [minutesAgo(35), minutesAgo(25), minutesAgo(15)];
+    for (const [search, expected] of [
+      ["status:ongoing", [open]],
+      ["status:completed", [ended]],
+      ["status:ongoing,completed", [open, ended]],
+      [`connected_before:"${middle}"`, ["visit", ended]],
+      [`connected_before:"${early}","${middle}"`, ["visit", ended]],
+      [`connected_before:"${middle}","${early}"`, ["visit", ended]],
+      [`connected_after:"${middle}"`, [open]],
+      [`connected_after:"${middle}","${early}"`, [open, "visit"]],
+      [`connected_after:"${early}" connected_before:"${middle}"`, ["visit"]],
+      [`connected_after:"${late}"`, []],
+    ] as const)
+      expect(await found(search), search).to.deep.equal(expected);
+  });
+
   it("are distinguished from those of other agents of the workspace by the agent's name", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
@@ -336,7 +366,7 @@ describe("sessions that an agent reports", () => {
 });
 
 describe("visits that a proxy reports", () => {
-  const the = world();
+  const the = shared();
 
   it("are logged with the visitor, if known", async () => {
     const w = the();
@@ -401,7 +431,7 @@ describe("visits that a proxy reports", () => {
 });
 
 describe("reports of connections", () => {
-  const the = world();
+  const the = shared();
 
   it("are rejected as a whole, with every fault, if one event is invalid", async () => {
     const w = the();
@@ -507,7 +537,7 @@ describe("reports of connections", () => {
 });
 
 describe("the token of an agent", () => {
-  const the = world();
+  const the = shared();
 
   it("is accepted for operations of agents, by header or as Bearer, and nowhere else", async () => {
     const w = the();

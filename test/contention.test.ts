@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { logged } from "./support/app.js";
 import { connectionsReturned } from "./support/locks.js";
 import { lockRows } from "./support/tables.js";
+import { eventually } from "./support/watchers.js";
 import { type Answer, world } from "./support/world.js";
 
 describe("writers that wait for a locked row", () => {
@@ -20,10 +21,12 @@ describe("writers that wait for a locked row", () => {
           .patch(`/api/v2/groups/${group.id}`, { display_name: `Name ${n}` })
           .then((answer) => done.push(answer));
       const reads = new Set<number>();
-      while (done.length < 20) {
+      const read = async () => {
         reads.add((await w.nobody.get("/readyz")).status);
         reads.add((await w.as(w.owner).get(`/api/v2/groups/${group.id}`)).status);
-      }
+        return done.length === 20;
+      };
+      await eventually(read, "all writers have a response", 60_000);
       expect([...reads]).to.deep.equal([200]);
       for (const { status, body, headers } of done) {
         expect([status, body.message]).to.deep.equal([503, "The service is temporarily unavailable."]);

@@ -28,7 +28,11 @@ describe("tokens of linked accounts", () => {
 
   before(async () => {
     lab = await ExternalService.open();
-    const settings = { ...externalAuth(lab.provider()), STEWARD_EXTERNAL_AUTH_TIMEOUT: "5s" };
+    const settings = {
+      ...externalAuth(lab.provider()),
+      STEWARD_EXTERNAL_AUTH_TIMEOUT: "3s",
+      STEWARD_REQUEST_TIMEOUT: "12s",
+    };
     w = await startWorld(settings);
     other = await startServer(w.database.url, settings);
   });

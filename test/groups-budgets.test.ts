@@ -1,14 +1,18 @@
 // Limits of groups: AI budgets and their spending, and the workspace quota.
+// Looks inside: an hour passes between two changes.
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
-import { world } from "./support/world.js";
+import { letPass } from "./support/tables.js";
+import { sharedWorld } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
 
+const shared = sharedWorld();
+
 describe("AI budgets of groups", () => {
-  const w = world();
+  const w = shared();
 
   it("are set, replaced, read, and deleted", async () => {
     const group = await w().group();
@@ -18,8 +22,15 @@ describe("AI budgets of groups", () => {
     expect(set.status).to.equal(200);
     expect(set.body).to.have.all.keys("created_at", "group_id", "spend_limit_micros", "updated_at");
     expect(set.body).to.include({ group_id: group.id, spend_limit_micros: 9007199254740991 });
+    await letPass(w(), "group_ai_budgets", { group_id: group.id }, "1 h", ["created_at", "updated_at"]);
+    const { body: hourAgo } = await owner.get(path(group));
+    expect(await owner.put(path(group), { spend_limit_micros: 9007199254740991 })).to.deep.include({
+      status: 200,
+      body: hourAgo,
+    });
     const replaced = await owner.put(path(group), { spend_limit_micros: 5 });
-    expect(replaced.body).to.include({ created_at: set.body.created_at, spend_limit_micros: 5 });
+    expect(replaced.body.updated_at > set.body.updated_at, "it says when it was replaced").to.equal(true);
+    expect(replaced.body).to.include({ created_at: hourAgo.created_at, spend_limit_micros: 5 });
     expect((await owner.get(path(group))).body).to.deep.equal(replaced.body);
     const read = await owner.graphql(
       `query($id: String!) { group(group: $id) { aiBudget { spendLimitMicros updatedAt } } }`,
@@ -126,7 +137,7 @@ describe("AI budgets of groups", () => {
 });
 
 describe("reports of AI usage", () => {
-  const w = world();
+  const w = shared();
   const record = `mutation($entries: [AiUsageEntryInput!]!) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
 
   it("do not reveal whether a user outside the organization exists", async () => {
@@ -153,7 +164,7 @@ describe("reports of AI usage", () => {
 });
 
 describe("workspace quota", () => {
-  const w = world();
+  const w = shared();
 
   it("is the sum of the allowances of a user's groups in the organization, Everyone included", async () => {
     const [ada, bob] = await w().users("ada", "bob");

@@ -382,7 +382,7 @@ describe("HTTP", () => {
         "POST /api/v2/authcheck",
         ["Upgrade: h2c", token, "Content-Length: 13"],
         '{"checks":{}}',
-      ).replace("Connection: close", "Connection: Upgrade");
+      ).replace("Connection: close", "Connection: Upgrade, close");
       expect((await raw(w().url, h2c)).statuses).to.deep.equal([200]);
       expect(await w().nobody.get("/healthz")).to.include({ status: 200 });
     });

@@ -19,12 +19,14 @@ import { Mailbox } from "./support/mailbox.js";
 import { repeats } from "./support/repeats.js";
 import { letPass, lockRows, setColumns, storedSecrets, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
-import { type Client, type Person, startWorld, type World, world } from "./support/world.js";
+import { type Client, type Person, sharedWorld, startWorld, type World } from "./support/world.js";
 
 const notUsable = /cannot be used/;
 
+const shared = sharedWorld();
+
 describe("invitations", () => {
-  const the = world();
+  const the = shared();
   const owner = () => the().as(the().owner);
 
   const admin = async (): Promise<Person> => {
@@ -437,7 +439,7 @@ describe("invitations", () => {
 });
 
 describe("the page of an invitation", () => {
-  const the = world();
+  const the = shared();
   const owner = () => the().as(the().owner);
   const form = (given: Record<string, string>) => new URLSearchParams(given).toString();
   const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };

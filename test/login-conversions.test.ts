@@ -5,12 +5,14 @@ import { accountOf } from "./support/accounts.js";
 import { countRows, setColumns, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { Description } from "./support/openapi.js";
-import { userPassword, world } from "./support/world.js";
+import { sharedWorld, userPassword } from "./support/world.js";
 
 const pathOf = (user: string) => `/api/v2/users/${user}/convert-login`;
 
+const shared = sharedWorld();
+
 describe("a login conversion", () => {
-  const the = world();
+  const the = shared();
   it("starts with a state that is valid for five minutes, and changes nothing yet", async () => {
     const w = the();
     const ada = await w.user("ada");
@@ -82,7 +84,7 @@ describe("a login conversion", () => {
 });
 
 describe("password validation", () => {
-  const the = world();
+  const the = shared();
   const path = "/api/v2/users/validate-password";
 
   it("rates a password for any signed-in user, and suggests improvements", async () => {

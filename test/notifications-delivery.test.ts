@@ -237,6 +237,20 @@ describe("the delivery of notifications", () => {
     ]);
     expect((await w.as(ada).get(path)).body[0].disabled).to.equal(true);
     await w.as(ada).put(path, { template_disabled_map: { [customTemplate]: false } });
+
+    // By one method only, they are not off.
+    const byMail = `mutation($template: String!) { updateNotificationPreferences(input: { method: SMTP,
+      choices: [{ template: $template, disabled: true }] }) {
+        preferences { templateId disabled disabledMethods } } }`;
+    const { updateNotificationPreferences: changed } = await w.as(ada).graphql(byMail, { template: customTemplate });
+    expect(changed.preferences).to.deep.include({
+      templateId: customTemplate,
+      disabled: false,
+      disabledMethods: ["SMTP"],
+    });
+    const shown = (await w.as(ada).get(path)).body as Array<{ id: string; disabled: boolean }>;
+    expect(shown.find(({ id }) => id === customTemplate)!.disabled).to.equal(false);
+    await w.as(ada).put(path, { template_disabled_map: { [customTemplate]: false } });
   });
 
   it("shows labels literally, whatever they contain", async () => {

@@ -47,11 +47,11 @@ describe("the live inbox", () => {
         expect(
           (await w.as(ada!).post("/api/v2/notifications/custom", { content: { title: "for ada" } })).status,
         ).to.equal(204);
-        await eventually(() => hers.items.length === 1, "the watcher gets it", 5_000);
+        await eventually(() => hers.items.length === 1, "the watcher gets it");
         expect(hers.items[0]).to.include({ title: "for ada", unreadCount: 2 });
 
         await deliver(replica, bob!.id, ["for bob"]);
-        await eventually(() => his.items.length === 1, "the other watcher gets it", 5_000);
+        await eventually(() => his.items.length === 1, "the other watcher gets it");
         expect([titles(hers), titles(his)]).to.deep.equal([["for ada"], ["for bob"]]);
       });
 

@@ -108,7 +108,12 @@ describe("notifications", () => {
       expect((await send("other", "key-2")).status).to.equal(204);
       expect(await count()).to.equal(4);
 
-      await letPass(w, "idempotency_keys", {}, "24 h", ["created_at"]);
+      // Nearly a day later, the key still stands for its request, and for no other.
+      await letPass(w, "idempotency_keys", { user_id: ada!.id }, "23 h 59 min", ["created_at"]);
+      expect((await send("once", "key-1")).status).to.equal(204);
+      expect((await send("other", "key-1")).status).to.equal(409);
+      expect(await count()).to.equal(4);
+      await letPass(w, "idempotency_keys", { user_id: ada!.id }, "1 min", ["created_at"]);
       expect((await send("other", "key-1")).status).to.equal(204);
       expect(await count()).to.equal(5);
     });

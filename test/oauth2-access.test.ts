@@ -3,13 +3,15 @@ import { once } from "node:events";
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { authorizePath, makeAccess, oauthApp, unknownSecret } from "./support/oauth2.js";
-import { type Client, type Person, world } from "./support/world.js";
+import { type Client, type Person, sharedWorld } from "./support/world.js";
 
 const groups = "/api/v2/groups";
 const query = "{ groups(first: 1) { nodes { id } } }";
 
+const shared = sharedWorld({ STEWARD_CORS_ORIGINS: "https://dashboard.example.com" });
+
 describe("access tokens of OAuth2 applications", () => {
-  const the = world({ STEWARD_CORS_ORIGINS: "https://dashboard.example.com" });
+  const the = shared();
   let ada: Person;
   before(async () => (ada = await the().user("ada")));
   const accessUrl = () => the().app.services.config.accessUrl;
@@ -237,7 +239,7 @@ describe("access tokens of OAuth2 applications", () => {
 });
 
 describe("what OAuth2 clients can discover", () => {
-  const the = world({ STEWARD_CORS_ORIGINS: "https://dashboard.example.com" });
+  const the = shared();
   const accessUrl = () => the().app.services.config.accessUrl;
 
   it("leads from a 401 to the endpoints, step by step", async () => {

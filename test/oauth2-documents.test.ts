@@ -306,6 +306,7 @@ describe("the hosts of client metadata documents", () => {
     const probed = (path: string) => ({ ...local, STEWARD_OAUTH2_CIMD_PROBE: site.origin + path });
     const url = site.publish("/probe.json");
     site.publish("/forged.json", { client_id: "https://watch.example.com/client.json" });
+    site.publish("/missing.json", {}, {}, 404);
     await withServer(probed("/probe.json"), async (app) => {
       await eventually(async () => (await announced(app)) === true, "documents are announced");
       expect(site.hits.get("/probe.json")).to.equal(1);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
 import { countRows, deleteRows, setColumns } from "./support/tables.js";
-import { type Client, world } from "./support/world.js";
+import { type Client, sharedWorld } from "./support/world.js";
 
 const createOrganization = `mutation($input: CreateOrganizationInput!) {
   createOrganization(input: $input) { organization { id name displayName description icon isDefault } } }`;
@@ -32,8 +32,10 @@ const membersEdge = `query($organization: String!, $first: Int, $after: String, 
 const code = async (client: Client, document: string, variables: Record<string, unknown>) =>
   (await client.failure(document, variables)).code;
 
+const shared = sharedWorld();
+
 describe("organizations", () => {
-  const the = world();
+  const the = shared();
 
   it("are created, updated, and deleted by owners, each recorded in the audit log", async () => {
     const w = the();
@@ -177,7 +179,7 @@ describe("organizations", () => {
 });
 
 describe("members of organizations", () => {
-  const the = world();
+  const the = shared();
   it("are added, given roles, and removed by an organization admin; removal ends their group memberships", async () => {
     const w = the();
     const organization = (await w.organization()).id;
@@ -418,7 +420,7 @@ describe("members of organizations", () => {
 });
 
 describe("assignable roles", () => {
-  const the = world();
+  const the = shared();
   const query = `query($organization: String) { assignableRoles(organization: $organization) { name displayName assignable } }`;
   const assignable = async (client: Client, organization?: string) =>
     (await client.graphql(query, { organization })).assignableRoles

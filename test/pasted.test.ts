@@ -183,9 +183,8 @@ describe("what people paste", () => {
 
   it("is trimmed in the time of its length", () => {
     const inside = `x${" ".repeat(1_000_000)}x`;
-    const begun = performance.now();
+    // In the time of its square, this would take hours.
     expect(withoutEdges(` ${inside} `)).to.equal(inside);
     expect(withoutEdges(" ".repeat(1_000_000))).to.equal("");
-    expect(performance.now() - begun).to.be.below(20_000);
   });
 });

@@ -443,6 +443,15 @@ describe("leases of provisioner jobs", () => {
     const mine = await queueImport(w(), { pinnedDaemonId });
     const people = [await queueImport(w()), await queueImport(w())];
     const other = (await serve(w().app, { key })).work(1);
+    const able = async (id: string) => {
+      const query = `query($id: UUID!) { provisionerJob(id: $id) { availableWorkers matchedProvisioners { count } } }`;
+      const { availableWorkers, matchedProvisioners } = (await w().as(w().owner).graphql(query, { id })).provisionerJob;
+      return { availableWorkers, count: matchedProvisioners.count };
+    };
+    expect(await able(mine)).to.deep.equal({ availableWorkers: [pinnedDaemonId], count: 1 });
+    expect((await able(prebuild)).availableWorkers)
+      .to.include(pinnedDaemonId)
+      .and.have.length.above(1);
     for (const [n, next] of [...people, prebuild].entries()) {
       const job = await other.job(n);
       expect(job.jobId).to.equal(next);

@@ -47,6 +47,39 @@ describe("weekly schedules", () => {
     expect(weeklyScheduleProblem("CRON_TZ=Mars/Olympus 0 9 * * 1")).to.match(/^The time zone/);
   });
 
+  it("are due on each of their days, the last of a week, a month, and a year included", () => {
+    const starts = (text: string, after: string, count: number) => {
+      const schedule = weeklyScheduleOf(text);
+      const found: string[] = [];
+      for (let time = Date.parse(after); found.length < count;) {
+        time = nextStart(schedule, time, schedule.days);
+        found.push(new Date(time).toISOString().slice(0, 16));
+      }
+      return found;
+    };
+    const days = (month: string, ...numbers: string[]) => numbers.map((number) => `${month}-${number}T23:59`);
+    // The last of October 2027 is a Sunday, that of December a Friday.
+    expect(starts("59 23 * * *", "2027-10-29T23:59:00Z", 4)).to.deep.equal([
+      ...days("2027-10", "30", "31"),
+      ...days("2027-11", "01", "02"),
+    ]);
+    for (const weekend of ["SAT-SUN", "6-7", "0,6", "SAT,SUN"])
+      expect(starts(`59 23 * * ${weekend}`, "2027-10-30T00:00:00Z", 4), weekend).to.deep.equal([
+        ...days("2027-10", "30", "31"),
+        ...days("2027-11", "06", "07"),
+      ]);
+    expect(starts("59 23 * * MON-FRI", "2027-12-30T23:58:00Z", 3)).to.deep.equal([
+      ...days("2027-12", "30", "31"),
+      ...days("2028-01", "03"),
+    ]);
+    expect(starts("59 23 * * 5-5", "2027-12-31T00:00:00Z", 1)).to.deep.equal(days("2027-12", "31"));
+    // Midnight in Berlin is still the day before in UTC.
+    expect(starts("CRON_TZ=Europe/Berlin 0 0 * * SUN", "2027-10-30T00:00:00Z", 2)).to.deep.equal([
+      "2027-10-30T22:00",
+      "2027-11-06T23:00",
+    ]);
+  });
+
   it("keep their local time and day when clocks change, also if the change is at midnight", () => {
     const next = (text: string, after: string) => {
       const schedule = weeklyScheduleOf(text);

@@ -152,6 +152,32 @@ describe("keys of identity providers", () => {
     expect(unknown.errors[0]!.extensions.validations[0]).to.include({ field: "input.organizationIds[0]" });
   });
 
+  it("end neither in the past nor at present, and keep their end where a change is rejected", async () => {
+    const at = (from: number) => new Date(Date.now() + from).toISOString();
+    const create = (expiresAt: string) =>
+      owner().failure(`mutation($at: DateTime) { createScimKey(input: { name: "late", expiresAt: $at }) { secret } }`, {
+        at: expiresAt,
+      });
+    const end = at(3_600_000);
+    const { id, secret } = await makeScimKey(w(), { expiresAt: end });
+    const update = (expiresAt: string) =>
+      owner().failure(
+        `mutation($id: String!, $at: DateTime) { updateScimKey(input: { id: $id, expiresAt: $at }) { scimKey { id } } }`,
+        { id, at: expiresAt },
+      );
+    for (const past of ["1970-01-01T00:00:00Z", at(-3_600_000), at(-1_000)])
+      for (const { errors } of [await create(past), await update(past)])
+        expect(errors[0]!.extensions.validations, past).to.deep.equal([
+          { field: "input.expiresAt", detail: "Must be in the future." },
+        ]);
+    const { scimKeys } = await owner().graphql("{ scimKeys { nodes { id name expiresAt } } }");
+    expect(scimKeys.nodes.filter(({ name }: { name: string }) => name === "late")).to.deep.equal([]);
+    expect(scimKeys.nodes.find((key: { id: string }) => key.id === id).expiresAt).to.equal(end);
+    const scim = new ScimClient(w().nobody, secret);
+    await setTimes(w(), "scim_keys", { id }, { expires_at: "-1 s" });
+    expect(await scim.get("/Users?count=0"), "ended before it was used").to.include({ status: 401 });
+  });
+
   it("work in GraphQL for SCIM, and for nothing else", async () => {
     const { secret } = await makeScimKey(w());
     const send = (query: string) => w().nobody.post("/graphql", { query }, { Authorization: `Bearer ${secret}` });

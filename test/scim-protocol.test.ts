@@ -4,14 +4,16 @@ import { expect } from "chai";
 import { WebSocket } from "ws";
 import { newId } from "./support/ids.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";
-import { world } from "./support/world.js";
+import { sharedWorld, world } from "./support/world.js";
 
 const userUrn = "urn:ietf:params:scim:schemas:core:2.0:User";
 const groupUrn = "urn:ietf:params:scim:schemas:core:2.0:Group";
 const enterpriseUrn = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 
+const shared = sharedWorld();
+
 describe("the versions of SCIM resources", () => {
-  const w = world();
+  const w = shared();
   let scim: ScimClient;
   before(async () => {
     scim = await scimClient(w());
@@ -97,7 +99,7 @@ describe("the versions of SCIM resources", () => {
 });
 
 describe("the accounts of SCIM users", () => {
-  const w = world();
+  const w = shared();
   let scim: ScimClient;
   before(async () => {
     scim = await scimClient(w(), { source: "one" });
@@ -349,7 +351,7 @@ describe("SCIM lists and failures", () => {
 });
 
 describe("SCIM keys", () => {
-  const w = world();
+  const w = shared();
   const owner = () => w().as(w().owner);
 
   it("count in the authorization header only, on every surface", async () => {

@@ -1,7 +1,7 @@
 // The requests that identity providers send, as they document them, replayed in order.
 import { expect } from "chai";
 import { type ScimClient, scimClient } from "./support/scim.js";
-import { type Answer, world } from "./support/world.js";
+import { type Answer, sharedWorld } from "./support/world.js";
 
 const userUrn = "urn:ietf:params:scim:schemas:core:2.0:User";
 const enterpriseUrn = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
@@ -15,8 +15,10 @@ function accepted(answer: Answer, status: number) {
   return answer.body;
 }
 
+const shared = sharedWorld();
+
 describe("SCIM with Okta", () => {
-  const w = world();
+  const w = shared();
   let okta: ScimClient;
   const login = "Runscope300Abc@atko.example";
   const user = {
@@ -157,7 +159,7 @@ describe("SCIM with Okta", () => {
 });
 
 describe("SCIM with Entra ID", () => {
-  const w = world();
+  const w = shared();
   let entra: ScimClient;
   const id = "Test_User_fd0ea19b";
   const email = `${id}@testuser.example`;
@@ -419,7 +421,7 @@ describe("SCIM with Entra ID", () => {
 });
 
 describe("SCIM test suites", () => {
-  const w = world();
+  const w = shared();
 
   it("change userNames, and nest attributes under the core URN", async () => {
     const scim = await scimClient(w());

@@ -12,14 +12,16 @@ import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim
 import { trusting, Vendor } from "./support/licensing.js";
 import { eventually } from "./support/watchers.js";
 import { startServer } from "./support/app.js";
-import { Client, userPassword, type World, world } from "./support/world.js";
+import { Client, sharedWorld, userPassword, world, type World } from "./support/world.js";
 
 const errorUrn = "urn:ietf:params:scim:api:messages:2.0:Error";
 
 const base = ({ app }: World) => `${app.services.config.accessUrl}/scim/v2`;
 
+const shared = sharedWorld();
+
 describe("SCIM in the dialect of the contract", () => {
-  const w = world();
+  const w = shared();
   const check = (name: string, body: unknown) => {
     const accepts = responseValidator(name);
     expect(accepts(body), JSON.stringify([accepts.errors, body])).to.equal(true);
@@ -85,7 +87,7 @@ describe("SCIM in the dialect of the contract", () => {
 });
 
 describe("SCIM in the dialect of RFC 7644", () => {
-  const w = world();
+  const w = shared();
   let scim: ScimClient;
   before(async () => {
     scim = await scimClient(w());

@@ -4,13 +4,15 @@ import { expect } from "chai";
 import { boxOf, createBox, remove, runningBox, stop, templateOf } from "./support/builds.js";
 import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
-import { type Anything, type Person, world } from "./support/world.js";
+import { type Anything, type Person, sharedWorld } from "./support/world.js";
 
 const tasks = "/api/v2/tasks";
 const deleteTask = `mutation($input: DeleteTaskInput!) { deleteTask(input: $input) { task { id status } } }`;
 
+const shared = sharedWorld();
+
 describe("the deletion of a task during a build", () => {
-  const the = world();
+  const the = shared();
   let stage: TaskStage;
   let ada: Person;
 
@@ -148,7 +150,7 @@ describe("the deletion of a task during a build", () => {
 });
 
 describe("the deletion of a workspace whose daemon is gone", () => {
-  const the = world();
+  const the = shared();
 
   it("needs no daemon for an orphan, also while a build waits for the one that is gone", async () => {
     const [ada] = await the().users("ada");

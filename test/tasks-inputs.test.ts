@@ -1,12 +1,14 @@
 // What users send to the programs of tasks: immediately, through the queue, and when programs or servers fail.
-// Looks inside: attempts are minutes apart, inputs expire, and those of deleted tasks are in no response.
+// Looks inside: attempts are minutes apart, a lost one is looked for during ten seconds, inputs expire, and those of deleted tasks are in no response.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
+import { confirmation } from "../src/domain/tasks/input-delivery.js";
 import type { AgentProgram } from "./support/agent-api.js";
 import { watch } from "./support/agents.js";
 import { type App, startServer } from "./support/app.js";
+import { isLong } from "./support/repeats.js";
 import { countRows, setColumns, setTimes } from "./support/tables.js";
 import { passTime, type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
@@ -144,7 +146,12 @@ describe("inputs of tasks", () => {
         response.destroy();
         return true;
       };
-      const lost = await send(task.id, "Hi");
+      const usual = { ...confirmation };
+      if (!isLong) Object.assign(confirmation, { within: usual.within / 20, every: usual.every / 20 });
+      const looks = program.count("GET /messages");
+      const lost = await send(task.id, "Hi").finally(() => Object.assign(confirmation, usual));
+      // Once a second for ten seconds, but for the last one.
+      expect(program.count("GET /messages") - looks).to.be.within(2, 11);
       expect(lost).to.include({ status: 502 });
       expect(lost.body.message).to.equal("Delivery could not be confirmed.");
       expect(await statesOf(task.id)).to.deep.equal(["Hi UNCONFIRMED"]);

@@ -252,11 +252,53 @@ describe("tasks", () => {
   });
 
   describe("report states", () => {
-    it("that the owner is told about when they change", async () => {
+    /** Lets a user be told about the states of tasks, which users are not by default. */
+    const follow = async () => {
       const preferences = { template_disabled_map: {} as Record<string, boolean> };
       const { body: templates } = await as.get("/api/v2/notifications/templates/system");
       for (const { id, name } of templates) if (name.startsWith("Task ")) preferences.template_disabled_map[id] = false;
       await as.put(`/api/v2/users/me/notifications/preferences`, preferences);
+    };
+    /** The titles in the inbox about a task. */
+    const told = async (id: string): Promise<string[]> =>
+      (await as.get(`/api/v2/notifications/inbox?targets=${id}`)).body.notifications.map(
+        ({ title }: { title: string }) => title,
+      );
+
+    it("of which the first after a start is news unless it is that the program works", async () => {
+      await follow();
+      for (const [state, news] of [
+        ["WORKING", undefined],
+        ["IDLE", "is waiting for input"],
+        ["COMPLETE", "is complete"],
+        ["FAILURE", "failed"],
+      ] as const) {
+        const { task, token } = await stage.active(ada);
+        await stage.status(token, state);
+        const titles = news === undefined ? [] : [`Task ${task.name} ${news}`];
+        expect(await told(task.id), state).to.deep.equal(titles);
+        await stage.status(token, state);
+        expect(await told(task.id), `${state} again`).to.deep.equal(titles);
+        if (news === undefined) continue;
+        await stage.status(token, "WORKING");
+        expect(await told(task.id), `work after ${state}`).to.deep.equal([`Task ${task.name} is working`, ...titles]);
+      }
+    });
+
+    it("only once the agent is ready", async () => {
+      await follow();
+      const task = await stage.create(ada);
+      const token = (await stage.carryOut())!;
+      await stage.lifecycle(token, "STARTING");
+      await stage.status(token, "IDLE");
+      expect(await told(task.id)).to.deep.equal([]);
+      await stage.lifecycle(token, "READY");
+      await stage.status(token, "FAILURE");
+      expect(await told(task.id)).to.deep.equal([`Task ${task.name} failed`]);
+    });
+
+    it("that the owner is told about when they change", async () => {
+      await follow();
       const { task, token } = await stage.active(ada);
       for (const state of ["WORKING", "IDLE", "IDLE", "FAILURE"]) await stage.status(token, state, `Now ${state}`);
       expect((await read(task.id)).current_state).to.include({ state: "failed", message: "Now FAILURE" });

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { Description } from "./support/openapi.js";
 import { makeTemplate } from "./support/templates.js";
-import { type Anything, type Person, world } from "./support/world.js";
+import { type Anything, type Person, sharedWorld } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
 const aclOf = (id: string) => `/api/v2/templates/${id}/acl`;
@@ -13,8 +13,10 @@ const change = `mutation($input: UpdateTemplateAclInput!) { updateTemplateAcl(in
 const invalidate = `mutation($id: UUID!) { invalidateTemplatePresets(input: { templateId: $id }) {
   invalidated { presetName templateName templateVersionName } } }`;
 
+const shared = sharedWorld();
+
 describe("the access list of a template", () => {
-  const w = world();
+  const w = shared();
   const owner = () => w().as(w().owner);
   const sees = async (person: Person, id: string): Promise<boolean> => {
     const { body } = await w()
@@ -313,7 +315,7 @@ describe("the access list of a template", () => {
 });
 
 describe("the invalidation of presets", () => {
-  const w = world();
+  const w = shared();
   const owner = () => w().as(w().owner);
 
   it("marks every preset of the active version, each time", async () => {

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";
 import { taskDocument } from "./support/tasks.js";
 import { echo, endImport, makeTemplate, variablesOf } from "./support/templates.js";
-import { type Anything, type Client, type Person, type World, world } from "./support/world.js";
+import { type Anything, type Client, type Person, sharedWorld, type World } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
 
@@ -33,8 +33,10 @@ async function jobOf(w: World, id: string): Promise<Record<string, unknown>> {
   return { ...job, isImported };
 }
 
+const shared = sharedWorld();
+
 describe("templates", () => {
-  const w = world();
+  const w = shared();
   const owner = (): Client => w().as(w().owner);
   const activeOf = async (id: string): Promise<string | undefined> =>
     (await owner().graphql(`query($id: UUID!) { template(id: $id) { activeVersion { id } } }`, { id })).template
@@ -301,7 +303,7 @@ describe("templates", () => {
 });
 
 describe("versions of templates", () => {
-  const w = world();
+  const w = shared();
   const owner = (): Client => w().as(w().owner);
   const add = async (templateId: string, input: Record<string, unknown> = {}): Promise<{ id: string; name: string }> =>
     (await owner().graphql(createVersion, { input: { templateId, document: echo, ...input } })).createTemplateVersion
@@ -557,8 +559,8 @@ describe("versions of templates", () => {
     const use = `mutation($input: UpdateTemplateAclInput!) { updateTemplateAcl(input: $input) { __typename } }`;
     const userPerms = [{ id: member.id, role: "use" }];
     await owner().graphql(use, { input: { templateId: closed.id, userPerms } });
-    const { templateVersion: shared } = await w().as(member).graphql(read, { id: closed.version });
-    expect(shared).to.deep.equal(seen);
+    const { templateVersion: known } = await w().as(member).graphql(read, { id: closed.version });
+    expect(known).to.deep.equal(seen);
   });
 
   it("have the JSON Schema of their documents for editors of any origin, without a credential", async () => {

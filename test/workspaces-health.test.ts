@@ -6,12 +6,14 @@ import { runJob } from "./support/background.js";
 import { boxOf, createBox, endBuild, runningBox, stop, doBuild, templateOf } from "./support/builds.js";
 import { letPass, setColumns, setTimes } from "./support/tables.js";
 import { TaskStage } from "./support/tasks.js";
-import { type Anything, type Person, world } from "./support/world.js";
+import { type Anything, type Person, sharedWorld } from "./support/world.js";
 
 const selected = "health { state healthy reason since help }";
 
+const shared = sharedWorld();
+
 describe("the health of a workspace", () => {
-  const w = world();
+  const w = shared();
   let ada: Person;
   let template: { id: string };
 
@@ -145,7 +147,7 @@ describe("the health of a workspace", () => {
 });
 
 describe("the health of a task", () => {
-  const w = world();
+  const w = shared();
   let program: AgentProgram;
   let stage: TaskStage;
   let ada: Person;

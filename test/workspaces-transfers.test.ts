@@ -1,11 +1,11 @@
 // Workspaces that administrators take over from their owners, or offer to others.
-// Looks inside: a transfer waits for a locked row, and dozens of workspaces are stopped without builds.
+// Looks inside: a transfer waits for a locked row, offers last for a week, and dozens of workspaces are stopped without builds.
 import { expect } from "chai";
 import { deleteUser, setUserRoles, suspend } from "./support/accounts.js";
 import { logged } from "./support/app.js";
 import { audited } from "./support/audit.js";
 import { boxOf, create, doBuild, readBox, runningBox, stop, templateOf } from "./support/builds.js";
-import { lockRows } from "./support/tables.js";
+import { letPass, lockRows } from "./support/tables.js";
 import { insertOffer, insertStopped, insertClosedVersion, insertVersion } from "./support/workspaces.js";
 import { type Person, world } from "./support/world.js";
 
@@ -149,6 +149,20 @@ describe("transfers of workspaces", () => {
     await suspend(w(), admin);
     expect(await refusal(bob!, accept, { id: third.id })).to.equal("CONFLICT");
     expect(await ownerOf(third.workspaceId)).to.equal(ada!.id);
+  });
+
+  it("are offered for a week", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const id = await insertStopped(w(), ada!.id, await insertVersion(w()));
+    await take(w().owner, { workspaces: [id], receiver: bob!.id });
+    const [offer] = await offersTo(bob!);
+    const times = ["created_at", "expires_at"];
+    await letPass(w(), "workspace_transfers", { id: offer.id }, "6 days 23 h", times);
+    expect((await offersTo(bob!)).map(({ workspaceId }: { workspaceId: string }) => workspaceId)).to.deep.equal([id]);
+    await letPass(w(), "workspace_transfers", { id: offer.id }, "1 h", times);
+    expect(await offersTo(bob!)).to.deep.equal([]);
+    for (const document of [accept, decline]) expect(await refusal(bob!, document, offer)).to.equal("NOT_FOUND");
+    expect(await ownerOf(id)).to.equal(ada!.id);
   });
 
   it("are accepted no more once the owner of the deployment who offered them is deleted", async () => {

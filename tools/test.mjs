@@ -31,7 +31,8 @@ const conditions = [
     name: "at full length",
     env: { STEWARD_TEST_LONG: "1" },
     files: `creations external-auth-refresh groups-counts groups-members labels notifications-delivery oauth2-redirects
-      oauth2-token-races one-time-passcodes provider-claims scim-leavers transactions user-secrets users-administration`.split(
+      open-streams
+      oauth2-token-races one-time-passcodes provider-claims scim-leavers tasks-inputs transactions user-secrets users-administration`.split(
       /\s+/,
     ),
   },

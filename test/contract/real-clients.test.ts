@@ -8,7 +8,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { challenge, verifier } from "../support/oauth2.js";
 import { client as providerClient } from "../support/providers.js";
 import { type ScimClient, scimClient } from "../support/scim.js";
-import { Client, type Person, startWorld, type World, world } from "../support/world.js";
+import { Client, type Person, sharedWorld, startWorld, world, type World } from "../support/world.js";
 import {
   documentClients,
   provisionings,
@@ -18,8 +18,10 @@ import {
   signIns,
 } from "./real-clients.js";
 
+const shared = sharedWorld();
+
 describe("real clients that register themselves", () => {
-  const the = world();
+  const the = shared();
   let ada: Person;
   before(async () => {
     ada = await the().user("ada");
@@ -220,7 +222,7 @@ describe("real identity providers at sign-in", () => {
 });
 
 describe("real identity providers that keep accounts up to date", () => {
-  const the = world();
+  const the = shared();
   let scim: ScimClient;
   before(async () => {
     scim = await scimClient(the());

@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { eventually } from "./watchers.js";
+import type { World } from "./world.js";
 
 export interface Letter {
   from: string;
@@ -72,4 +73,10 @@ export function codeIn({ text }: Letter): string {
   const code = /^([0-9A-Z]{10})\r?$/m.exec(text)?.[1];
   if (!code) throw new Error(`No passcode in: ${text}`);
   return code;
+}
+
+/** The path of the link in a message that turns the mails of its template off. */
+export function unsubscribePath({ app }: Pick<World, "app">, { text }: Letter): string {
+  const [, url] = /^List-Unsubscribe: <([^>]+)>/im.exec(text.replaceAll(/\r?\n[ \t]+/g, " ")) ?? [];
+  return url!.slice(app.services.config.accessUrl.length);
 }

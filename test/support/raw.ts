@@ -7,7 +7,7 @@ export interface RawAnswer {
   text: string;
 }
 
-/** Sends bytes and reads until the server closes the connection or is silent for half a second. */
+/** Sends bytes and reads until the server closes the connection or is silent for ten seconds. */
 export function raw(url: string, ...parts: Array<string | Buffer>): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

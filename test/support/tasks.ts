@@ -1,7 +1,7 @@
 // Tasks whose workspaces are built by a daemon of the test, step by step.
 // Looks inside: tasks of every status are inserted directly.
 import { sql } from "kysely";
-import { derivedStatus, tasksWithState } from "../../src/domain/tasks/task-status.js";
+import { derivedStatus, inputsHint, tasksWithState } from "../../src/domain/tasks/task-status.js";
 import { AgentProgram } from "./agent-api.js";
 import { type Assigned, type Daemon, newKey, Refused, serve } from "./provisioners.js";
 import { setColumns } from "./tables.js";
@@ -162,10 +162,11 @@ export class TaskStage {
   }
 }
 
-/** Lets the time until the next attempts to deliver inputs, and all leases of deliveries, pass. */
+/** Lets the time until the next attempts to deliver inputs, and all leases of deliveries, pass, and makes a server look. */
 export async function passTime(place: Pick<World, "app">): Promise<void> {
   await setColumns(place, "task_messages", { finished_at: null }, { next_attempt_at: new Date() });
   await setColumns(place, "tasks", {}, { delivering_until: null });
+  place.app.services.events.publish(inputsHint);
 }
 
 /** Throws unless every task has the status that follows from its build, agent and app. */

@@ -164,7 +164,10 @@ export const transports = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subs
  */
 export const slowness = (): number => Math.min(4, Math.max(1, loadavg()[0]! / availableParallelism()));
 
-/** Waits until a condition holds; fails after the given time, or later on a machine that is busy. */
+/**
+ * Waits until a condition holds; fails after the given time, or later on a machine that is busy. Looks less often the longer it
+ * has waited, up to ten times a second.
+ */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
   what: string | (() => string),
@@ -175,6 +178,6 @@ export async function eventually(
     const waited = Date.now() - start;
     if (waited > milliseconds * slowness())
       throw new Error(`Timed out after ${waited} ms: ${typeof what === "string" ? what : what()}.`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(100, Math.max(10, waited / 10))));
   }
 }

@@ -274,3 +274,19 @@ export function world(changes: NodeJS.ProcessEnv = {}): () => World {
   after(() => started.close());
   return () => started;
 }
+
+/**
+ * At the top of a file: a world that several `describe` share, each of which calls the result. The first one that runs starts
+ * it, and it is closed after the file.
+ */
+export function sharedWorld(changes: NodeJS.ProcessEnv = {}): () => () => World {
+  let starting: Promise<World> | undefined;
+  after(async () => (await starting)?.close());
+  return () => {
+    let started: World;
+    before(async () => {
+      started = await (starting ??= startWorld(changes));
+    });
+    return () => started;
+  };
+}

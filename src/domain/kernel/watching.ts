@@ -426,7 +426,7 @@ class Rounds {
   join(wake: () => void): () => void {
     // In turn, so that watchers that reconnect together after a restart are spread over the groups.
     const group = this.#groups[this.#members++ % this.#groups.length]!.add(wake);
-    this.#timer ??= setInterval(() => this.#tick(), 1_000).unref();
+    this.#timer ??= setInterval(() => this.tick(), 1_000).unref();
     return () => {
       if (!group.delete(wake) || --this.#members > 0) return;
       clearInterval(this.#timer);
@@ -434,10 +434,12 @@ class Rounds {
     };
   }
 
-  #tick(): void {
+  /** Wakes the next part of the watchers. */
+  tick(): void {
     this.#current = (this.#current + 1) % this.#groups.length;
     for (const wake of this.#groups[this.#current]!) wake();
   }
 }
 
-const rounds: Readonly<Record<Period, Rounds>> = { 5: new Rounds(5), 30: new Rounds(30) };
+/** The watchers of this process, by their periods. */
+export const rounds: Readonly<Record<Period, Rounds>> = { 5: new Rounds(5), 30: new Rounds(30) };
