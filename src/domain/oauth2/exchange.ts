@@ -3,7 +3,6 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
 import { after, now } from "../kernel/queries.js";
-import { newId } from "../kernel/ids.js";
 import { epochOf } from "../tokens/api-keys.js";
 import { isSecretOf, newToken } from "../tokens/token-text.js";
 import {
@@ -16,6 +15,7 @@ import {
 import { GrantType } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
+import { limitServiceTokens } from "./service-tokens.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import {
@@ -44,7 +44,6 @@ const p = columnsOf("oauth2RefreshTokens", "p");
 const grants = columnsOf("oauth2Grants");
 const refreshTokenColumns = columnsOf("oauth2RefreshTokens");
 const keys = columnsOf("apiKeys");
-const accounts = columnsOf("users");
 const u = columnsOf("users", "u");
 const g = columnsOf("oauth2Grants", "g");
 const live = columnsOf("oauth2Grants", "live");
@@ -280,35 +279,32 @@ export async function rotateRefreshToken(exchange: RefreshExchange): Promise<voi
   });
 }
 
-/** Issues an access token that acts as the service account of the application, with a grant of its own. */
+/**
+ * Issues an access token that acts as the service account of the application. It has no grant: it names the application and
+ * its secret, and ends with either, and so at the latest when the secret expires.
+ */
 export async function useServiceAccount(exchange: ClientExchange): Promise<void> {
-  const { ctx, client, scopes, audiences } = exchange;
-  const { id, serviceUserId, secretId } = client;
+  const { ctx, client } = exchange;
+  const { id, serviceUserId, secretExpiresAt } = client;
   // Without a lock on the service account, for which all of its requests would queue: a suspension at the same moment begins
   // another epoch of its credentials, and a deletion is noticed at each use.
   await issue(
     exchange,
     sql`
-      holder as (
-        select id from users
-        where id = ${serviceUserId} and ${accounts.isServiceAccount} and status = 'active' and ${accounts.deletedAt} is null
-      ), redeemed as (
-        insert into oauth2_grants
-          (id, ${grants.userId}, ${grants.clientId}, ${grants.secretId}, scopes, audiences, ip, ${grants.createdAt},
-            ${grants.lastUsedAt}, ${grants.expiresAt})
-        select ${newId()}, id, ${id}, ${secretId}, ${scopes}, ${audiences}, ${ctx.request.ip ?? null}, now(), now(),
-          ${after(ctx.config.oauth2AccessTtl)}
-        from holder
-        returning id, ${grants.userId}, ${grants.expiresAt}
+      redeemed as (
+        select null::uuid as id, u.id as ${grants.userId}, coalesce(${secretExpiresAt}::timestamptz, 'infinity') as ${grants.expiresAt}
+        from users u
+        where u.id = ${serviceUserId} and ${u.isServiceAccount} and u.status = 'active' and ${u.deletedAt} is null
       )`,
-    { mayRefresh: false },
+    { mayRefresh: false, named: client },
   );
   if (!exchange.tokens) throw oauthFailure("unauthorized_client", "The application has no active service account.");
+  if (ctx.services.clients.isTimeToLimit(id)) ctx.afterCommit(() => limitServiceTokens(ctx, id));
 }
 
 /** Applications and secrets can be deleted while they are in use. */
 const onDeletion = onViolation({
-  oauth2_grants_client_id_foreign: invalidClient,
+  api_keys_client_secret_id_foreign: invalidClient,
   oauth2_grants_secret_id_foreign: invalidClient,
 });
 
@@ -317,6 +313,7 @@ const onDeletion = onViolation({
  * less than two. `redeeming` has the common table expressions that redeem the credential. The last one, `redeemed`,
  * returns the `id`, `user_id` and `expires_at` of the grant, or no row if no tokens may be issued. `isRepeat` is an
  * expression for whether the credential had been redeemed before: only then does the grant get more refresh tokens.
+ * `named` is the application of a token without a grant.
  */
 async function issue(
   exchange: Exchange<unknown>,
@@ -324,7 +321,8 @@ async function issue(
   {
     mayRefresh = exchange.client.grantTypes.includes("refresh_token"),
     isRepeat = sql`false`,
-  }: { mayRefresh?: boolean; isRepeat?: RawBuilder<unknown> } = {},
+    named,
+  }: { mayRefresh?: boolean; isRepeat?: RawBuilder<unknown>; named?: AuthenticatedClient } = {},
 ): Promise<void> {
   const { ctx, scopes, audiences } = exchange;
   const { oauth2AccessTtl, oauth2RefreshTtl } = ctx.config;
@@ -338,13 +336,13 @@ async function issue(
         select ${refresh.id}, ${refresh.secretHash}, id, now(), least(${after(oauth2RefreshTtl)}, expires_at)
         from redeemed)`
     : sql``;
-  const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn"> & { id: string; isRepeat: boolean }>`
+  const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn"> & { id: string | null; isRepeat: boolean }>`
     with ${redeeming}${refreshing}, access as (
       insert into api_keys
-        (id, ${keys.secretHash}, ${keys.userId}, epoch, kind, scopes, audiences, ${keys.grantId}, ${keys.createdAt},
-          ${keys.expiresAt}, ip, ${keys.userAgent})
+        (id, ${keys.secretHash}, ${keys.userId}, epoch, kind, scopes, audiences, ${keys.grantId}, ${keys.clientId},
+          ${keys.clientSecretId}, ${keys.createdAt}, ${keys.expiresAt}, ip, ${keys.userAgent})
       select ${access.id}, ${access.secretHash}, user_id, ${epochOf(sql.ref("redeemed.user_id"))}, 'oauth', ${scopes},
-        ${audiences}, id, now(),
+        ${audiences}, id, ${named?.id ?? null}, ${named?.secretId ?? null}, now(),
         least(${after(oauth2AccessTtl)}, expires_at), ${ip}, ${userAgent}
       from redeemed
       returning ${keys.expiresAt}, ${keys.grantId}
@@ -359,7 +357,8 @@ async function issue(
   } = await statement.execute(ctx.services.database.writes).catch(onDeletion);
   if (!issued) return;
   const { id: grantId, isRepeat: isAnother, ...expiry } = issued;
-  if (refresh && isAnother) ctx.afterCommit(() => endSurplus(ctx.services.database.writes, grantId, refresh.id));
+  if (refresh && isAnother && grantId !== null)
+    ctx.afterCommit(() => endSurplus(ctx.services.database.writes, grantId, refresh.id));
   exchange.tokens = { accessToken: access.text, refreshToken: refresh?.text, scope: scopes.join(" "), ...expiry };
 }
 
