@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, tracingChannel } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
+import type { App } from "./app.js";
 
 /** The statements sent so far by the work to which the current asynchronous context belongs. */
 interface Collecting {
@@ -52,6 +53,9 @@ async function collect(work: () => Promise<unknown>, withCallers: boolean): Prom
     running = undefined;
   }
 }
+
+/** The number of statements that a server has executed, those of background jobs included. */
+export const executedBy = ({ services }: App): number => services.database.counts.executed;
 
 const locking = /\bfor (no key )?update\b|\bfor (key )?share\b|advisory_xact_lock/;
 
