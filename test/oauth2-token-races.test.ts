@@ -20,7 +20,7 @@ import {
 } from "./support/oauth2.js";
 import { insertKey } from "./support/keys.js";
 import { repeats } from "./support/repeats.js";
-import { failingCommits } from "./support/tables.js";
+import { failingCommits, lockRows } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, type World, world } from "./support/world.js";
 
@@ -262,6 +262,41 @@ describe("races for tokens of service accounts", () => {
     const account = createUser.user.id as string;
     return { client: await makeClient(w, { service_user_id: account }), account };
   }
+
+  const deletions = {
+    application: ({ id }: OAuthClient) => owner.delete(`/api/v2/oauth2-provider/apps/${id}`),
+    secret: ({ id, secretId }: OAuthClient) => owner.delete(`/api/v2/oauth2-provider/apps/${id}/secrets/${secretId}`),
+  };
+  for (const [name, end] of Object.entries(deletions))
+    it(`leave no token that lives after ${raced} deletions of the ${name} at the same moment`, async function () {
+      this.timeout(300_000);
+      let issued = 0;
+      const round = async () => {
+        const { client } = await machine();
+        const [first, second, ended, third] = await Promise.all([ask(client), ask(client), end(client), ask(client)]);
+        expect(ended.status).to.equal(204);
+        for (const { status, body } of [first, second, third]) {
+          if (status !== 200)
+            expect({ status, error: body.error }).to.deep.equal({ status: 401, error: "invalid_client" });
+          else issued++;
+          if (status === 200) expect(await statusOf(the(), body.access_token)).to.equal(401);
+        }
+      };
+      for (let done = 0; done < raced; done += 10) await Promise.all(Array.from({ length: 10 }, round));
+      expect(issued, "some were issued in time").to.be.above(0);
+    });
+
+  it("leave no token whose insertion waits for the deletion of its secret", async () => {
+    const { client } = await machine();
+    await lockRows(the(), "oauth2_client_secrets", { id: client.secretId }, async ({ awaited, remove, commit }) => {
+      await remove("oauth2_client_secrets", { id: client.secretId });
+      const asked = ask(client);
+      await awaited();
+      await commit();
+      const { status, body } = await asked;
+      expect({ status, error: body.error }).to.deep.equal({ status: 401, error: "invalid_client" });
+    });
+  });
 
   for (const [ending, after] of [
     ["suspendUser", "activateUser"],

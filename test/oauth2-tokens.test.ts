@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { inMs } from "./support/clock.js";
 import { suspend } from "./support/accounts.js";
-import { audited } from "./support/audit.js";
+import { audited, changesOf } from "./support/audit.js";
 import {
   basic,
   challengeOf,
@@ -24,9 +24,11 @@ import {
   verifier,
 } from "./support/oauth2.js";
 import { randomText } from "./support/ids.js";
-import { setTimes } from "./support/tables.js";
+import { insert } from "./support/stage.js";
+import { countRows, setTimes } from "./support/tables.js";
+import { newToken, parseToken } from "./support/token-rows.js";
 import { eventually } from "./support/watchers.js";
-import { type Answer, type Person, type World, world } from "./support/world.js";
+import { type Answer, type Client, type Person, type World, world } from "./support/world.js";
 
 const issue = `mutation($input: IssueOAuth2TokenInput!) {
   issueOAuth2Token(input: $input) { accessToken tokenType expiresIn expiry refreshToken scope } }`;
@@ -355,15 +357,95 @@ describe("the token endpoint", () => {
     const ask = (by: OAuthClient, more: Record<string, string> = {}) =>
       sendForm(w, "tokens", { grant_type: "client_credentials", ...credentials(by), ...more });
 
-    it("issues access tokens alone, each with a grant that expires with it", async () => {
+    const introspected = async (by: OAuthClient, token: string) =>
+      (await sendForm(w, "introspect", { ...credentials(by), token })).body;
+    const countOf = async ({ id }: OAuthClient, reader: Client = w.as(w.owner)) =>
+      (await reader.graphql("query($id: UUID!) { oauth2App(id: $id) { serviceTokenCount } }", { id })).oauth2App
+        .serviceTokenCount as number | null;
+    const revokeAll = "mutation($id: String!) { revokeOAuth2AppGrants(input: { clientId: $id }) { revokedCount } }";
+
+    it("issues access tokens alone, without grants, and tells those who may change the application their number", async () => {
       const bot = await service();
       const { body, status } = await ask(bot, { scope: "user:read" });
       expect(status, JSON.stringify(body)).to.equal(200);
       expect(body).to.not.have.property("refresh_token");
       expect(await me(body.access_token)).to.equal(200);
-      const grants = await grantsOf(w, bot);
-      expect(grants.map(({ expiresAt }) => expiresAt)).to.deep.equal([new Date(body.expiry).toISOString()]);
+      expect(await introspected(bot, body.access_token)).to.include({
+        active: true,
+        client_id: bot.id,
+        sub: bot.userId,
+        scope: "user:read",
+      });
+      expect(await grantsOf(w, bot)).to.deep.equal([]);
+      await ask(bot);
+      expect(await countOf(bot)).to.equal(2);
+      expect(await countOf(bot, w.as(ada))).to.equal(null);
       await eventually(async () => (await lastUses(bot)).secret !== null, "the use is stored");
+    });
+
+    it("ends a token that its application revokes, and no other one", async () => {
+      const bot = await service();
+      const [revoked, left] = [await ask(bot), await ask(bot)].map(({ body }) => body.access_token as string);
+      const revoke = (by: OAuthClient) => sendForm(w, "revoke", { client_id: by.id, token: revoked });
+      expect(await revoke(client)).to.include({ status: 200 });
+      expect(await me(revoked!)).to.equal(200);
+      expect(await revoke(bot)).to.include({ status: 200 });
+      expect([await me(revoked!), await me(left!)]).to.deep.equal([401, 200]);
+      expect(await introspected(bot, revoked!)).to.deep.equal({ active: false });
+      const [event] = await audited(w, { resourceType: "api_key", resourceId: parseToken(revoked!).id });
+      expect(event).to.deep.include({ action: "REVOKE", actorId: bot.id, diff: { app: { old: bot.id } } });
+    });
+
+    it("ends all tokens with their secret, at the latest when that expires, and with their application", async () => {
+      const bot = await service();
+      const other = { ...bot, ...(await makeSecret(w, bot.id, inMs(60_000))) };
+      const [first, second] = [await ask(bot), await ask(other)].map(({ body }) => body);
+      expect(second.expires_in).to.be.within(30, 60);
+      await w.as(w.owner).delete(`/api/v2/oauth2-provider/apps/${bot.id}/secrets/${bot.secretId}`);
+      expect([await me(first.access_token), await me(second.access_token)]).to.deep.equal([401, 200]);
+      await changeApp(w, bot, { disabled: true });
+      expect(await me(second.access_token)).to.equal(401);
+      await changeApp(w, bot, { disabled: false });
+      expect(await me(second.access_token)).to.equal(401);
+      const third = (await ask(other)).body.access_token as string;
+      expect(await me(third)).to.equal(200);
+      await w.as(w.owner).delete(`/api/v2/oauth2-provider/apps/${bot.id}`);
+      expect(await me(third)).to.equal(401);
+    });
+
+    it("ends all tokens for those who may end the grants of the service account, with an entry in the audit log", async () => {
+      const bot = await service();
+      const [first] = [(await ask(bot)).body.access_token as string, await ask(bot)];
+      expect((await w.as(ada).graphql(revokeAll, { id: bot.id })).revokeOAuth2AppGrants.revokedCount).to.equal(0);
+      expect(await me(first)).to.equal(200);
+      expect((await w.as(w.owner).graphql(revokeAll, { id: bot.id })).revokeOAuth2AppGrants.revokedCount).to.equal(2);
+      expect(await me(first)).to.equal(401);
+      expect(await countOf(bot)).to.equal(0);
+      const diff = { tokens: { old: 2, new: 0 } };
+      expect(await changesOf(w, bot.id, "oauth2_app")).to.deep.include({ action: "REVOKE", diff });
+    });
+
+    it("leaves an application at most 1,000 tokens, of which the oldest end", async () => {
+      const bot = await service();
+      const earlier = Array.from({ length: 1000 }, (_, index) => ({
+        id: newToken("oauth").id,
+        user_id: bot.userId,
+        kind: "oauth",
+        scopes: ["all"],
+        secret_hash: "\\x",
+        client_id: bot.id,
+        client_secret_id: bot.secretId,
+        created_at: inMs(-1000 * (index + 1)),
+        expires_at: inMs(3_600_000),
+      }));
+      await insert(w, { api_keys: earlier });
+      const { body } = await ask(bot);
+      expect(await countOf(bot)).to.equal(900);
+      expect(await me(body.access_token)).to.equal(200);
+      const left = await countRows(w, "api_keys", { id: earlier[0]!.id });
+      expect([left, await countRows(w, "api_keys", { id: earlier[999]!.id })]).to.deep.equal([1, 0]);
+      await Promise.all(Array.from({ length: 120 }, () => ask(bot)));
+      expect(await countOf(bot)).to.be.within(900, 1000);
     });
 
     it("rejects scopes above the ceiling, unknown resources, and applications without an active account", async () => {

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
-import { OAuth2Grant } from "./oauth2.js";
+import { OAuth2ClientSecret, OAuth2Grant } from "./oauth2.js";
 import { User } from "./users.js";
 import { longestLabel } from "./lengths.js";
 
@@ -25,6 +25,11 @@ export const ApiKeySchema = defineEntity({
       expression: "create index api_keys_grant_index on api_keys (grant_id) where grant_id is not null",
     },
     {
+      name: "api_keys_client_secret_index",
+      expression:
+        "create index api_keys_client_secret_index on api_keys (client_secret_id) where client_secret_id is not null",
+    },
+    {
       name: "api_keys_token_expiry_index",
       expression: "create index api_keys_token_expiry_index on api_keys (expires_at) where kind = 'token'",
     },
@@ -42,8 +47,12 @@ export const ApiKeySchema = defineEntity({
     kind: p.enum(["session", "token", "oauth", "application"]),
     name: p.string().length(longestLabel).default(""),
     scopes: p.array(),
-    /** The grant of an OAuth2 access token, which ends with it. */
+    /** The grant of an OAuth2 access token, which ends with it; null for those of client credentials. */
     grant: () => p.manyToOne(OAuth2Grant).ref().nullable().deleteRule("cascade").index(false),
+    /** The application that got an access token with client credentials; its secrets end with it. */
+    clientId: p.uuid().nullable(),
+    /** The secret with which it did, and with which the token ends. */
+    clientSecret: () => p.manyToOne(OAuth2ClientSecret).ref().nullable().deleteRule("cascade").index(false),
     /** Resources that an OAuth2 access token is issued for (RFC 8707). Empty: the whole of this server. */
     audiences: p.array().default([]),
     /** The key that requested this one. Both end together. */

@@ -2,13 +2,20 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, tracingChannel } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
+import type { App } from "./app.js";
 
 /** The statements sent so far by the work to which the current asynchronous context belongs. */
-const collecting = new AsyncLocalStorage<{ texts: string[]; isOver: boolean } | undefined>();
-let running: string[] | undefined;
+interface Collecting {
+  texts: string[];
+  /** Whether statements that load a credential are among them. */
+  withCallers: boolean;
+  isOver: boolean;
+}
+const collecting = new AsyncLocalStorage<Collecting | undefined>();
+let running: Omit<Collecting, "isOver"> | undefined;
 
 subscribe("http.server.request.start", (message) => {
-  const belongs = running && { texts: running, isOver: false };
+  const belongs = running && { ...running, isOver: false };
   (message as { response: ServerResponse }).response.once("close", () => {
     if (belongs) belongs.isOver = true;
   });
@@ -24,22 +31,31 @@ const authenticating = /"k"\."parent_id"|"token_hash" = any\(\$1::bytea\[\]\)/;
 sent.start.subscribe((message) => {
   const { text } = message as { text: string };
   const work = collecting.getStore();
-  if (work && !work.isOver && !authenticating.test(text)) work.texts.push(text);
+  if (work && !work.isOver && (work.withCallers || !authenticating.test(text))) work.texts.push(text);
 });
 
 /**
  * Returns the statements sent by `work` and by the requests that it makes, except in the background, and except those
  * that check a credential, which are sent at most once a second per credential.
  */
-export async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-  const texts: string[] = (running = []);
+export const statementsOf = (work: () => Promise<unknown>): Promise<string[]> => collect(work, false);
+
+/** Like `statementsOf`, with those that check a credential. */
+export const allStatementsOf = (work: () => Promise<unknown>): Promise<string[]> => collect(work, true);
+
+async function collect(work: () => Promise<unknown>, withCallers: boolean): Promise<string[]> {
+  running = { texts: [], withCallers };
+  const { texts } = running;
   try {
-    await collecting.run({ texts, isOver: false }, work);
+    await collecting.run({ ...running, isOver: false }, work);
     return texts;
   } finally {
     running = undefined;
   }
 }
+
+/** The number of statements that a server has executed, those of background jobs included. */
+export const executedBy = ({ services }: App): number => services.database.counts.executed;
 
 const locking = /\bfor (no key )?update\b|\bfor (key )?share\b|advisory_xact_lock/;
 

@@ -35,7 +35,6 @@ export interface Credential {
 /** The audience of an OAuth2 access token. */
 export interface OAuthAccess {
   readonly clientId: string;
-  readonly grantId: string;
   /** URIs of resources (RFC 8707). Empty: the whole of this server. */
   readonly audiences: readonly string[];
 }

@@ -16,7 +16,7 @@ import {
   textBy,
 } from "../kernel/values.js";
 import { isRepeat } from "./idempotency-keys.js";
-import { notify, notifyNow } from "./notify.js";
+import { type Cursor, lowestSeq, movedCursor, type Notification, notify, notifyNow } from "./notify.js";
 import { customTemplate, testTemplate } from "./templates/custom-templates.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -72,14 +72,14 @@ export async function sendCustomNotification(
   const { title, message } = checkContent(content, idempotencyKey);
 
   if (idempotencyKey && (await isRepeat(ctx, userId, idempotencyKey, [title, message]))) return undefined;
-  await countCustom(ctx, userId);
-  const sent = await notifyNow(ctx, {
+  const notification: Notification = {
     template: customTemplate,
     recipients: [userId],
     targets: [],
     labels: { custom_title: title.trim(), custom_message: message },
     data: {},
-  });
+  };
+  const sent = await notifyNow(ctx, notification, (number) => countCustom(ctx, userId, number));
   const id = sent.find(({ method }) => method === "inbox")?.id;
   ctx.audit({ action: "create", resourceType: "inbox_notification", resourceId: id });
   return id;
@@ -106,21 +106,29 @@ function checkContent(content: CustomContent, key: string | null | undefined): T
 /**
  * Stores the times of the last 20 custom notifications, newest first: another is allowed once the oldest is a minute old.
  * Throws RATE_LIMITED before. Uses the time of the statement, because the transaction may have waited for others that began
- * later.
+ * later. Moves the cursor of the inbox by the number of messages, in the same statement.
  */
-async function countCustom({ db }: Context, userId: string): Promise<void> {
+async function countCustom({ db }: Context, userId: string, number: number): Promise<Cursor> {
   const counted = await db
     .insertInto("inboxCursors")
-    .values({ userId, lastSeq: 0, unreadCount: 0, customSentAt: sql`array[clock_timestamp()]` })
+    .values({
+      userId,
+      lastSeq: number > 0 ? lowestSeq : 0,
+      unreadCount: number,
+      customSentAt: sql`array[clock_timestamp()]`,
+    })
     .onConflict((known) =>
       known
         .column("userId")
-        .doUpdateSet({ customSentAt: sql`(clock_timestamp() || ${inboxCursors.customSentAt})[1:20]` })
+        .doUpdateSet({
+          ...movedCursor,
+          customSentAt: sql`(clock_timestamp() || ${inboxCursors.customSentAt})[1:20]`,
+        })
         .where(sql<SqlBool>`(${inboxCursors.customSentAt}[20] > clock_timestamp() - interval '1 minute') is not true`),
     )
-    .returning("userId")
+    .returning(["userId", "lastSeq", "epoch"])
     .executeTakeFirst();
-  if (counted) return;
+  if (counted) return counted;
   const { seconds } = await db
     .selectFrom("inboxCursors")
     .select(

@@ -1,4 +1,4 @@
-import { type Expression, type Insertable, sql, type SqlBool } from "kysely";
+import { type Expression, type Insertable, type Selectable, sql, type SqlBool } from "kysely";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Schema } from "../../entities/schema.js";
@@ -72,17 +72,30 @@ export async function notify(ctx: Context, ...notifications: readonly Notificati
   return messages;
 }
 
-/** `notify` of a single recipient, in whose inbox the message is immediately: for mutations that return it. */
-export async function notifyNow(ctx: Context, notification: Notification): Promise<Message[]> {
-  const { messages, arrivals } = await send(ctx, [notification]);
-  if (arrivals.length > 0) await addToInboxes(ctx, arrivals);
+/**
+ * Notifies a single recipient, in whose inbox the message is immediately: for mutations that return it. Nothing of what only
+ * goes to the inbox is in the delivery log. `advance` moves the cursor of the recipient by the number of its messages.
+ */
+export async function notifyNow(
+  ctx: Context,
+  notification: Notification,
+  advance: (number: number) => Promise<Cursor>,
+): Promise<Message[]> {
+  const planned = await plan(ctx, [notification]);
+  const isInboxOnly = planned.every(({ arrival }) => arrival !== undefined);
+  const { messages, arrivals } = isInboxOnly ? reach(ctx, planned) : await store(ctx, planned);
+  const cursor = await advance(arrivals.length);
+  if (arrivals.length > 0) await insertArrivals(ctx, arrivals, [cursor]);
   return messages;
 }
 
-/** Stores the messages of events, and wakes those who wait for them after the commit. */
+/** Stores the messages of events. */
 async function send(ctx: Context, notifications: readonly Notification[]) {
   const planned = await plan(ctx, notifications);
-  if (planned.length === 0) return { messages: [], arrivals: [] };
+  return planned.length === 0 ? { messages: [], arrivals: [] } : store(ctx, planned);
+}
+
+async function store(ctx: Context, planned: readonly Planned[]) {
   const rows = planned.map(({ row }) => row);
   const added = await insertAll(ctx.db, "notificationMessages", rows)
     .onConflict((conflict) =>
@@ -91,7 +104,15 @@ async function send(ctx: Context, notifications: readonly Notification[]) {
     .returning("id")
     .execute();
   const ids = new Set(added.map(({ id }) => id));
-  const effective = planned.filter(({ row }) => ids.has(row.id) && (row.state === "pending" || row.state === "sent"));
+  return reach(
+    ctx,
+    planned.filter(({ row }) => ids.has(row.id)),
+  );
+}
+
+/** Wakes those who wait for messages, after the commit. */
+function reach(ctx: Context, planned: readonly Planned[]) {
+  const effective = planned.filter(({ row }) => row.state === "pending" || row.state === "sent");
   const arrivals = effective.flatMap(({ arrival }) => arrival ?? []);
   const reached = new Set(arrivals.map(({ userId }) => userId));
   ctx.publish(...Array.from(reached, (userId) => ({ topic: "inbox", id: `n:${userId}` }) as const));
@@ -105,14 +126,25 @@ export const dispatchHint = { topic: "notifications", id: "dispatch" } as const;
 /** A notification that arrives in an inbox. */
 type Arrival = Omit<Insertable<Schema["inbox"]>, "seq" | "epoch" | "readAt">;
 
+/** Where the messages of an inbox begin that arrive after those that it has: `lastSeq` is that of the last one to arrive. */
+export type Cursor = Pick<Selectable<Schema["inboxCursors"]>, "userId" | "lastSeq" | "epoch">;
+
+/** The lowest `seq` of a message that arrives now, and how the cursor of an inbox that is there moves. */
+export const lowestSeq = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+export const movedCursor = {
+  lastSeq: sql<number>`greatest(${inboxCursors.lastSeq} + ${excluded.unreadCount}, ${excluded.lastSeq})`,
+  unreadCount: sql<number>`${inboxCursors.unreadCount} + ${excluded.unreadCount}`,
+};
+
 /**
  * Adds notifications to inboxes. The row of the cursor is the lock of an inbox. Inboxes are locked in the order of
  * their users, and until the commit, which follows, so that `seq` follows the order of commits. `seq` is at least the
  * time in milliseconds, so that no value is reused after the restore of a backup, and clients can resume after a value
  * from before the restore.
  */
-async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Promise<void> {
+async function addToInboxes(ctx: Context, arrivals: readonly Arrival[]): Promise<void> {
   const byUser = Map.groupBy(arrivals, ({ userId }) => userId);
+  const { db } = ctx;
   const numbers = Array.from(byUser.values(), ({ length }) => length);
   const inboxes = sql<{ userId: string; number: number }>`
     unnest(${[...byUser.keys()]}::uuid[], ${numbers}::int[])`.as<"inbox">(sql`inbox (user_id, number)`);
@@ -122,17 +154,18 @@ async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Prom
     .expression(
       db
         .selectFrom(inboxes)
-        .select(["inbox.userId", sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`.as("seq"), "inbox.number"])
+        .select(["inbox.userId", lowestSeq.as("seq"), "inbox.number"])
         .orderBy("inbox.userId"),
     )
-    .onConflict((conflict) =>
-      conflict.column("userId").doUpdateSet({
-        lastSeq: sql`greatest(${inboxCursors.lastSeq} + ${excluded.unreadCount}, ${excluded.lastSeq})`,
-        unreadCount: sql`${inboxCursors.unreadCount} + ${excluded.unreadCount}`,
-      }),
-    )
+    .onConflict((conflict) => conflict.column("userId").doUpdateSet(movedCursor))
     .returning(["userId", "lastSeq", "epoch"])
     .execute();
+  await insertArrivals(ctx, arrivals, advanced);
+}
+
+/** Inserts notifications into inboxes whose cursors were moved. */
+async function insertArrivals({ db }: Context, arrivals: readonly Arrival[], advanced: readonly Cursor[]) {
+  const byUser = Map.groupBy(arrivals, ({ userId }) => userId);
   const rows = advanced.flatMap(({ userId, lastSeq, epoch }) =>
     byUser.get(userId)!.map((arrival, index, { length }) => ({ ...arrival, seq: lastSeq - length + index + 1, epoch })),
   );

@@ -23,6 +23,7 @@ import {
 import { lockApp, resourcesOfApps } from "./apps.js";
 import { type ClientRow, GrantType } from "./clients.js";
 import { isLive } from "./grants.js";
+import { deleteServiceTokens } from "./service-tokens.js";
 import { inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 
 const nameRule = "{limits} without control characters; white space around it is removed.";
@@ -157,12 +158,15 @@ export async function updateApp(ctx: Context, { id, ...fields }: UpdateApp): Pro
     }
   }
   await ctx.em.flush();
-  if (after.isDisabled && !app.isDisabled) await deleteAccessTokens(ctx, id);
+  if (after.isDisabled && !app.isDisabled) {
+    await deleteAccessTokens(ctx, id);
+    await deleteServiceTokens(ctx, id);
+  }
   ctx.publish(clientHint(id));
   return id;
 }
 
-/** Deletes the access tokens of an application. */
+/** Deletes the access tokens of the grants of an application. */
 const deleteAccessTokens = ({ db }: Context, clientId: string) =>
   db
     .deleteFrom("apiKeys")

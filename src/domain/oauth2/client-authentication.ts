@@ -36,9 +36,10 @@ export interface ClientCredentials {
   clientAuthMethod?: AuthMethod | null;
 }
 
-/** An application that authenticated, and the secret that it used: null for public ones. */
+/** An application that authenticated, and the secret that it used with its expiry: null for public ones. */
 export interface AuthenticatedClient extends ClientRow {
   secretId: string | null;
+  secretExpiresAt: string | null;
 }
 
 /** The hash of no secret. */

@@ -1,6 +1,6 @@
 import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { authorize, permitted, sees } from "../authorization/authorization.js";
+import { authorize, may, permitted, sees } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
@@ -14,6 +14,7 @@ import { userHint } from "../tokens/hints.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
+import { revokeServiceTokens } from "./service-tokens.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { flag, type Input, inputOf, optional, reference, required, uuid } from "../kernel/values.js";
 
@@ -225,8 +226,9 @@ export async function revokeGrant(ctx: Context, id: string): Promise<string> {
 }
 
 /**
- * Ends the grants of the caller for an application, given by its `client_id`. Returns their number. Throws NOT_FOUND for
- * unknown applications: a `client_id` is public, and no secret to those who have not granted anything.
+ * Ends the grants of the caller for an application, given by its `client_id`, and the tokens that it got with client
+ * credentials, if the caller may end what its service account granted. Returns their number. Throws NOT_FOUND for unknown
+ * applications: a `client_id` is public, and no secret to those who have not granted anything.
  */
 export async function revokeOwnGrants(ctx: Context, clientId: string): Promise<number> {
   requireOAuth2(ctx);
@@ -234,7 +236,10 @@ export async function revokeOwnGrants(ctx: Context, clientId: string): Promise<n
   authorize(ctx.actor, "oauth2_grant:delete", { ownerId: userId });
   const client = await clientWithId(ctx, clientId);
   if (!client) throw notFound();
-  return revoke(ctx, sql`${g.userId} = ${userId} and ${g.clientId} = ${client.id}`, "revoked");
+  const grantCount = await revoke(ctx, sql`${g.userId} = ${userId} and ${g.clientId} = ${client.id}`, "revoked");
+  const isServed = client.serviceUserId !== null;
+  if (!isServed || !may(ctx.actor, "oauth2_grant:delete", { ownerId: client.serviceUserId })) return grantCount;
+  return grantCount + (await revokeServiceTokens(ctx, client));
 }
 
 /** Deletes grants a week after they ended. */

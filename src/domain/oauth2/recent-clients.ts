@@ -1,4 +1,5 @@
 import { type InferResult, sql } from "kysely";
+import { LRUCache } from "lru-cache";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import type { Events, Subscription } from "../../runtime/events.js";
 import { Recent } from "../tokens/recent.js";
@@ -28,6 +29,9 @@ export type KnownClient = InferResult<ReturnType<typeof clientWithSecret>>[numbe
 /** Maximum number of cached applications, some of which have 64 kB of redirect URIs and metadata. */
 const limit = 1_000;
 
+/** After so many tokens that this process issued to an application with client credentials, their number is limited again. */
+const limitedEvery = 10;
+
 /**
  * The applications that authenticate, by `client_id` and secret. Cached for at most a second: they request tokens all the
  * time. Changes are noticed immediately on the replica that makes them, and on others by a hint.
@@ -35,6 +39,8 @@ const limit = 1_000;
 export class RecentClients {
   readonly #recent: Recent<KnownClient>;
   readonly #hints: Subscription;
+  /** The number of tokens issued with client credentials, by application. */
+  readonly #issued = new LRUCache<string, number>({ max: limit });
 
   constructor({ database, events }: { database: Pick<Database, "db">; events: Events }) {
     this.#recent = new Recent(
@@ -57,6 +63,13 @@ export class RecentClients {
     if (clientId.includes(" ")) return undefined;
     const key = `${clientId} ${secretKey}`;
     return this.#recent.at(key) ?? this.#recent.read(key);
+  }
+
+  /** Counts a token issued with client credentials. Returns whether it is the first, or another of ten. */
+  isTimeToLimit(id: string): boolean {
+    const before = this.#issued.get(id) ?? 0;
+    this.#issued.set(id, (before + 1) % limitedEvery);
+    return before === 0;
   }
 
   close(): void {

@@ -10,6 +10,7 @@ import {
 import { requireValues } from "./oauth-errors.js";
 import { revokeGrants } from "./grants.js";
 import { findIssuedToken } from "./issued.js";
+import { revokeServiceToken } from "./service-tokens.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
 import { inputOf, type Input, pasted, required } from "../kernel/values.js";
 
@@ -23,7 +24,8 @@ export const RevokeOAuth2Token = inputOf({
 export type RevokeOAuth2Token = Input<typeof RevokeOAuth2Token>;
 
 /**
- * Ends the grant of an access or refresh token, if it was issued to the application (RFC 7009). All other tokens are
+ * Ends the grant of an access or refresh token, if it was issued to the application (RFC 7009), or the token alone if it
+ * has no grant. All other tokens are
  * ignored. The possession of the token suffices; credentials must be right if they are sent.
  */
 export async function revokeOAuth2Token(ctx: Context, input: RevokeOAuth2Token): Promise<true> {
@@ -34,6 +36,8 @@ export async function revokeOAuth2Token(ctx: Context, input: RevokeOAuth2Token):
     clientSecret ? authenticateClient(ctx, input) : identifyClient(ctx, clientId),
     findIssuedToken(ctx, token, null),
   ]);
-  if (found?.ownerId === client.id) await revokeGrants(ctx, [found.grantId], "revoked", "application");
+  if (found?.ownerId !== client.id) return true;
+  if (found.grantId === null) await revokeServiceToken(ctx, client, found.id);
+  else await revokeGrants(ctx, [found.grantId], "revoked", "application");
   return true;
 }

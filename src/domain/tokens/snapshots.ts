@@ -11,6 +11,9 @@ import { Recent } from "./recent.js";
 import { instantOf } from "../../runtime/clock.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
+const k = columnsOf("apiKeys", "k");
+const g = columnsOf("oauth2Grants", "g");
+const c = columnsOf("oauth2Clients", "c");
 const u = columnsOf("users", "u");
 const m = columnsOf("organizationMembers", "m");
 const o = columnsOf("organizations", "o");
@@ -33,6 +36,10 @@ const unnestIds = (ids: unknown): Given => sql`unnest(${ids}::text[])`;
 /** A single id is not passed as an array, for which Postgres would plan each execution. */
 const givenOne = (id: unknown): Given => sql`(select ${id}::text)`;
 
+/** The application that has the access token `k`: by its grant, or with client credentials. */
+const applicationOf = sql<string>`coalesce(${k.clientId}, (
+  select ${g.clientId} from oauth2_grants g where g.id = ${k.grantId}))`;
+
 /**
  * The keys `k` with these ids, and their users `u`, without access tokens of disabled applications. `offset 0` has Postgres
  * find each key by its id: with old table statistics, a join that starts from users compares every key of a user with all
@@ -47,18 +54,7 @@ const keysWithUsers = (db: Db, ids: Given) =>
     )
     .innerJoin("users as u", "u.id", "k.userId")
     .where("u.deletedAt", "is", null)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom("oauth2Grants as g")
-            .innerJoin("oauth2Clients as c", "c.id", "g.clientId")
-            .whereRef("g.id", "=", "k.grantId")
-            .where("c.isDisabled", "=", true)
-            .select("g.id"),
-        ),
-      ),
-    );
+    .where(sql<SqlBool>`not exists (select from oauth2_clients c where c.id = ${applicationOf} and ${c.isDisabled})`);
 
 /** The condition that the user `u` was not suspended since the key `k` was issued. */
 const isOfEpoch = sql<SqlBool>`k.epoch = ${u.credentialEpoch}`;
@@ -83,15 +79,10 @@ const snapshotRows = (db: Db, ids: Given) =>
     ])
     .select((eb) => [
       eb
-        .selectFrom("oauth2Grants as g")
-        .whereRef("g.id", "=", "k.grantId")
-        .select((grant) =>
-          jsonBuildObject({
-            clientId: grant.ref("g.clientId"),
-            grantId: grant.ref("g.id"),
-            audiences: grant.ref("k.audiences"),
-          }).as("oauth"),
-        )
+        .case()
+        .when("k.kind", "=", sql.lit("oauth"))
+        .then(jsonBuildObject({ clientId: applicationOf, audiences: eb.ref("k.audiences") }))
+        .end()
         .as("oauth"),
       sql<Record<string, OrganizationRole[]>>`(
         select coalesce(json_object_agg(${m.organizationId}, m.roles), '{}')

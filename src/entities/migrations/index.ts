@@ -24,6 +24,8 @@ import { Schedules } from "./0060-schedules.js";
 import { LimitedShares } from "./0061-limited-shares.js";
 import { PrebuildSchedules } from "./0062-prebuild-schedules.js";
 import { ProvisionerKeyRotation } from "./0063-provisioner-key-rotation.js";
+import { ServiceTokens } from "./0103-service-tokens.js";
+import { ServiceTokensChecked } from "./0104-service-tokens-checked.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
 import { Secrets } from "./0002-secrets.js";
@@ -152,4 +154,6 @@ export const migrations: MigrationObject[] = [
   { name: "0101-health", class: Health },
   { name: "0102-end-notices", class: EndNotices },
   { name: "0105-invitations", class: Invitations },
+  { name: "0103-service-tokens", class: ServiceTokens },
+  { name: "0104-service-tokens-checked", class: ServiceTokensChecked },
 ];

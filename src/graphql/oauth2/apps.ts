@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import {
@@ -11,6 +11,7 @@ import {
   resourcesOfApps,
 } from "../../domain/oauth2/apps.js";
 import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/clients.js";
+import { serviceTokenCountOf } from "../../domain/oauth2/service-tokens.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
@@ -177,6 +178,16 @@ export class OAuth2AppsResolver {
   })
   serviceUser(@Root() { serviceUserId }: ClientRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
     return serviceUserId === null ? null : ctx.load(usersById, serviceUserId);
+  }
+
+  @Access({ countsAs: 2 })
+  @FieldResolver(() => Int, {
+    nullable: true,
+    description:
+      "Number of unexpired access tokens that the application got with client credentials, at most 1,000; null for callers who may not change it.",
+  })
+  serviceTokenCount(@Root() { id }: ClientRow, @Ctx() ctx: Context): Promise<number> | null {
+    return serviceTokenCountOf(ctx, id);
   }
 
   @FieldResolver(() => PublicUserType, {

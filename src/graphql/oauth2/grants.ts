@@ -108,9 +108,10 @@ export class OAuth2GrantsResolver {
   }
 
   @Access({ needs: ["oauth2_grant:delete"], openTo: ["session", "token"] })
-  @Mutates("Ends all grants of the caller for an OAuth2 application, and their tokens.", {
-    revokedCount: { type: () => Int, description: "Number of revoked grants." },
-  })
+  @Mutates(
+    "Ends all grants of the caller for an OAuth2 application, and their tokens. Callers who may end the grants of its service account also end the tokens that it got with client credentials.",
+    { revokedCount: { type: () => Int, description: "Number of revoked grants, and of tokens that have none." } },
+  )
   async revokeOAuth2AppGrants(
     @Arg("input", () => RevokeOAuth2AppGrantsInput, { description: "The application." })
     { clientId }: GrantsOfApp,
