@@ -421,15 +421,20 @@ describe("the console shows the deployment", () => {
     await text("The deployment");
     await fill("Edit profile", { Name: "Nova" }, "Save");
     await page.getByRole("navigation", { name: "Pages" }).getByText("Nova").waitFor();
-    const toggle = page.getByLabel(/^Custom Notification/);
+    const toggle = page.getByLabel(/^Custom Notification, Inbox/);
     await toggle.click();
     await page
       .getByRole("row", { name: /^Custom Notification/ })
       .getByText("Off")
+      .first()
       .waitFor();
     await page.reload();
     await toggle.waitFor();
     expect(await toggle.isChecked()).to.equal(false);
+    const query = `{ notificationPreferences { template { name } disabled disabledMethods } }`;
+    expect((await world.as(person).graphql(query)).notificationPreferences, "of one method").to.deep.equal([
+      { template: { name: "Custom Notification" }, disabled: false, disabledMethods: ["INBOX"] },
+    ]);
   });
 
   it("the overview, with counts, charts for those who can read them, and what fails", async () => {

@@ -74,6 +74,7 @@ import { AutostopNotices } from "./0100-autostop-notices.js";
 import { Health } from "./0101-health.js";
 import { EndNotices } from "./0102-end-notices.js";
 import { Invitations } from "./0105-invitations.js";
+import { JoinedMails } from "./0106-joined-mails.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -152,4 +153,5 @@ export const migrations: MigrationObject[] = [
   { name: "0101-health", class: Health },
   { name: "0102-end-notices", class: EndNotices },
   { name: "0105-invitations", class: Invitations },
+  { name: "0106-joined-mails", class: JoinedMails },
 ];
