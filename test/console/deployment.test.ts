@@ -455,6 +455,14 @@ describe("the console shows the deployment", () => {
     expect(await page.getByText("Sign-ins a day").count()).to.equal(0);
   });
 
+  it("charts in a browser under a POSIX locale", async () => {
+    const { page, asOwner } = console();
+    await page.addInitScript(`Object.defineProperty(Navigator.prototype, "language", { get: () => "en-US@posix" })`);
+    await asOwner("/");
+    await page.locator(".chart canvas").first().waitFor();
+    expect(await page.locator(".chart > div:not(.hidden, .drawing)").count()).to.equal(0);
+  });
+
   it("on the overview how many notifications wait, and how many were given up", async () => {
     const { world, asOwner, main, open } = console();
     const { pool } = world.app.services.database;
