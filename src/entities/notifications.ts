@@ -134,6 +134,12 @@ export const NotificationMessageSchema = defineEntity({
       expression:
         "create index notification_messages_key_index on notification_messages (key_id, id) where key_id is not null",
     },
+    {
+      // The mails that wait for others of their template.
+      name: "notification_messages_waiting_index",
+      expression:
+        "create index notification_messages_waiting_index on notification_messages (user_id, template_id, created_at, id) where state in ('pending', 'temporary_failure') and method = 'smtp'",
+    },
     { name: "notification_messages_user_index", properties: ["user", "createdAt", "id"] },
     {
       name: "notification_messages_username_index",

@@ -240,8 +240,9 @@ describe("the console shows what users have", () => {
   it("choices of notifications that change immediately, and back if the server rejects it", async () => {
     const { world, page, openAs, notice } = console();
     await openAs(await world.user("ada"), "/preferences");
-    const toggle = page.getByLabel(/^Custom Notification/);
-    const shown = (state: string) => page.locator("label", { hasText: `Custom Notification: ${state}` }).waitFor();
+    const toggle = page.getByLabel(/^Custom Notification, Inbox/);
+    const shown = (state: string) =>
+      page.locator("label", { hasText: `Custom Notification, Inbox: ${state}` }).waitFor();
     await shown("On");
     const reject = await heldBack("UpdatePreferences");
     await toggle.click();

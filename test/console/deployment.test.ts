@@ -421,15 +421,20 @@ describe("the console shows the deployment", () => {
     await text("The deployment");
     await fill("Edit profile", { Name: "Nova" }, "Save");
     await page.getByRole("navigation", { name: "Pages" }).getByText("Nova").waitFor();
-    const toggle = page.getByLabel(/^Custom Notification/);
+    const toggle = page.getByLabel(/^Custom Notification, Inbox/);
     await toggle.click();
     await page
       .getByRole("row", { name: /^Custom Notification/ })
       .getByText("Off")
+      .first()
       .waitFor();
     await page.reload();
     await toggle.waitFor();
     expect(await toggle.isChecked()).to.equal(false);
+    const query = `{ notificationPreferences { template { name } disabled disabledMethods } }`;
+    expect((await world.as(person).graphql(query)).notificationPreferences, "of one method").to.deep.equal([
+      { template: { name: "Custom Notification" }, disabled: false, disabledMethods: ["INBOX"] },
+    ]);
   });
 
   it("the overview, with counts, charts for those who can read them, and what fails", async () => {
@@ -448,6 +453,14 @@ describe("the console shows the deployment", () => {
     await text("Workspace credits");
     expect(await page.getByText("Recent changes").count()).to.equal(0);
     expect(await page.getByText("Sign-ins a day").count()).to.equal(0);
+  });
+
+  it("charts in a browser under a POSIX locale", async () => {
+    const { page, asOwner } = console();
+    await page.addInitScript(`Object.defineProperty(Navigator.prototype, "language", { get: () => "en-US@posix" })`);
+    await asOwner("/");
+    await page.locator(".chart canvas").first().waitFor();
+    expect(await page.locator(".chart > div:not(.hidden, .drawing)").count()).to.equal(0);
   });
 
   it("on the overview how many notifications wait, and how many were given up", async () => {

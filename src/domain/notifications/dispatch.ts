@@ -13,6 +13,7 @@ import { minute } from "../../runtime/durations.js";
 import { retryAfterIn } from "../../infrastructure/retry-after.js";
 import { isRefusedForGood } from "../../infrastructure/smtp.js";
 import { SealBroken } from "../../infrastructure/vault.js";
+import { type Joined, joinedText, takeAlong } from "./joined-mails.js";
 import { mailOf } from "./mail.js";
 import { plainText } from "./markdown.js";
 import { allTransports, type Transport } from "./methods.js";
@@ -96,8 +97,8 @@ const leasing = (db: Db, method: Transport, most: number, period: number) =>
         .as("isDisabled"),
     );
 
-/** A message to deliver. */
-type Item = InferResult<ReturnType<typeof leasing>>[number];
+/** A message to deliver, with those that its mail takes along. */
+type Item = InferResult<ReturnType<typeof leasing>>[number] & { along?: readonly Joined[] };
 
 /** Notes when a method last delivered something, or since when it fails, for the health of the deployment: seldom, if nothing changes. */
 class Arrivals {
@@ -147,21 +148,26 @@ class MessageQueue implements Queue<Item, AttemptResult> {
     this.#arrivals = new Arrivals(db, method);
   }
 
-  lease(most: number): Promise<Item[]> {
-    return leasing(this.db, this.method, most, this.config.leasePeriod).execute();
+  async lease(most: number): Promise<Item[]> {
+    const { db, method, config } = this;
+    const leased = await leasing(db, method, most, config.leasePeriod).execute();
+    return method === "smtp" ? takeAlong(db, leased, config.leasePeriod) : leased;
   }
 
   /** Stores the results and logs the attempts. */
   async settle(attempts: ReadonlyArray<Attempt<Item, AttemptResult>>): Promise<void> {
-    const rows = attempts.map(({ item, result, duration }) => ({
-      id: item.id,
-      token: item.leaseToken,
-      outcome: result.outcome,
-      state: stateAfter(item, result),
-      detail: result.outcome === "done" ? null : storable(result.detail),
-      delay: result.outcome === "retryable" ? this.#delayAfter(item, result.retryAfter) / 1000 : 0,
-      duration: Math.round(duration),
-    }));
+    const rows = attempts.flatMap(({ item, result, duration }) => {
+      const delay = result.outcome === "retryable" ? this.#delayAfter(item, result.retryAfter) / 1000 : 0;
+      return [item, ...(item.along ?? [])].map((each) => ({
+        id: each.id,
+        token: item.leaseToken,
+        outcome: result.outcome,
+        state: stateAfter(each, result),
+        detail: result.outcome === "done" ? null : storable(result.detail),
+        delay,
+        duration: Math.round(duration),
+      }));
+    });
     const results = sql<(typeof rows)[number]>`json_to_recordset(${JSON.stringify(rows)})`.as<"r">(
       sql`r (id uuid, token uuid, outcome text, state text, detail text, delay float8, duration int)`,
     );
@@ -240,7 +246,7 @@ class MessageQueue implements Queue<Item, AttemptResult> {
   }
 }
 
-function stateAfter({ attemptsLeft }: Item, { outcome }: AttemptResult): MessageState {
+function stateAfter({ attemptsLeft }: Pick<Item, "attemptsLeft">, { outcome }: AttemptResult): MessageState {
   if (outcome === "done") return "sent";
   if (outcome === "skipped") return "inhibited";
   return outcome === "retryable" && attemptsLeft > 0 ? "temporary_failure" : "permanent_failure";
@@ -320,7 +326,12 @@ export class Dispatcher {
     const template = templateWithId(item.templateId)!;
     const unsubscribe = await unsubscribeUrl(this.services, { id: userId, email }, template);
     const { accessUrl } = config;
-    const mail = mailOf(payload, { recipient: item, template, accessUrl, unsubscribeUrl: unsubscribe });
+    const mail = mailOf(textOf(item, payload, config), {
+      recipient: item,
+      template,
+      accessUrl,
+      unsubscribeUrl: unsubscribe,
+    });
     await transports.smtp!.send({ id, to: email, ...mail }, signal);
     return { outcome: "done" };
   }
@@ -338,6 +349,13 @@ export class Dispatcher {
       ? { outcome: "fatal", detail }
       : { outcome: "retryable", detail, retryAfter: retryAfterIn(headers) };
   }
+}
+
+/** The text of a mail, which may have several messages. */
+function textOf({ along = [], templateId }: Item, payload: NotificationPayload, { accessUrl }: Config) {
+  if (along.length === 0) return payload;
+  const payloads = [payload, ...along.flatMap((each) => each.payload ?? [])];
+  return joinedText(payloads, { name: templateWithId(templateId)!.name, inboxUrl: `${accessUrl}/inbox` });
 }
 
 function reasonToSkip({ templateId, deletedAt, status, isDisabled }: Item): string | undefined {

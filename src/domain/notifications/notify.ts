@@ -10,6 +10,7 @@ import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { isFormerAddress } from "../users/names.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
+import { delayAlike } from "./joined-mails.js";
 import { render, type Subject, type Variables } from "./rendering.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -29,6 +30,8 @@ export interface Notification extends Subject {
   recipients: readonly string[] | Expression<SqlBool>;
   /** The id of a user who is none of them. */
   except?: string;
+  /** The id of the user who caused the event, if it is another one than the caller. */
+  initiatorId?: string | null;
   /** Ids of the objects that it is about. The first is `data.id` of the texts: the links lead to it. */
   targets: readonly string[];
   /** Of events of a template with the same key, a user receives the first. */
@@ -97,6 +100,7 @@ async function send(ctx: Context, notifications: readonly Notification[]) {
 
 async function store(ctx: Context, planned: readonly Planned[]) {
   const rows = planned.map(({ row }) => row);
+  await delayAlike(ctx.db, rows);
   const added = await insertAll(ctx.db, "notificationMessages", rows)
     .onConflict((conflict) =>
       conflict.columns(["templateId", "userId", "method", "dedupeKey"]).where("dedupeKey", "is not", null).doNothing(),
@@ -236,10 +240,14 @@ async function plan(ctx: Context, notifications: readonly Notification[]): Promi
   return notifications.flatMap((notification, index) => {
     const eventId = newId();
     return (recipients.get(nrs[index]!) ?? [])
-      .filter(({ id }) => id !== notification.except)
+      .filter(({ id }) => id !== notification.except && !isOwnAction(ctx, notification, id))
       .flatMap((recipient) => messagesTo(ctx, recipient, notification, eventId));
   });
 }
+
+/** Whether a user caused an event of a template that leaves out who does. */
+const isOwnAction = ({ actor }: Context, { template, initiatorId = userIdOf(actor) }: Notification, userId: string) =>
+  template.leavesOutInitiator === true && initiatorId === userId;
 
 /** The messages to one recipient: one in the inbox, and one by another method. */
 function messagesTo(ctx: Context, recipient: Recipient, notification: Notification, eventId: string): Planned[] {

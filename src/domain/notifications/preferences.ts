@@ -71,10 +71,12 @@ export async function preferencesOfUser({ db }: Context, userId: string): Promis
     .orderBy("method")
     .execute();
   const byTemplate = Map.groupBy(decided, ({ templateId }) => templateId);
-  return templates.flatMap(({ id: templateId }) => {
+  return templates.flatMap(({ id: templateId, isOffByDefault = false }) => {
     const own = byTemplate.get(templateId);
     if (!own) return [];
-    const disabledMethods = own.filter(({ isDisabled }) => isDisabled).map(({ method }) => method);
+    const isDisabled = (method: DeliveryMethod) =>
+      own.find((each) => each.method === method)?.isDisabled ?? isOffByDefault;
+    const disabledMethods = allMethods.filter(isDisabled).toSorted();
     const updatedAt = own
       .map((each) => each.updatedAt)
       .toSorted()

@@ -66,7 +66,7 @@ const take = (ctx: Context, most: number) =>
   ctx.db
     .deleteFrom("accountNotices as n")
     .where("n.id", "=", claimed(oldest(ctx), most))
-    .returning(["n.id", "n.templateId", "n.audience", "n.userId", "n.labels"])
+    .returning(["n.id", "n.templateId", "n.audience", "n.userId", "n.labels", "n.initiatorId"])
     .returning((eb) =>
       eb.selectFrom("users as i").whereRef("i.id", "=", "n.initiatorId").select("i.username").as("initiator"),
     );
@@ -105,10 +105,11 @@ async function send(services: Services, most: number): Promise<{ notices: number
   });
 }
 
-const notificationOf = ({ templateId, audience, userId, labels, initiator }: Notice) => ({
+const notificationOf = ({ templateId, audience, userId, labels, initiatorId, initiator }: Notice) => ({
   template: templates.get(templateId)!,
   recipients: audiences[audience],
   except: userId,
+  initiatorId,
   targets: [userId],
   labels: { ...labels, ...(initiator !== null && { initiator }) },
   data: {},

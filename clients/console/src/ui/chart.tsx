@@ -65,6 +65,16 @@ function draw(uPlot: typeof UPlot, host: HTMLElement, days: readonly number[], s
   };
 }
 
+/** The library formats numbers in the language of the browser, which under a POSIX locale is none that `Intl` knows. */
+function load() {
+  try {
+    Intl.getCanonicalLocales(navigator.language);
+  } catch {
+    Object.defineProperty(navigator, "language", { value: "en", configurable: true });
+  }
+  return import("uplot");
+}
+
 /** Bars of each day. Screen readers get a table of the same numbers, and so do browsers that cannot draw. */
 export function Chart({ title, days, series }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -79,7 +89,7 @@ export function Chart({ title, days, series }: ChartProps) {
   useEffect(() => {
     let remove = () => {};
     let isGone = false;
-    import("uplot").then(
+    load().then(
       ({ default: uPlot }) => {
         // Its place is gone a moment before this effect is told that it has ended.
         if (!isGone && box.current) remove = draw(uPlot, box.current, days, series);

@@ -14,13 +14,21 @@ const scheduleOf = ({ time, timezone }: { time?: string; timezone?: string }) =>
   return `CRON_TZ=${timezone} ${Number(minute)} ${Number(hour)} * * *`;
 };
 
+type Method = PreferencesQuery["notificationMethods"]["configured"][number];
+
+const order: readonly Method[] = ["INBOX", "SMTP", "WEBHOOK"];
+
 export function PreferencesView() {
   const { data, error, refresh } = useData(Preferences, {});
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const { me, quietHours: hours, notificationMethods } = data;
   const preferences = new Map(data.notificationPreferences.map((each) => [each.templateId, each]));
-  const isOff = ({ id, enabledByDefault }: { id: string; enabledByDefault: boolean }) =>
-    preferences.get(id)?.disabled ?? !enabledByDefault;
+  // A method that cannot deliver is no choice.
+  const methods = order.filter((method) => notificationMethods.configured.includes(method));
+  const isOn = ({ id, enabledByDefault }: { id: string; enabledByDefault: boolean }, method: Method) => {
+    const own = preferences.get(id);
+    return own ? !own.disabledMethods.includes(method) : enabledByDefault;
+  };
   return (
     <>
       <Heading title="Preferences">
@@ -39,11 +47,8 @@ export function PreferencesView() {
       {hours && <QuietHours hours={hours} mayChange />}
       <Panel title="Notifications">
         <p class="faint">
-          They are delivered by{" "}
-          {new Intl.ListFormat("en").format(
-            notificationMethods.available.map((method) => wordsOf(method).toLowerCase()),
-          )}
-          .
+          Within ten minutes, mails of the same kind arrive as one. You are not told of changes of accounts that you
+          make yourself.
         </p>
         <List
           name="Notifications"
@@ -52,10 +57,12 @@ export function PreferencesView() {
           columns={[
             { title: "Notification", show: ({ name }) => name },
             { title: "About", show: ({ group }) => topicOf(group) },
-            {
-              title: "Get it",
-              show: (template) => <Choice template={template} isOn={!isOff(template)} />,
-            },
+            ...methods.map((method) => ({
+              title: method === "INBOX" ? "Inbox" : wordsOf(method),
+              show: (template: PreferencesQuery["notificationTemplates"][number]) => (
+                <Choice template={template} method={method} isOn={isOn(template, method)} />
+              ),
+            })),
           ]}
         />
       </Panel>
@@ -123,11 +130,12 @@ export function QuietHours({ user, hours, mayChange }: QuietHoursProps) {
 
 interface ChoiceProps {
   template: { id: string; name: string; mandatory: boolean };
+  method: Method;
   isOn: boolean;
 }
 
-/** Switches a notification on and off. */
-function Choice({ template: { id, name, mandatory }, isOn: isStored }: ChoiceProps) {
+/** Switches a notification by a method on and off. */
+function Choice({ template: { id, name, mandatory }, method, isOn: isStored }: ChoiceProps) {
   const [isOn, change] = useOptimistic(isStored);
   return (
     <label class="toggle">
@@ -137,11 +145,13 @@ function Choice({ template: { id, name, mandatory }, isOn: isStored }: ChoicePro
         disabled={mandatory}
         onChange={({ currentTarget: { checked } }) =>
           change(checked, () =>
-            perform(UpdatePreferences, { input: { choices: [{ template: id, disabled: !checked }] } }),
+            perform(UpdatePreferences, { input: { choices: [{ template: id, disabled: !checked }], method } }),
           )
         }
       />
-      <span class="hidden">{name}: </span>
+      <span class="hidden">
+        {name}, {wordsOf(method)}:{" "}
+      </span>
       {mandatory ? "Always" : isOn ? "On" : "Off"}
     </label>
   );

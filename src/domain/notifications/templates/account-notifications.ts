@@ -9,6 +9,13 @@ const accountEvent = {
   actions: viewUser,
 } as const;
 
+/** Users know what they did themselves. */
+const eventOfAnother = {
+  ...accountEvent,
+  recipients: "Owners and user administrators, except the one who acted.",
+  leavesOutInitiator: true,
+} as const;
+
 /** The name and the username of the account that a verb such as `created` was applied to. */
 const account = (verb: string) =>
   `{% if labels.${verb}_account_user_name and labels.${verb}_account_user_name != labels.${verb}_account_name %} ({{ labels.${verb}_account_user_name }}){% endif %}`;
@@ -19,7 +26,7 @@ const byInitiator = "{% if labels.initiator %} by **{{ labels.initiator }}**{% e
 
 export const accountNotifications = {
   created: {
-    ...accountEvent,
+    ...eventOfAnother,
     id: "4e19c0ac-94e1-4532-9515-d1801aa283b2",
     name: "User account created",
     labels: labelsOf("created"),
@@ -27,7 +34,7 @@ export const accountNotifications = {
     body: `The account **{{ labels.created_account_name }}**${account("created")} was created${byInitiator}.`,
   },
   deleted: {
-    ...accountEvent,
+    ...eventOfAnother,
     id: "f44d9314-ad03-4bc8-95d0-5cad491da6b6",
     name: "User account deleted",
     labels: labelsOf("deleted"),
@@ -36,7 +43,7 @@ export const accountNotifications = {
     body: `The account **{{ labels.deleted_account_name }}**${account("deleted")} was deleted${byInitiator}. This cannot be undone.`,
   },
   suspended: {
-    ...accountEvent,
+    ...eventOfAnother,
     id: "b02ddd82-4733-4d02-a2d7-c36f3598997d",
     name: "User account suspended",
     labels: labelsOf("suspended"),
@@ -54,7 +61,7 @@ export const accountNotifications = {
     body: `**{{ labels.count }}** or more users were suspended within ten minutes, as by a faulty sync. Their running workspaces are not stopped until an owner releases them on the overview of the console, or the users are activated.`,
   },
   activated: {
-    ...accountEvent,
+    ...eventOfAnother,
     id: "9f5af851-8408-4e73-a7a1-c6502ba46689",
     name: "User account activated",
     labels: labelsOf("activated"),
@@ -62,7 +69,7 @@ export const accountNotifications = {
     body: `The account **{{ labels.activated_account_name }}**${account("activated")} was activated${byInitiator} and can sign in again.`,
   },
   revived: {
-    ...accountEvent,
+    ...eventOfAnother,
     id: "5d1c6a0e-3b52-4c7e-9a41-7f0f0a6b7c52",
     name: "User account given again by its email",
     labels: [...labelsOf("revived"), "workspaces"],

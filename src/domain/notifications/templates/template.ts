@@ -22,6 +22,8 @@ export interface NotificationTemplate {
   readonly isOffByDefault?: true;
   /** Whether suspended users receive it. */
   readonly reachesSuspended?: true;
+  /** Whether the user who caused the event is not told of it. */
+  readonly leavesOutInitiator?: true;
   /** Whether it is sent whatever the preferences are. */
   readonly isMandatory?: true;
 }
