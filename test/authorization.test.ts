@@ -13,7 +13,7 @@ import {
   organizationRoles,
   ownAccount,
   type Permission,
-  permitted,
+  selectPermitted,
   requireAnyPermitted,
   requireScope,
   roleNames,
@@ -381,7 +381,7 @@ describe("authorization", () => {
         const label = `${actor.kind} ${permission}`;
         expect(mayOn(actor, permission, { ...target, memberships: [] }), label).to.equal(false);
         expect(seesOn(actor, permission, { ...target, memberships: [] }), label).to.equal(false);
-        const { organizations, ...rest } = permitted(actor, permission);
+        const { organizations, ...rest } = selectPermitted(actor, permission);
         expect([organizations, ...Object.values(rest).filter(Boolean)], label).to.deep.equal([[]]);
         expect(() => requireScope(actor, permission), label).to.throw(DomainError);
       }
@@ -402,14 +402,14 @@ describe("authorization", () => {
       }
   });
 
-  describe("permitted", () => {
+  describe("selectPermitted", () => {
     it("agrees with may, row by row", () => {
       let checked = 0;
       for (const situation of situations)
         for (const role of roles)
           for (const { permission, resource, action } of permissions.filter((each) => each.action === "read")) {
             const actor = user(role, situation.actor);
-            const { everywhere, organizations, ...ties } = permitted(actor, permission);
+            const { everywhere, organizations, ...ties } = selectPermitted(actor, permission);
             for (const place of placeNames) {
               const target: Target = { ...concrete, ...situation.facts, ...places[place](resource) };
               const inOrganizations = (
@@ -443,11 +443,11 @@ describe("authorization", () => {
           ["c", ["organization-template-admin", "organization-auditor"]],
         ]),
       });
-      expect(permitted(actor, "group:read")).to.include({ everywhere: false, own: false, inGroup: true });
-      expect(permitted(actor, "group:read").organizations).to.deep.equal(["a", "c"]);
-      expect(permitted(actor, "organization:read").organizations).to.deep.equal(["a", "b", "c"]);
-      expect(permitted(actor, "user:read").everywhere).to.equal(true);
-      expect(permitted(user("owner"), "group:read").everywhere).to.equal(true);
+      expect(selectPermitted(actor, "group:read")).to.include({ everywhere: false, own: false, inGroup: true });
+      expect(selectPermitted(actor, "group:read").organizations).to.deep.equal(["a", "c"]);
+      expect(selectPermitted(actor, "organization:read").organizations).to.deep.equal(["a", "b", "c"]);
+      expect(selectPermitted(actor, "user:read").everywhere).to.equal(true);
+      expect(selectPermitted(user("owner"), "group:read").everywhere).to.equal(true);
     });
 
     it("is empty for callers who can see no row, and rejected if the list requires a row", () => {
@@ -487,7 +487,7 @@ describe("authorization", () => {
       expect(mayOn(scoped("group:read"), "template:read", {})).to.equal(false);
       expect(mayOn(scoped(), "group:read", {})).to.equal(false);
       expect(may(user(undefined, { scopes: ["group:*"] }), "group:update", { organizationId: home })).to.equal(false);
-      expect(permitted(scoped("template:read"), "group:read").everywhere).to.equal(false);
+      expect(selectPermitted(scoped("template:read"), "group:read").everywhere).to.equal(false);
     });
 
     it("cover sub-resources along with their parent", () => {
@@ -587,7 +587,7 @@ describe("authorization", () => {
         expect(held({ organizationId })).to.have.members([...everyAccount, ...inOrganizations]);
       for (const target of [{}, { organizationId: away }]) expect(held(target)).to.have.members(everyAccount);
       for (const { permission } of permissions) {
-        const found = permitted(key, permission);
+        const found = selectPermitted(key, permission);
         expect(found.everywhere, permission).to.equal(everyAccount.includes(permission));
         expect(found.organizations).to.deep.equal(inOrganizations.has(permission) ? [home, other] : []);
       }

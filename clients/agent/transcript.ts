@@ -138,7 +138,7 @@ export class Transcript {
   boundMessage(message: ReportedMessage, isGrowing: boolean): ReportedMessage {
     let isCut = message.isCut ?? message.parts.length > largest.parts;
     let room: number = largest.message;
-    const cut = (text: string, bytes: number, isLast: boolean): string => {
+    const clip = (text: string, bytes: number, isLast: boolean): string => {
       const shown = this.masked(isLast && isGrowing ? this.#withoutBeginning(text) : text);
       const fit = clipText(shown, Math.max(Math.min(bytes, room), 64));
       if (fit !== shown) isCut = true;
@@ -149,8 +149,8 @@ export class Transcript {
       const isLast = index === length - 1;
       return {
         ...part,
-        ...(part.text !== undefined && { text: cut(part.text, largest.text, isLast) }),
-        ...(part.input !== undefined && { input: cut(part.input, largest.input, false) }),
+        ...(part.text !== undefined && { text: clip(part.text, largest.text, isLast) }),
+        ...(part.input !== undefined && { input: clip(part.input, largest.input, false) }),
         ...(part.title !== undefined && { title: clipText(this.masked(part.title), 500).slice(0, 512) }),
       };
     });

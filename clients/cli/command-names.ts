@@ -68,7 +68,8 @@ function distanceOf(one: string, other: string): number {
         isSwapped ? before[j - 2]! + 1 : Infinity,
       );
     }
-    [before, last] = [last, row];
+    before = last;
+    last = row;
   }
   return last[other.length]!;
 }

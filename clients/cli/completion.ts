@@ -28,11 +28,11 @@ function followingOf(commands: Commands): Following[] {
   ];
 }
 
-const quoted = (words: readonly string[]) => `"${words.join(" ")}"`;
+const quoteWords = (words: readonly string[]) => `"${words.join(" ")}"`;
 
 /** The cases of a beginning: itself, and, for the name of a command, whatever more is typed. */
 const caseOf = (commands: Commands, { typed, words }: Following): string =>
-  `    ${typed in commands ? `"${typed}" | "${typed} "*` : `"${typed}"`}) choices=${quoted(words)} ;;`;
+  `    ${typed in commands ? `"${typed}" | "${typed} "*` : `"${typed}"`}) choices=${quoteWords(words)} ;;`;
 
 const casesOf = (commands: Commands): string =>
   followingOf(commands)
@@ -69,7 +69,7 @@ const fish: Shell = (commands) =>
 end`,
     ...followingOf(commands).map(({ typed, words }) => {
       const pattern = typed in commands ? `^${typed}( |$)` : `^${typed}$`;
-      return `complete -c steward -f -n "__steward_typed | string match -qr '${pattern}'" -a ${quoted(words)}`;
+      return `complete -c steward -f -n "__steward_typed | string match -qr '${pattern}'" -a ${quoteWords(words)}`;
     }),
   ].join("\n");
 

@@ -1,7 +1,7 @@
 // What commands print: tables, lines, and JSON on standard output; all else on standard error.
 import { styleText } from "node:util";
 import { UsageError } from "../../src/runtime/command-line.js";
-import { jsonOf, onOneLine, shown, shownInColor } from "../../src/runtime/terminal.js";
+import { jsonOf, onOneLine, stripControls, shownInColor } from "../../src/runtime/terminal.js";
 
 /** A row of a table: the text of each cell. */
 type Row = readonly string[];
@@ -42,14 +42,14 @@ export class Output {
   /** Prints the objects of a list: as JSON, or as a table. */
   list<Item>(items: readonly Item[], columns: Readonly<Record<string, (item: Item) => string>>): void {
     if (this.isJson) return this.json(items);
-    const names = this.#chosen(Object.keys(columns));
+    const names = this.chooseColumns(Object.keys(columns));
     this.table(
       names,
       items.map((item) => names.map((name) => columns[name]!(item))),
     );
   }
 
-  #chosen(known: readonly string[]): readonly string[] {
+  chooseColumns(known: readonly string[]): readonly string[] {
     if (!this.columns) return known;
     const names = this.columns.map((name) => name.toUpperCase());
     const unknown = names.find((name) => !known.includes(name));
@@ -94,12 +94,12 @@ export class Output {
   /** Prints the result of an action: as JSON, or as a sentence. */
   done(value: object, sentence: string): void {
     if (this.isJson) this.json(value);
-    else this.#write(shown(sentence));
+    else this.#write(stripControls(sentence));
   }
 
   /** Prints an event of a stream: as JSON in one line, or as a text. */
   event(value: object, text: string): void {
-    this.#write(this.isJson ? jsonOf(value) : shown(text));
+    this.#write(this.isJson ? jsonOf(value) : stripControls(text));
   }
 
   /** Prints a line of output of a program like an event. A terminal shows its colors. */
@@ -120,7 +120,7 @@ export class Output {
 
   /** Prints what is not the result: progress, and what to do next. */
   note(text: string): void {
-    this.notes.write(`${shown(text)}\n`);
+    this.notes.write(`${stripControls(text)}\n`);
   }
 
   #write(line: string): void {

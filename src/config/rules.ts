@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { Cidr } from "../runtime/config.js";
 import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
-import { folded, truthOf } from "../runtime/text.js";
+import { foldCase, truthOf } from "../runtime/text.js";
 import { isPrivateScheme, type RedirectSchemes } from "../domain/oauth2/redirect-uris.js";
 import { isLocal, originOf, originRule, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
@@ -36,7 +36,7 @@ export const checkedBy = <Value>(
   );
 
 /** Text validated by one of the domain's `…Problem` functions. */
-export const formed = (problem: (given: string) => string | undefined, description: string): Rule<string> =>
+export const textWithoutProblem = (problem: (given: string) => string | undefined, description: string): Rule<string> =>
   describe(description, z.string().check(z.refine((given) => problem(given) === undefined)));
 
 export const matching = (pattern: RegExp, description: string): Rule<string> =>
@@ -152,7 +152,7 @@ export const file = readBy((given) => {
 
 /** The domain of email addresses, in lower case. */
 export const mailDomain = readBy(
-  (given) => (/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(given) ? folded(given) : undefined),
+  (given) => (/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(given) ? foldCase(given) : undefined),
   "a domain such as example.com",
 );
 

@@ -16,7 +16,7 @@ import {
   delay,
   duration,
   file,
-  formed,
+  textWithoutProblem,
   host,
   list,
   mailDomain,
@@ -90,14 +90,14 @@ const natsUrl = readBy(
 const someKeys = readBy(readKeys, keysRule);
 const someLicenseKeys = readBy(readLicenseKeys, licenseKeysRule);
 const aLicense = readBy((given) => (readToken(given) ? given : undefined), tokenRule);
-const aUrl = formed((given) => faultOf(httpUrl, given), "an http or https URL without user information");
+const aUrl = textWithoutProblem((given) => faultOf(httpUrl, given), "an http or https URL without user information");
 const someLinks = readBy(readSupportLinks, supportLinksRule);
 const someProviders = checkedBy(readProviders, "a JSON array of providers");
-const aName = formed(
+const aName = textWithoutProblem(
   (given) => faultOf(usernameValue, given),
   "1 to 32 letters, digits and single hyphens, and no reserved name",
 );
-const anEmail = formed((given) => faultOf(emailAddress, given), "an email address");
+const anEmail = textWithoutProblem((given) => faultOf(emailAddress, given), "an email address");
 const claimName = matching(/^[\x21-\x7e]{1,128}$/, "the name of a claim: 1 to 128 visible ASCII characters");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
 const lifetime = duration("1m", "3650d");

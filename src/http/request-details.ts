@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
 import type { Cidr, Config } from "../runtime/config.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
-import { cleaned } from "../runtime/text.js";
+import { cleanLabel } from "../runtime/text.js";
 import { newId } from "../domain/kernel/ids.js";
 import { unreadCredentialOf } from "./misplaced-credentials.js";
 
@@ -20,7 +20,7 @@ export function requestDetailsOf(
   return {
     id: typeof given === "string" && acceptableId.test(given) ? given : newId(),
     ip: trusted ? lastUntrusted(request, peer, trustedProxies) : plain(peer),
-    userAgent: agent === undefined ? undefined : cleaned(agent, 512),
+    userAgent: agent === undefined ? undefined : cleanLabel(agent, 512),
     unreadCredential: unreadCredentialOf(request),
   };
 }

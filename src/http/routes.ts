@@ -26,12 +26,12 @@ export class Routes {
   middleware(): Middleware {
     const routers = new Map([...this.#routers].map(([start, router]) => [start, router.routes() as Middleware]));
     return (http) => {
-      const unserved = () => {
+      const rejectRoute = () => {
         const methods = new Set(http.matched?.flatMap((route) => route.methods));
         throw methods.size > 0 ? methodNotAllowed(...[...methods].sort()) : new TransportError(404, "Route not found.");
       };
       const router = routers.get(startOf(http.path));
-      return router ? router(http, unserved) : unserved();
+      return router ? router(http, rejectRoute) : rejectRoute();
     };
   }
 }

@@ -4,7 +4,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Config } from "../runtime/config.js";
 import { type BoundedPool, boundedPool } from "../runtime/concurrency.js";
 import { foreignJson, isObject, isTooDeep } from "../runtime/json.js";
-import { cleaned, utcMoment } from "../runtime/text.js";
+import { cleanLabel, utcMoment } from "../runtime/text.js";
 import { type Fetch, type OpenStream, OutsideError, outsideFetch, outsideStreams } from "./http.js";
 import { mayCallInside } from "./inside-addresses.js";
 
@@ -214,7 +214,7 @@ function eventMessage(data: string): AgentMessage | undefined {
 function titleOf(text: string): string {
   try {
     const body: unknown = JSON.parse(text);
-    return isObject(body) && typeof body.title === "string" ? cleaned(body.title, 512) : "";
+    return isObject(body) && typeof body.title === "string" ? cleanLabel(body.title, 512) : "";
   } catch {
     return "";
   }

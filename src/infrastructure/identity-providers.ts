@@ -96,15 +96,16 @@ type ProviderSettings = Pick<
 export function createIdentityProviders(settings: ProviderSettings): IdentityProviders {
   const { oidcIssuerUrl, oidcClientId = "", oidcClientSecret = "" } = settings;
   const { githubUrl, githubClientId, githubClientSecret = "" } = settings;
-  const registered = (url: string, id: string, secret: string): Registration => {
+  const registrationAt = (url: string, id: string, secret: string): Registration => {
     const base = new URL(url);
     // The configured origin may have any address. Endpoints in its metadata may not: the provider chooses them.
     const { outboundProxy: proxy, outboundAllow: allow } = settings;
     return { base, id, secret, fetch: outsideFetch({ proxy, allow, named: [base.origin] }) };
   };
   const providers: IdentityProvider[] = [];
-  if (oidcIssuerUrl) providers.push(openIdConnect(registered(oidcIssuerUrl, oidcClientId, oidcClientSecret), settings));
-  if (githubClientId) providers.push(github(registered(githubUrl, githubClientId, githubClientSecret)));
+  if (oidcIssuerUrl)
+    providers.push(openIdConnect(registrationAt(oidcIssuerUrl, oidcClientId, oidcClientSecret), settings));
+  if (githubClientId) providers.push(github(registrationAt(githubUrl, githubClientId, githubClientSecret)));
   return new Map(providers.map((provider) => [provider.name, provider]));
 }
 

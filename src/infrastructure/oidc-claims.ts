@@ -1,5 +1,5 @@
 import type { Config } from "../runtime/config.js";
-import { folded } from "../runtime/text.js";
+import { foldCase } from "../runtime/text.js";
 
 /** Claims about a user, from an ID token or a UserInfo endpoint. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -39,7 +39,8 @@ export function emailOf(
   const email = textOf(claims.email);
   if (email === undefined) return { emailDoubt: "It sent no email." };
   const isVerified = claims.email_verified;
-  if (isVerified === true || (typeof isVerified === "string" && folded(isVerified.trim()) === "true")) return { email };
+  if (isVerified === true || (typeof isVerified === "string" && foldCase(isVerified.trim()) === "true"))
+    return { email };
   if (isVerified === null) return { emailDoubt: "It could not be asked whether the email is verified." };
   if (isVerified !== undefined) return { emailDoubt: "It says that the email is not verified." };
   if (oidcEmailVerified === "required")
@@ -53,4 +54,4 @@ export function emailOf(
 
 /** Whether the domain of an address is one of those given. */
 export const isInDomains = (email: string, domains: readonly string[]): boolean =>
-  domains.includes(folded(email.slice(email.lastIndexOf("@") + 1)));
+  domains.includes(foldCase(email.slice(email.lastIndexOf("@") + 1)));

@@ -31,9 +31,9 @@ async function tunnelOptions(proxy: URL, url: URL, signal: AbortSignal): Promise
   const socket = await openTunnel(proxy, `${url.hostname}:${url.port || 443}`, signal);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   // RFC 6066 §3: server_name is never an address.
-  const secured = () => connectTls({ socket, host, ...(!isIP(host) && { servername: host }) });
+  const connectSecurely = () => connectTls({ socket, host, ...(!isIP(host) && { servername: host }) });
   // Without an agent, Node.js takes 80 for the default port, and would name the port.
-  return { createConnection: secured, headers: { host: url.host } };
+  return { createConnection: connectSecurely, headers: { host: url.host } };
 }
 
 function openTunnel(proxy: URL, authority: string, signal: AbortSignal): Promise<Socket> {

@@ -70,7 +70,7 @@ export class Vault {
     const key = this.#key(keyId);
     try {
       const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagLength });
-      decipher.setAAD(authenticated(place));
+      decipher.setAAD(authenticatedData(place));
       decipher.setAuthTag(ciphertext.subarray(-tagLength));
       const plain = [decipher.update(ciphertext.subarray(0, -tagLength)), decipher.final()];
       return Buffer.concat(plain).toString();
@@ -100,7 +100,7 @@ export class Vault {
   #sealWith(keyId: string, place: Place, plain: string): Sealed {
     const nonce = randomBytes(nonceLength);
     const cipher = createCipheriv(algorithm, this.#key(keyId), nonce, { authTagLength: tagLength });
-    cipher.setAAD(authenticated(place));
+    cipher.setAAD(authenticatedData(place));
     const encrypted = [cipher.update(plain, "utf8"), cipher.final()];
     return { keyId, nonce, ciphertext: Buffer.concat([...encrypted, cipher.getAuthTag()]) };
   }
@@ -112,7 +112,7 @@ export class Vault {
   }
 }
 
-const authenticated = ({ table, column, rowId, ownerId }: Place): Buffer =>
+const authenticatedData = ({ table, column, rowId, ownerId }: Place): Buffer =>
   Buffer.from(JSON.stringify([table, column, rowId, ownerId]));
 
 const checkPlace = (keyId: string): Place => ({

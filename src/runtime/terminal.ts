@@ -14,10 +14,10 @@ const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202
 const rawInJson = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** Removes control sequences and all other characters that a terminal obeys, except for tabs and ends of lines. */
-export const shown = (text: string): string => stripVTControlCharacters(text).replace(obeyed, "");
+export const stripControls = (text: string): string => stripVTControlCharacters(text).replace(obeyed, "");
 
 /** The same, on a single line. */
-export const onOneLine = (text: string): string => shown(text).replace(/[\n\t]+/g, " ");
+export const onOneLine = (text: string): string => stripControls(text).replace(/[\n\t]+/g, " ");
 
 /** A sequence that sets colors and styles: `ESC [ 1 ; 31 m`. */
 // oxlint-disable-next-line no-control-regex -- these sequences begin with a control character
@@ -36,7 +36,7 @@ export function shownInColor(line: string): string {
   let isStyled = false;
   // Every second part is a sequence.
   const parts = line.split(styling).map((part, nr) => {
-    if (nr % 2 === 0) return shown(part);
+    if (nr % 2 === 0) return stripControls(part);
     if (!isStyling(part)) return "";
     isStyled = true;
     return part;
@@ -52,10 +52,10 @@ export const escapedJson = (json: string): string =>
   json.replace(rawInJson, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** Prints a result on standard output. */
-export const print = (text: string): void => void process.stdout.write(`${shown(text)}\n`);
+export const print = (text: string): void => void process.stdout.write(`${stripControls(text)}\n`);
 
 /** Prints an error, or a note, on standard error. */
-export const printError = (text: string): void => void process.stderr.write(`${shown(text)}\n`);
+export const printError = (text: string): void => void process.stderr.write(`${stripControls(text)}\n`);
 
 /** Prints a line of output of a program on standard error. */
 export const printOutput = (line: string): void => void process.stderr.write(`${shownInColor(line)}\n`);

@@ -50,7 +50,7 @@ const obeyed = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
 export const isObeyed = (text: string): boolean => obeyed.test(text);
 
 /** Makes text of another system a label: without characters that terminals and pages obey, cut to a number of characters. */
-export const cleaned = (text: string, longest: number): string =>
+export const cleanLabel = (text: string, longest: number): string =>
   Array.from(
     text
       .replace(/[\u202a-\u202e\u2066-\u2069]/g, "")
@@ -69,4 +69,4 @@ export const textProblem = (text: string): string | undefined => (isStorable(tex
  * Folds an email or username for comparison: A to Z become lower case, all other characters stay unchanged. Unicode
  * case folding is unsuitable: the Kelvin sign would match k, and with it the account of another user.
  */
-export const folded = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+export const foldCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

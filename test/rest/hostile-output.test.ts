@@ -6,7 +6,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { expect } from "chai";
-import { escapedJson, jsonOf, onOneLine, shown, shownInColor } from "../../src/runtime/terminal.js";
+import { escapedJson, jsonOf, onOneLine, stripControls, shownInColor } from "../../src/runtime/terminal.js";
 import { UserCli } from "../support/cli.js";
 import { controls, hostile, HostileSteward, type Values } from "../support/hostile-steward.js";
 
@@ -20,14 +20,14 @@ const found = (text: string): string[] =>
 describe("what programs print", () => {
   it("holds nothing that a terminal obeys", () => {
     for (const control of obeyed)
-      expect(shown(`a${control}b`), `U+${control.charCodeAt(0).toString(16)}`).to.equal("ab");
-    expect(shown("a\tb\nc")).to.equal("a\tb\nc");
+      expect(stripControls(`a${control}b`), `U+${control.charCodeAt(0).toString(16)}`).to.equal("ab");
+    expect(stripControls("a\tb\nc")).to.equal("a\tb\nc");
     expect(onOneLine("a\tb\r\nc\u2028d")).to.equal("a b cd");
-    expect(found(shown(hostile))).to.deep.equal([]);
+    expect(found(stripControls(hostile))).to.deep.equal([]);
     // What is left after a removal is no sequence again.
-    expect(found(shown("\u001b\u001b[2J[2J\u009b\u009b2J2J"))).to.deep.equal([]);
+    expect(found(stripControls("\u001b\u001b[2J[2J\u009b\u009b2J2J"))).to.deep.equal([]);
     // Marks that names need.
-    expect(shown("a\u200eb\u200fc\u061cd\u200de")).to.equal("a\u200eb\u200fc\u061cd\u200de");
+    expect(stripControls("a\u200eb\u200fc\u061cd\u200de")).to.equal("a\u200eb\u200fc\u061cd\u200de");
   });
 
   it("has the colors of programs where they are shown, until the end of the line, and no other sequence", () => {

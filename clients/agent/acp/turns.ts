@@ -92,22 +92,22 @@ export class Turns {
       this.#calls.set(toolCallId, known);
     }
     const { call, message } = known;
-    const cut = (whole: string, bytes: number): string => {
+    const clip = (whole: string, bytes: number): string => {
       const part = clipText(whole, bytes);
       if (part.length < whole.length) message.isCut = true;
       return part;
     };
-    if (title != null) call.title = cut(title, 500);
+    if (title != null) call.title = clip(title, 500);
     if (kind != null) call.toolKind = kind;
     if (status != null) call.status = statuses[status] ?? "PENDING";
-    if (rawInput !== undefined) call.input = cut(jsonOf(rawInput), largest.input);
+    if (rawInput !== undefined) call.input = clip(jsonOf(rawInput), largest.input);
     const text = content ? content.map(resultOf).join("\n") : rawOutput === undefined ? undefined : jsonOf(rawOutput);
     if (text !== undefined && text !== "") {
       if (!known.result) {
         known.result = { kind: "TOOL_RESULT", toolCallId: call.toolCallId! };
         message.parts.splice(message.parts.indexOf(call) + 1, 0, known.result);
       }
-      known.result.text = cut(text, largest.input);
+      known.result.text = clip(text, largest.input);
     }
     if (known.result) known.result.isError = call.status === "FAILED";
     this.#report(message, false);

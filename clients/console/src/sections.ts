@@ -112,9 +112,9 @@ const views: Record<string, View> = {
 };
 
 /** A view that is loaded when it is first opened, and that begins again for another object. */
-function routed(load: View): AnyComponent<{ params?: Record<string, string> }> {
+function routeView(load: View): AnyComponent<{ params?: Record<string, string> }> {
   const Loaded = lazy(load) as AnyComponent<object>;
   return (props) => h(Loaded, { ...props, key: Object.values(props.params ?? {}).join("/") });
 }
 
-export const routes = Object.entries(views).map(([path, load]) => ({ path, component: routed(load) }));
+export const routes = Object.entries(views).map(([path, load]) => ({ path, component: routeView(load) }));

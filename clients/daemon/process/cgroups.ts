@@ -150,10 +150,8 @@ function ownCgroup(proc: string): string {
   const mounts = readFileSync(join(proc, "self/mountinfo"), "utf8").split("\n");
   const mount = mounts.find((line) => / - cgroup2 /.test(line))?.split(" ");
   if (own === undefined || !mount) throw new Unavailable("it has no cgroups v2");
-  const [root, point] = [
-    mount[3]!,
-    mount[4]!.replace(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8))),
-  ];
+  const root = mount[3]!;
+  const point = mount[4]!.replace(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8)));
   const below =
     root === "/" ? own : own === root ? "" : own.startsWith(`${root}/`) ? own.slice(root.length) : undefined;
   if (below === undefined || below.startsWith("/..")) throw new Unavailable("the cgroup of the daemon is not mounted");

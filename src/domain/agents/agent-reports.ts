@@ -5,7 +5,7 @@ import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { check, choice, inputOf, type Input, int, listOf, optional, prose, required } from "../kernel/values.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { now } from "../kernel/queries.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { announceTaskError } from "../tasks/task-errors.js";
@@ -88,7 +88,7 @@ export async function reportAgentStartup(ctx: Context, startup: AgentStartup): P
   problems.throwIfAny();
   const { expandedDirectory } = startup;
   const apiVersion = startup.apiVersion ?? "";
-  const version = cleaned(startup.version, 64);
+  const version = cleanLabel(startup.version, 64);
   const subsystems = [...new Set(startup.subsystems)];
   const { taskId } = await lockCaller(ctx, agent);
   await updateCaller(ctx, agent)

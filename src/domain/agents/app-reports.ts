@@ -3,7 +3,7 @@ import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { cleaned, isStorable } from "../../runtime/text.js";
+import { cleanLabel, isStorable } from "../../runtime/text.js";
 import { now } from "../kernel/queries.js";
 import { announceTaskError } from "../tasks/task-errors.js";
 import { updateTaskStatus } from "../tasks/task-status.js";
@@ -126,7 +126,7 @@ const mostStatuses = 100;
 export async function reportAppStatus(ctx: Context, report: AppStatusReport): Promise<string> {
   const agent = callingAgent(ctx);
   const { appSlug, state } = report;
-  const message = cleaned(report.message, report.message.length);
+  const message = cleanLabel(report.message, report.message.length);
   const uri = report.uri ?? "";
   const app = await appsOfCaller(ctx, agent).where("app.slug", "=", appSlug).executeTakeFirst();
   const problems = new Problems();

@@ -4,7 +4,7 @@ import type { Context } from "../kernel/context.js";
 import type { UserActor } from "../kernel/actor.js";
 import { authorizeMachine, may } from "../authorization/authorization.js";
 import { DomainError, notFound } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { foldedColumn } from "../kernel/queries.js";
 import { parseToken } from "../tokens/token-text.js";
 import { type Input, inputOf, optional, reference, required, secret } from "../kernel/values.js";
@@ -38,7 +38,7 @@ const applicationNamed = (db: Db, { owner, workspace, agent, slug }: Application
     .innerJoin("workspaces as w", "w.ownerId", "u.id")
     .innerJoin("workspaceAgents as a", "a.workspaceId", "w.id")
     .innerJoin("workspaceApps as app", "app.agentId", "a.id")
-    .where(foldedColumn("u.username"), "=", folded(owner))
+    .where(foldedColumn("u.username"), "=", foldCase(owner))
     .where("u.deletedAt", "is", null)
     .where(sql`lower(w.name)`, "=", sql`lower(${workspace})`)
     .where("w.deletedAt", "is", null)

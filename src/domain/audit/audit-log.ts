@@ -1,5 +1,5 @@
 import { type InferResult, sql } from "kysely";
-import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
+import { selectPermitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { defineList, idNamed, inOrganizations, time } from "../kernel/lists.js";
@@ -23,7 +23,7 @@ const e = columnsOf("auditLog", "e");
 
 /** The events that the caller may read: all, or those of organizations. */
 function readableEvents(ctx: Context) {
-  const { everywhere, organizations } = permitted(ctx.actor, "audit_log:read");
+  const { everywhere, organizations } = selectPermitted(ctx.actor, "audit_log:read");
   return ctx.db
     .selectFrom("auditLog as e")
     .select([

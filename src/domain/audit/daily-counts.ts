@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
-import { permitted, type Permission } from "../authorization/authorization.js";
+import { selectPermitted, type Permission } from "../authorization/authorization.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { AuditAction } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
@@ -108,7 +108,7 @@ export type CountedSeries = keyof typeof series;
  */
 export async function countDaily(ctx: Context, of: CountedDays, name: CountedSeries): Promise<number[] | null> {
   const counted: Counted = series[name];
-  const { everywhere, organizations } = permitted(ctx.actor, counted.permission);
+  const { everywhere, organizations } = selectPermitted(ctx.actor, counted.permission);
   const { organizationId, timeZone, days } = of;
   if (counted.permission === "audit_log:read" && !hasFeature(ctx, "audit_log")) return null;
   const isOfOrganization = counted.hasOrganization === true;

@@ -92,13 +92,13 @@ export const visible = (actor: Actor, permission: Permission): Permitted =>
   actor.kind === "scim_key" ? permittedToKey(actor, permission) : permittedBy(grants.get(permission) ?? [], actor);
 
 /** The objects for which `may` holds, for statements that list objects. */
-export const permitted = (actor: Actor, permission: Permission): Permitted =>
+export const selectPermitted = (actor: Actor, permission: Permission): Permitted =>
   actor.kind === "scim_key" ? permittedToKey(actor, permission) : permittedBy(usable(actor, permission), actor);
 
-/** `permitted` for lists that reject actors without the permission instead of returning no rows. Throws FORBIDDEN. */
+/** `selectPermitted` for lists that reject actors without the permission instead of returning no rows. Throws FORBIDDEN. */
 export function requireAnyPermitted(actor: Actor, permission: Permission): Permitted {
   requireScope(actor, permission);
-  const found = permitted(actor, permission);
+  const found = selectPermitted(actor, permission);
   const { organizations, ...rest } = found;
   if (organizations.length === 0 && !Object.values(rest).includes(true)) throw forbidden();
   return found;

@@ -95,11 +95,11 @@ export type Records = AsyncIterator<BackupRecord>;
 /** Reads the next record, which must be a JSON value. */
 export async function nextValue(records: Records): Promise<Record<string, unknown>> {
   const { done, value } = await records.next();
-  if (done || Buffer.isBuffer(value)) throw malformed();
+  if (done || Buffer.isBuffer(value)) throw malformedBackup();
   return value as Record<string, unknown>;
 }
 
-export const malformed = () => new BackupRefused("The backup does not have the expected contents.");
+export const malformedBackup = () => new BackupRefused("The backup does not have the expected contents.");
 
 /** Loads the rows of a table, up to the record with their number, which is returned. */
 export async function load(client: PoolClient, table: TableContent, records: Records): Promise<number> {
@@ -111,14 +111,14 @@ export async function load(client: PoolClient, table: TableContent, records: Rec
   try {
     for (;;) {
       const { done, value } = await records.next();
-      if (done) throw malformed();
+      if (done) throw malformedBackup();
       if (Buffer.isBuffer(value)) {
         if (!copy.write(value)) await Promise.race([once(copy, "drain"), loaded]);
         continue;
       }
       copy.end();
       await loaded;
-      if ((value as { rows?: unknown }).rows !== copy.rowCount) throw malformed();
+      if ((value as { rows?: unknown }).rows !== copy.rowCount) throw malformedBackup();
       return copy.rowCount;
     }
   } catch (error) {

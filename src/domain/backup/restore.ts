@@ -16,7 +16,7 @@ import { readKeys } from "../../infrastructure/vault.js";
 import type { OnProgress } from "./backup.js";
 import { interruptible } from "./connection.js";
 import { type BackupContents, quoteNames, tableNames } from "./contents.js";
-import { load, malformed, nextValue, type Records, unbind } from "./loading.js";
+import { load, malformedBackup, nextValue, type Records, unbind } from "./loading.js";
 
 export interface RestoreOptions {
   /** Whether to end all sessions, API tokens, and OAuth2 grants in the restored database. */
@@ -126,7 +126,7 @@ const useNew = "Restore the backup into a new database or data directory.";
 
 async function nextContents(records: Records): Promise<BackupContents> {
   const { tables, sequences } = await nextValue(records);
-  if (!Array.isArray(tables) || !Array.isArray(sequences)) throw malformed();
+  if (!Array.isArray(tables) || !Array.isArray(sequences)) throw malformedBackup();
   return { tables, sequences };
 }
 
@@ -140,7 +140,7 @@ async function keysOf(
 ): Promise<(() => Promise<string>) | undefined> {
   if (typeof text !== "string") return undefined;
   const keys = readKeys(text);
-  if (!keys) throw malformed();
+  if (!keys) throw malformedBackup();
   const configured = await configuredKeys({ config });
   if (!configured)
     return async () => {
@@ -168,10 +168,10 @@ async function loadAll(
   const bindAgain = await unbind(client, names);
   let rows = 0;
   for (const table of tables) {
-    if ((await nextValue(records)).table !== table.name) throw malformed();
+    if ((await nextValue(records)).table !== table.name) throw malformedBackup();
     rows += await load(client, table, records);
   }
-  if (!(await records.next()).done) throw malformed();
+  if (!(await records.next()).done) throw malformedBackup();
   for (const { name, value } of sequences)
     await client.query("select setval(quote_ident($1)::regclass, $2::bigint)", [name, value]);
   await bindAgain(onIndexed);

@@ -1,5 +1,5 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
-import { permitted, requireAnyPermitted } from "../authorization/authorization.js";
+import { selectPermitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
@@ -7,7 +7,7 @@ import { purgeMonths } from "../../infrastructure/database/months.js";
 import { anyOf, foldedColumn } from "../kernel/queries.js";
 import { day } from "../../runtime/durations.js";
 import type { Context } from "../kernel/context.js";
-import { folded, isUuid } from "../../runtime/text.js";
+import { foldCase, isUuid } from "../../runtime/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, moment, oneOf, parseSearch, searchQuery, uuid } from "../search.js";
 import { type OrderBy, OrderDirection, orderOf, type Page, PageArguments } from "../kernel/paging.js";
@@ -38,7 +38,7 @@ export const longestDelay = 30 * day;
 
 /** The connections that the caller may read: all, or those of organizations. */
 function readableConnections(ctx: Context) {
-  const { everywhere, organizations } = permitted(ctx.actor, "connection_log:read");
+  const { everywhere, organizations } = selectPermitted(ctx.actor, "connection_log:read");
   return ctx.db
     .selectFrom("connectionLog as l")
     .select([
@@ -199,14 +199,14 @@ export async function listConnectionLogs(
 
 type References = readonly string[] | undefined;
 
-const namesAmong = (references: readonly string[]) => references.filter((each) => !isUuid(each)).map(folded);
+const namesAmong = (references: readonly string[]) => references.filter((each) => !isUuid(each)).map(foldCase);
 
 const withNames = (ctx: Context, references: References): KeptNames | undefined => {
   const { ids, usernames } = keptNames(ctx, references ?? []);
   return references && { ids, usernames };
 };
 
-const withEmails = (emails: References): KeptNames | undefined => emails && { emails: emails.map(folded) };
+const withEmails = (emails: References): KeptNames | undefined => emails && { emails: emails.map(foldCase) };
 
 /** The ids of organizations by id, name or `default`. Rows outlive their organizations. */
 async function organizationsNamed({ db }: Context, references: References): Promise<string[] | null> {

@@ -11,7 +11,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { inputOf, type Input, list, required } from "../kernel/values.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { noteActivity } from "../workspaces/workspace-schedule.js";
 import { addressOf, ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
 
@@ -192,7 +192,7 @@ type Rows = Map<string, Row>;
 const maxTextLength = 512;
 
 const labelOf = (text: string | null | undefined): string | undefined =>
-  text ? cleaned(text, maxTextLength) : undefined;
+  text ? cleanLabel(text, maxTextLength) : undefined;
 
 function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Workspace, now: number): Row {
   const time = timeOf(event, now);

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../kernel/audit.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { foldedColumn, now } from "../kernel/queries.js";
 import { emailAddress, faultOf } from "../kernel/values.js";
 import { usernameValue } from "../users/names.js";
@@ -32,8 +32,8 @@ export interface CreateAdministrator {
 /** Characters of generated passwords: 142 bits of entropy, enough for every password rule. */
 const generatedLength = 24;
 
-const taken = () => conflict("A user of this email or username exists already.");
-const throwTaken = onViolation({ users_email_unique: taken, users_username_unique: taken });
+const nameConflict = () => conflict("A user of this email or username exists already.");
+const throwTaken = onViolation({ users_email_unique: nameConflict, users_username_unique: nameConflict });
 
 /** Creates a site owner and member of the default organization. For operators: checks no permission. */
 export async function createAdministrator(ctx: Context, input: CreateAdministrator): Promise<Administrator> {
@@ -80,7 +80,7 @@ export async function recoverAccess(ctx: Context, email: string): Promise<Admini
   const user = await ctx.db
     .selectFrom("users")
     .select(["id", "email", "username", "isServiceAccount"])
-    .where(foldedColumn("email"), "=", folded(email))
+    .where(foldedColumn("email"), "=", foldCase(email))
     .where("deletedAt", "is", null)
     .where("isSystem", "=", false)
     .forNoKeyUpdate()

@@ -4,7 +4,7 @@ import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { after, now } from "../kernel/queries.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { TokenSet } from "./provider-responses.js";
@@ -90,8 +90,8 @@ export class BrowserLinks {
     const { userId, provider } = await admit(ctx, providerId);
     const pending = await consume(ctx, userId, provider, callback.state, browserSecret);
     const { code, error, errorDescription, issuer } = callback;
-    if (provider.issuer !== "" && issuer !== provider.issuer) throw rejected("The response is of another issuer.");
-    if (error !== null || code === null) throw rejected(describeError(error ?? "", errorDescription));
+    if (provider.issuer !== "" && issuer !== provider.issuer) throw linkFailure("The response is of another issuer.");
+    if (error !== null || code === null) throw linkFailure(describeError(error ?? "", errorDescription));
     const tokens = await exchange(ctx, provider, code, verifierOf(ctx, pending));
     await storeLink(ctx, provider, userId, tokens);
     return { providerId: provider.id, returnPath: pending.returnPath };
@@ -103,7 +103,7 @@ async function admit(ctx: Context, providerId: string): Promise<{ userId: string
   const userId = callerWho(ctx, "external_auth_link:update");
   const provider = findProvider(ctx, providerId);
   requireLicensed(ctx, provider);
-  if (!redirects(provider)) throw rejected("Accounts at this provider are linked with a device code.");
+  if (!redirects(provider)) throw linkFailure("Accounts at this provider are linked with a device code.");
   await ctx.services.limits.links.take(userId, ctx.request);
   return { userId, provider };
 }
@@ -122,7 +122,7 @@ async function consume(
   state: string | null,
   browserSecret: string | undefined,
 ) {
-  if (state === null) throw rejected("The response has no state.");
+  if (state === null) throw linkFailure("The response has no state.");
   const pending = await ctx.services.database.db
     .updateTable("externalAuthStates")
     .set({ consumedAt: now })
@@ -155,15 +155,15 @@ async function exchange(
   } catch (error) {
     if (error instanceof ProviderUnavailable) throw upstreamFailed(error.message, error);
     if (error instanceof ProviderRefusal && error.status === 429) throw upstreamFailed(error.message, error);
-    if (error instanceof ProviderRefusal) throw rejected(`The provider rejected the code: ${error.code}.`);
+    if (error instanceof ProviderRefusal) throw linkFailure(`The provider rejected the code: ${error.code}.`);
     throw error;
   }
 }
 
-const rejected = (detail: string) => new DomainError("BAD_USER_INPUT", "The account was not linked.", { detail });
+const linkFailure = (detail: string) => new DomainError("BAD_USER_INPUT", "The account was not linked.", { detail });
 
 /** The error that a provider returned in the query string, as text. */
 function describeError(code: string, description: string | null): string {
-  const said = cleaned([code, description].filter(Boolean).join(": "), 400);
+  const said = cleanLabel([code, description].filter(Boolean).join(": "), 400);
   return said === "" ? "The response has no code." : `The provider returned: ${said}`;
 }

@@ -73,7 +73,7 @@ async function requestDevice(ctx: Context, provider: ExternalAuthProvider): Prom
     if (error instanceof ProviderUnavailable) throw upstreamFailed(error.message, error);
     if (!(error instanceof ProviderRefusal)) throw error;
     if (error.status === 429) throw rateLimited(error.retryAfter ?? 60, "The provider limits the rate of requests.");
-    throw refused(error.code);
+    throw deviceCodeFailure(error.code);
   }
 }
 
@@ -105,7 +105,7 @@ export async function completeDevice(ctx: Context, { providerId, deviceCode }: C
   const device = deviceCode
     ? await own.where("codeHash", "=", hashSecret(deviceCode)).executeTakeFirst()
     : await own.orderBy("isRedeemed").orderBy("id", "desc").limit(1).executeTakeFirst();
-  if (!device) throw refused("expired_token");
+  if (!device) throw deviceCodeFailure("expired_token");
   if (device.isRedeemed) return provider.id;
   const claimed = await claim(ctx, device.id);
   if (claimed === "redeemed") return provider.id;
@@ -148,11 +148,11 @@ async function claim(ctx: Context, id: string): Promise<SealedRow | "redeemed"> 
     .executeTakeFirst();
   if (claimed) return claimed;
   const device = await devices(ctx).where("id", "=", id).executeTakeFirst();
-  if (!device) throw refused("expired_token");
+  if (!device) throw deviceCodeFailure("expired_token");
   if (device.isRedeemed) return "redeemed";
-  if (device.isPolling) throw refused("authorization_pending");
+  if (device.isPolling) throw deviceCodeFailure("authorization_pending");
   await extendInterval(ctx, id);
-  throw refused("slow_down");
+  throw deviceCodeFailure("slow_down");
 }
 
 /** Ends a poll without a token. The code is dropped if `isOver`. */
@@ -178,7 +178,7 @@ async function poll(ctx: Context, provider: ExternalAuthProvider, claimed: Seale
     await endPoll(ctx, claimed.id, code === "expired_token" || code === "access_denied");
     if (code === "slow_down") await extendInterval(ctx, claimed.id);
     if (error instanceof ProviderRefusal && error.status === 429) throw rateLimited(error.retryAfter ?? 60);
-    if (code !== undefined) throw refused(code);
+    if (code !== undefined) throw deviceCodeFailure(code);
     throw error instanceof ProviderUnavailable ? upstreamFailed(error.message, error) : error;
   }
 }
@@ -199,7 +199,7 @@ const messages = new Map([
 ]);
 
 /** The error for a device code, with the code of the reason in lower case. */
-const refused = (reason: string) =>
+const deviceCodeFailure = (reason: string) =>
   new DomainError("BAD_USER_INPUT", messages.get(reason) ?? "The provider rejected the device code.", {
     detail: reason,
     reason,

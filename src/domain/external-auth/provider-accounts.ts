@@ -1,5 +1,5 @@
 import { isObject } from "../../runtime/json.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { objectIn, type Received, urlIn } from "./provider-responses.js";
 
 /** An account at a provider, as the provider describes it. */
@@ -25,7 +25,7 @@ const longest = 256;
 /** The first text among values, cut to 256 characters. */
 function textIn(...values: unknown[]): string {
   const text = values.find((value): value is string => typeof value === "string" && value !== "") ?? "";
-  return cleaned(text, longest);
+  return cleanLabel(text, longest);
 }
 
 const firstUrl = (...values: unknown[]): string | null => values.map(urlIn).find((url) => url !== null) ?? null;

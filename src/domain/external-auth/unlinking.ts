@@ -5,7 +5,7 @@ import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { ProviderRefusal, ProviderUnavailable } from "./provider-failures.js";
 import type { Revocable } from "./external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
@@ -110,7 +110,7 @@ const claimDue = (db: Db) => {
   const due = db.selectFrom("externalAuthLinks").where("revokeAt", "<=", now).orderBy("revokeAt").select("id");
   return db
     .updateTable("externalAuthLinks as l")
-    .where("l.id", "=", claimed(due, batchSize))
+    .where("l.id", "=", claimIds(due, batchSize))
     .set((eb) => ({
       revokeAttempts: eb("l.revokeAttempts", "+", 1),
       revokeAt: sql<string>`now() + interval '1 minute' * 2 ^ ${l.revokeAttempts}`,

@@ -5,7 +5,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
-import { changesOf, given } from "../kernel/objects.js";
+import { changesOf, pickGiven } from "../kernel/objects.js";
 import {
   check,
   icon,
@@ -58,7 +58,7 @@ export async function addGroup(
   problems.throwIfAny();
   await requireRoom(ctx, organizationId);
 
-  const group = ctx.em.create(Group, { ...given(fields), name: fields.name, organization: organizationId, source });
+  const group = ctx.em.create(Group, { ...pickGiven(fields), name: fields.name, organization: organizationId, source });
   if (members.length > 0) auditWith(group, { members: { old: [], new: members } });
   await ctx.em.flush().catch(onNameTaken);
   await addMembers(ctx, { id: group.id, organizationId }, members);
@@ -142,7 +142,7 @@ export async function changeGroup(
   const added = await addMembers(ctx, group, joining);
   const removed = isReplaced ? await removeOthers(ctx, group, joining) : await removeMembers(ctx, group, remove);
   const stored = await ctx.em.findOneOrFail(Group, group.id);
-  ctx.em.assign(stored, given(fields));
+  ctx.em.assign(stored, pickGiven(fields));
   if (added.length + removed.length > 0) {
     stored.updatedAt = new Date(databaseTime());
     auditWith(stored, { members: { old: removed, new: added } });

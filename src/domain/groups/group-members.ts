@@ -3,7 +3,7 @@ import { may, siteRoles } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { containing } from "../kernel/queries.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { flag, type Input, inputOf, optional } from "../kernel/values.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
 import { anyText, moment, oneOf, parseSearch, searchQuery, yesOrNo } from "../search.js";
@@ -73,7 +73,7 @@ const definition = {
   // group_members_list_index, organization_members_list_index
   orders: {
     [GroupMemberOrderField.USERNAME]: {
-      username: text<Row>("m.username", { of: ({ username }) => folded(username), collation: "C" }),
+      username: text<Row>("m.username", { of: ({ username }) => foldCase(username), collation: "C" }),
     },
   },
   filters: { search: (_: unknown, search: string) => matches(search) },
@@ -139,7 +139,7 @@ function matches(search: string) {
       // As in the partial indexes of users.
       sql`${u.deletedAt} is null and not ${u.isSystem}`,
       ...words.map((word) =>
-        either(word.flatMap((part) => [username, email].map((column) => contains(column, folded(part))))),
+        either(word.flatMap((part) => [username, email].map((column) => contains(column, foldCase(part))))),
       ),
       ...terms.name.map((name) =>
         either(name.map((part) => sql<SqlBool>`lower(u.name) collate "C" like lower(${containing(part)}::text)`)),

@@ -1,7 +1,7 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { prepare } from "../../infrastructure/database/prepared.js";
-import { authorize, permitted, visible } from "../authorization/authorization.js";
+import { authorize, selectPermitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
@@ -97,7 +97,7 @@ export const hasMember = (user: string | null | Expression<string>) =>
 
 /** The condition that the caller may read the membership of a user in the group `g`. */
 function isReadableMembership({ actor }: Context, user: string | Expression<string>) {
-  const { everywhere, organizations } = permitted(actor, "group_member:read");
+  const { everywhere, organizations } = selectPermitted(actor, "group_member:read");
   const own = userIdOf(actor) ?? null;
   if (everywhere || user === own) return sql<SqlBool>`true`;
   return sql<SqlBool>`(${g.organizationId} = ${anyOf(organizations)} or ${user} = ${own})`;
@@ -155,12 +155,12 @@ export type GroupsQuery = Input<typeof GroupsQuery>;
 /** Maximum numbers of members in a complete list: of a single group, and of each group in a list. */
 export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 
-const listed = (ctx: Context) => readableGroups(ctx).select(sql.lit(membersAtOnce.listed).as("membersAtOnce"));
+const selectListed = (ctx: Context) => readableGroups(ctx).select(sql.lit(membersAtOnce.listed).as("membersAtOnce"));
 
 const byName = { organization: text<GroupRow>("g.organizationName"), name: text<GroupRow>("g.name") };
 const groupId = { column: "g.id", of: (group: GroupRow) => group.id };
 
-const groupList = defineList(listed, {
+const groupList = defineList(selectListed, {
   id: groupId,
   orders: { [GroupOrderField.NAME]: byName }, // groups_list_index
   filters: {
@@ -194,7 +194,7 @@ export async function listOrganizationGroups(ctx: Context, ref: string, query: G
 }
 
 const groupsOfUsers = defineListOfEach(
-  (ctx, user) => listed(ctx).where(hasMember(user)).where(isReadableMembership(ctx, user)),
+  (ctx, user) => selectListed(ctx).where(hasMember(user)).where(isReadableMembership(ctx, user)),
   { id: groupId, orders: { [GroupOrderField.NAME]: byName }, filters: {} },
 );
 

@@ -33,10 +33,8 @@ export interface AiSpend {
   periodEnd: string;
 }
 
-const [thisMonth, nextMonth] = [
-  sql<string>`date_trunc('month', now())`,
-  sql<string>`date_trunc('month', now()) + interval '1 month'`,
-];
+const thisMonth = sql<string>`date_trunc('month', now())`;
+const nextMonth = sql<string>`date_trunc('month', now()) + interval '1 month'`;
 
 /** The AI spending of a user in an organization. */
 export function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promise<AiSpend> {

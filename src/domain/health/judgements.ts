@@ -30,10 +30,10 @@ function together(parts: readonly Judgement[], none: Judgement): Judgement {
 /** Maximum number of objects that a finding names. */
 const mostTold = 5;
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Names some objects: `a, b, and 3 more`. */
-export function named(names: readonly string[]): string {
+export function listNames(names: readonly string[]): string {
   const rest = names.length - mostTold;
   return rest > 0 ? `${names.slice(0, mostTold).join(", ")}, and ${rest} more` : names.join(", ");
 }
@@ -47,7 +47,7 @@ export function inWords(milliseconds: number): string {
     [second, "second"],
   ] as const;
   const [size, unit] = units.find(([each]) => Math.abs(milliseconds) >= each) ?? [1, "millisecond"];
-  return counted(Math.round(Math.abs(milliseconds) / size), unit);
+  return countOf(Math.round(Math.abs(milliseconds) / size), unit);
 }
 
 const sizeInWords = (bytes: number): string =>
@@ -134,7 +134,7 @@ export function databasePool(pools: readonly PoolReading[], allowed: number): Ju
   const busy = pools.filter(({ size, waiting }) => waiting > size);
   if (busy.length > 0)
     return failure(
-      `Statements wait for connections: ${named(busy.map(({ hostname, waiting }) => `${waiting} on ${hostname}`))}.`,
+      `Statements wait for connections: ${listNames(busy.map(({ hostname, waiting }) => `${waiting} on ${hostname}`))}.`,
     );
   const text = `The servers may open ${most} connections, and Postgres allows ${allowed}.`;
   return most > allowed ? warning(`${text} Some may be rejected.`) : ok(text);
@@ -146,31 +146,33 @@ export function standby(all: ReadonlyArray<OfReplica<boolean | null>>): Judgemen
   if (configured.length === 0) return ok("No standby is configured.");
   const without = configured.filter(({ value }) => !value).map(({ hostname }) => hostname);
   return without.length > 0
-    ? failure(`The standby is not used by ${named(without)}: their reads run on the primary.`)
+    ? failure(`The standby is not used by ${listNames(without)}: their reads run on the primary.`)
     : ok("The standby serves reads.");
 }
 
 export function migrationsDone(reading: { unfinished: string[]; missing: string[]; strayRows: string[] }): Judgement {
   const { unfinished, missing, strayRows } = reading;
   if (missing.length > 0)
-    return failure(`The database lacks migrations of this version: ${named(missing)}. Another version may run on it.`);
-  if (unfinished.length > 0) return warning(`These migrations are not complete: ${named(unfinished)}.`);
+    return failure(
+      `The database lacks migrations of this version: ${listNames(missing)}. Another version may run on it.`,
+    );
+  if (unfinished.length > 0) return warning(`These migrations are not complete: ${listNames(unfinished)}.`);
   return strayRows.length > 0
-    ? warning(`These tables have no partition for the next month: ${named(strayRows)}.`)
+    ? warning(`These tables have no partition for the next month: ${listNames(strayRows)}.`)
     : ok("The schema is complete.");
 }
 
 export const encryptionKeys = (missing: readonly string[]): Judgement =>
   missing.length > 0
-    ? failure(`Values are encrypted with keys that are not configured: ${named(missing)}.`)
+    ? failure(`Values are encrypted with keys that are not configured: ${listNames(missing)}.`)
     : ok("All keys in use are configured.");
 
 export function eventsConnected(all: ReadonlyArray<OfReplica<boolean>>): Judgement {
   if (all.length === 0) return noReplica;
   const lost = all.filter(({ value }) => !value).map(({ hostname }) => hostname);
   return lost.length > 0
-    ? failure(`Not connected: ${named(lost)}.`)
-    : ok(`${counted(all.length, "server")} ${all.length === 1 ? "is" : "are"} connected.`);
+    ? failure(`Not connected: ${listNames(lost)}.`)
+    : ok(`${countOf(all.length, "server")} ${all.length === 1 ? "is" : "are"} connected.`);
 }
 
 export interface QueueReading {
@@ -184,13 +186,13 @@ export interface QueueReading {
 function queue(reading: QueueReading, noun: string, limits: readonly [warning: number, error: number]): Judgement {
   const { length, waiting } = reading;
   if (length === 0) return ok(`No ${noun} waits.`);
-  const text = `${counted(length, noun)} ${length === 1 ? "waits" : "wait"}, the oldest for ${inWords(waiting)}.`;
+  const text = `${countOf(length, noun)} ${length === 1 ? "waits" : "wait"}, the oldest for ${inWords(waiting)}.`;
   return waiting >= limits[1] ? failure(text) : waiting >= limits[0] ? warning(text) : ok(text);
 }
 
 export function notificationQueue(reading: QueueReading, isPaused: boolean): Judgement {
   if (isPaused && reading.length > 0)
-    return warning(`An owner has paused the delivery. ${counted(reading.length, "notification")} wait.`);
+    return warning(`An owner has paused the delivery. ${countOf(reading.length, "notification")} wait.`);
   return queue(reading, "notification", [10 * minute, hour]);
 }
 export const jobQueue = (reading: QueueReading): Judgement => queue(reading, "job", [5 * minute, 20 * minute]);
@@ -227,11 +229,11 @@ export interface DaemonReading {
 
 export function daemons(all: readonly DaemonReading[], version: string): Judgement {
   const online = all.filter(({ isOnline }) => isOnline);
-  const text = `${counted(online.length, "daemon")} connected.`;
+  const text = `${countOf(online.length, "daemon")} connected.`;
   const others = online.filter((each) => each.version !== version && each.version !== "");
   if (others.length > 0)
     return warning(
-      `${text} These have another version than the servers (${version}): ${named(others.map((each) => `${each.name} ${each.version}`))}.`,
+      `${text} These have another version than the servers (${version}): ${listNames(others.map((each) => `${each.name} ${each.version}`))}.`,
     );
   if (online.length === 0) return warning("No daemon is connected: nothing can be built.");
   return ok(text);
@@ -252,7 +254,7 @@ export const daemonTags = (groups: readonly UnmatchedJobs[]): Judgement =>
       const tagged = Object.entries(tags)
         .filter(([key, value]) => value !== "" && (key !== "scope" || value !== "organization"))
         .map(([key, value]) => `${key}=${value}`);
-      const text = `${counted(count, "job")} of type ${provisioner} ${tagged.length > 0 ? `with ${tagged.join(" ")} ` : ""}in ${organization} ${count === 1 ? "has" : "have"} waited ${inWords(waiting)} without a connected daemon.`;
+      const text = `${countOf(count, "job")} of type ${provisioner} ${tagged.length > 0 ? `with ${tagged.join(" ")} ` : ""}in ${organization} ${count === 1 ? "has" : "have"} waited ${inWords(waiting)} without a connected daemon.`;
       return waiting >= 2 * minute ? failure(text) : warning(text);
     }),
     ok("Each job that waits has a daemon that can take it."),
@@ -316,11 +318,11 @@ export const clocks = (all: ReadonlyArray<OfReplica<number>>): Judgement =>
 /** The version of the data of each server, and the zones about which its sources disagree. */
 export const timeZones = (all: ReadonlyArray<OfReplica<{ version: string | null; disputed: string[] }>>): Judgement => {
   const disputed = [...new Set(all.flatMap(({ value }) => value.disputed))];
-  if (disputed.length > 0) return warning(`The sources disagree about ${named(disputed)}, which schedules use.`);
+  if (disputed.length > 0) return warning(`The sources disagree about ${listNames(disputed)}, which schedules use.`);
   if (all.length === 0) return noReplica;
   const versions = [...new Set(all.map(({ value }) => value.version ?? "unknown"))];
   return versions.length > 1
-    ? warning(`The servers have different versions: ${named(versions)}.`)
+    ? warning(`The servers have different versions: ${listNames(versions)}.`)
     : ok(`The servers have version ${versions[0] ?? "unknown"}.`);
 };
 
@@ -339,9 +341,10 @@ export const disks = (all: ReadonlyArray<OfReplica<{ free: number | null; size: 
 export function replicaVersions(all: ReadonlyArray<OfReplica<string>>): Judgement {
   if (all.length === 0) return noReplica;
   const versions = [...new Set(all.map(({ value }) => value))].toSorted();
-  if (versions.length < 2) return ok(`${counted(all.length, "server")} with version ${versions[0] ?? "unknown"}.`);
+  if (versions.length < 2) return ok(`${countOf(all.length, "server")} with version ${versions[0] ?? "unknown"}.`);
   const told = versions.map(
-    (version) => `${version} on ${named(all.filter(({ value }) => value === version).map(({ hostname }) => hostname))}`,
+    (version) =>
+      `${version} on ${listNames(all.filter(({ value }) => value === version).map(({ hostname }) => hostname))}`,
   );
   return warning(`The servers have different versions: ${told.join("; ")}.`);
 }
@@ -359,7 +362,7 @@ export interface EndingKey {
 
 export function endingKeys(keys: readonly EndingKey[], at: number): Judgement {
   if (keys.length === 0) return ok("No key that is in use ends within two weeks.");
-  const text = `In use, and ending soon: ${named(keys.map(({ kind, name, endsAt }) => `${kind} ${name} at ${endsAt}`))}.`;
+  const text = `In use, and ending soon: ${listNames(keys.map(({ kind, name, endsAt }) => `${kind} ${name} at ${endsAt}`))}.`;
   return keys.some(({ endsAt }) => instantOf(endsAt) - at < day) ? failure(text) : warning(text);
 }
 

@@ -7,7 +7,7 @@ import type { UserActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflictOn, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf, now, foldedColumn } from "../kernel/queries.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { check, type Input, inputOf, optional, pasted, required, secret } from "../kernel/values.js";
 import { groupsHint } from "../groups/memberships.js";
 import { ProviderName } from "../../infrastructure/identity-providers.js";
@@ -21,7 +21,7 @@ import { addUser } from "../users/create-user.js";
 import { realName, usernameValue } from "../users/names.js";
 import { userActor } from "../users/user-actors.js";
 import { holdUsers } from "../users/users.js";
-import { type InvitationRow, identified, invitations, type InvitedMembership } from "./invitations.js";
+import { type InvitationRow, auditedInvitation, invitations, type InvitedMembership } from "./invitations.js";
 import { givableBy, mayGiveGroup } from "./invited-access.js";
 import { groupsWithIds, mailEnded, takenEmails } from "./inviting.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -102,7 +102,7 @@ async function offerOf(ctx: Context, invitation: InvitationRow): Promise<Offer> 
   const inviter = (await isOfEpoch.executeTakeFirst()) && (await userActor(ctx, inviterId));
   if (!inviter || !may(inviter, "user:create")) throw notValid();
   const { ofUsers } = await takenEmails(ctx, [email]);
-  if (ofUsers.has(folded(email))) throw notValid();
+  if (ofUsers.has(foldCase(email))) throw notValid();
   return { id, email, inviterId, groupIds, inviter, ...givableBy(inviter, invitation) };
 }
 
@@ -183,7 +183,7 @@ const onTaken = onViolation({
  * person is the one who is invited. `undefined` if there is none that gives anything, or that takes another login.
  */
 export async function offerToIdentity(ctx: Context, email: string, provider: ProviderName): Promise<Offer | undefined> {
-  const open = invitations(ctx.db).where(foldedColumn("i.email"), "=", folded(email)).where(isOpen);
+  const open = invitations(ctx.db).where(foldedColumn("i.email"), "=", foldCase(email)).where(isOpen);
   try {
     return await lockOffer(
       ctx,
@@ -220,7 +220,7 @@ export async function giveAccess(ctx: Context, offer: Offer, user: { id: string;
     .where("id", "=", offer.id)
     .execute();
   const diff = { acceptedBy: { new: user.username }, invitedBy: { old: offer.inviterId } };
-  ctx.audit({ action: "authorize", actorId: user.id, ...identified(offer), diff });
+  ctx.audit({ action: "authorize", actorId: user.id, ...auditedInvitation(offer), diff });
 }
 
 /** The organizations of memberships that are not deleted. */

@@ -53,12 +53,13 @@ interface Line {
 /** Reads up to `most` lines that are not empty. */
 function linesOf(text: string, separator: string, most: number): Line[] {
   const found: Line[] = [];
-  let [at, line] = [0, 1];
+  let at = 0;
+  let line = 1;
   while (at < text.length && found.length < most) {
     const begun = line;
     const cells: string[] = [];
     for (let isOpen = true; isOpen;) {
-      const cell = text[at] === '"' ? quoted(text, at, begun) : plain(text, at, separator);
+      const cell = text[at] === '"' ? readQuotedCell(text, at, begun) : plain(text, at, separator);
       line += cell.text.split("\n").length - 1;
       cells.push(cell.text);
       at = cell.end;
@@ -81,7 +82,7 @@ function plain(text: string, start: number, separator: string) {
 }
 
 /** A cell in quotation marks, in which two of them stand for one. */
-function quoted(text: string, start: number, line: number) {
+function readQuotedCell(text: string, start: number, line: number) {
   let cell = "";
   for (let at = start + 1; ;) {
     const mark = text.indexOf('"', at);

@@ -2,7 +2,7 @@ import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { choice, flag, type Input, inputOf, optional, prose, required } from "../kernel/values.js";
 import { type Csv, CsvFault, type CsvRow, parseCsv } from "./csv.js";
 import { InvitationDelivery } from "./invitations.js";
@@ -64,9 +64,9 @@ export async function importInvitations(
     const { faults, invitation } = await planRow(ctx, row, delivery, references);
     const fault = takenFault(email, taken);
     if (fault) faults.push({ column: "email", detail: fault.detail });
-    const first = seen.get(folded(email));
+    const first = seen.get(foldCase(email));
     if (first !== undefined) faults.push({ column: "email", detail: `Is in line ${first} already.` });
-    else seen.set(folded(email), line);
+    else seen.set(foldCase(email), line);
     rows.push({ line, email, name, faults, link: null });
     if (invitation) planned.push(invitation);
   }

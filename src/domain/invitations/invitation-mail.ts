@@ -10,7 +10,7 @@ import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../../runtime/events.js";
 import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
-import { type Attempt, backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
+import { type Attempt, backOff, claimIds, type Queue, Worker } from "../kernel/queue.js";
 import { mailOf } from "../notifications/mail.js";
 import { render } from "../notifications/rendering.js";
 import { invitationMail } from "../notifications/templates/invitation-mail.js";
@@ -42,7 +42,7 @@ const leasing = (db: Db, most: number, period: number) =>
     .updateTable("invitations as i")
     .from("users as u")
     .whereRef("u.id", "=", "i.inviterId")
-    .where("i.id", "=", claimed(dueMails(db), most))
+    .where("i.id", "=", claimIds(dueMails(db), most))
     .set((eb) => ({
       mailState: "leased",
       attempts: eb("i.attempts", "+", 1),

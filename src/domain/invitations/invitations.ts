@@ -9,7 +9,7 @@ import { listArguments, type OrderBy, orderOf, type Page, type PageArguments } f
 import { anyOf, rowById, foldedColumn } from "../kernel/queries.js";
 import { day } from "../../runtime/durations.js";
 import { purge } from "../../infrastructure/database/purge.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { choice, type Input, inputOf, optional, searchText } from "../kernel/values.js";
 import { userActors } from "../users/user-actors.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -96,7 +96,7 @@ const invitationList = defineList(({ db }) => invitations(db), {
   orders: {
     // invitations_list_index
     [InvitationOrderField.EMAIL]: {
-      email: text<InvitationRow>(foldedColumn("i.email"), { of: ({ email }) => folded(email) }),
+      email: text<InvitationRow>(foldedColumn("i.email"), { of: ({ email }) => foldCase(email) }),
     },
     // invitations_created_index
     [InvitationOrderField.CREATED_AT]: { createdAt: time("i.createdAt") },
@@ -166,7 +166,8 @@ async function epochs(ctx: Context, ids: readonly string[]): Promise<Array<numbe
 export const epochOf = async (ctx: Context, userId: string): Promise<number> => (await epochs(ctx, [userId]))[0] ?? -1;
 
 /** An invitation in the audit log. */
-export const identified = ({ id, email }: Pick<InvitationRow, "id" | "email">) => auditedAs("invitation", id, email);
+export const auditedInvitation = ({ id, email }: Pick<InvitationRow, "id" | "email">) =>
+  auditedAs("invitation", id, email);
 
 /** Deletes invitations a month after they could be accepted. */
 export const invitationPurge = purge("invitations", { by: "expires_at", keptFor: 30 * day });

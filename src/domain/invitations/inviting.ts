@@ -13,7 +13,7 @@ import { randomText } from "../../runtime/random.js";
 import { after, anyOf, now, rowById, foldedColumn } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { check, choice, type Input, inputOf, optional, pasted, required, uuid } from "../kernel/values.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { newEmail, realName } from "../users/names.js";
@@ -21,7 +21,7 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 import { mailHint } from "./invitation-mail.js";
 import {
   epochOf,
-  identified,
+  auditedInvitation,
   InvitationDelivery,
   invitationTarget,
   type InvitationRow,
@@ -131,7 +131,7 @@ const invited = { field: "email", detail: "This email has an open invitation. Se
 
 /** The emails, folded, that have an account, or an open invitation. Accounts that an identity provider deleted do not count. */
 export async function takenEmails(ctx: Context, emails: readonly string[]) {
-  const wanted = emails.map(folded);
+  const wanted = emails.map(foldCase);
   const users = await ctx.db
     .selectFrom("users")
     .select(foldedColumn("email").as("email"))
@@ -151,8 +151,8 @@ export async function takenEmails(ctx: Context, emails: readonly string[]) {
 
 /** The fault of an email that has an account or an open invitation. */
 export function takenFault(email: string, { ofUsers, ofInvitations }: Awaited<ReturnType<typeof takenEmails>>) {
-  if (ofUsers.has(folded(email))) return inUse;
-  return ofInvitations.has(folded(email)) ? invited : undefined;
+  if (ofUsers.has(foldCase(email))) return inUse;
+  return ofInvitations.has(foldCase(email)) ? invited : undefined;
 }
 
 async function requireUninvited(ctx: Context, emails: readonly string[]): Promise<void> {
@@ -195,7 +195,7 @@ export async function sendInvitations(ctx: Context, planned: readonly PlannedInv
     const { email, ...rest } = invitation;
     ctx.audit({
       action: "create",
-      ...identified({ id, email }),
+      ...auditedInvitation({ id, email }),
       diff: diffOf({}, { ...rest, memberships, delivery: by }),
     });
     sent.push({ id, link });
@@ -225,7 +225,7 @@ const endExpired = ({ db }: Context, emails: readonly string[]) =>
   db
     .updateTable("invitations")
     .set({ endReason: "replaced", endedAt: now, updatedAt: now, ...mailEnded })
-    .where(foldedColumn("email"), "=", anyOf(emails.map(folded), "text"))
+    .where(foldedColumn("email"), "=", anyOf(emails.map(foldCase), "text"))
     .where("endReason", "is", null)
     .where("expiresAt", "<=", now)
     .execute();
@@ -308,7 +308,7 @@ export async function resendInvitation(ctx: Context, input: ResendInvitation): P
     delivery: { new: by },
     ...(invitation.inviterId !== userId && { inviterId: { old: invitation.inviterId, new: userId } }),
   };
-  ctx.audit({ action: "update", ...identified(invitation), diff });
+  ctx.audit({ action: "update", ...auditedInvitation(invitation), diff });
   return { id: invitation.id, link };
 }
 
@@ -320,7 +320,7 @@ async function requireResendable(ctx: Context, invitation: InvitationRow): Promi
   if (wait > 0) throw rateLimited(wait / 1000, "An invitation is sent again after a minute at the earliest.");
   if (status !== "open") await requireRoom(ctx, requireUser(ctx.actor).userId, 1);
   const { ofUsers } = await takenEmails(ctx, [email]);
-  if (ofUsers.has(folded(email))) throw conflict(inUse.detail, [inUse]);
+  if (ofUsers.has(foldCase(email))) throw conflict(inUse.detail, [inUse]);
 }
 
 /** The groups among ids that still exist. */
@@ -346,6 +346,6 @@ export async function revokeInvitation(ctx: Context, id: string): Promise<string
     .set({ endReason: "revoked", endedAt: now, updatedAt: now, ...mailEnded })
     .where("id", "=", id)
     .execute();
-  ctx.audit({ action: "revoke", ...identified(invitation) });
+  ctx.audit({ action: "revoke", ...auditedInvitation(invitation) });
   return id;
 }

@@ -193,7 +193,7 @@ export class Context {
    * Reads the caller again, for this context and those made from it. Returns a context like `afresh`. Rejects with
    * UNAUTHENTICATED once the credential has ended.
    */
-  async renewed(): Promise<Context> {
+  async renewCaller(): Promise<Context> {
     this.caller = await this.services.callers.renew(this.caller);
     return this.afresh();
   }

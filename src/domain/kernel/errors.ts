@@ -39,7 +39,7 @@ export class Problems {
 
   /** Adds a fault, unless `detail` is `undefined`. */
   add(field: string, detail: string | undefined): void {
-    if (detail !== undefined && !this.isFull) this.#found.push({ field: cut(field, longestField), detail });
+    if (detail !== undefined && !this.isFull) this.#found.push({ field: clip(field, longestField), detail });
   }
 
   /** The faults in the order in which they were added. */
@@ -62,12 +62,12 @@ export class Problems {
   }
 }
 
-const cut = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest)}…` : text);
+const clip = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest)}…` : text);
 
 /**
  * Quotes input of a caller, cut to 64 characters. Not to be used for passwords, tokens, passcodes and other secrets.
  */
-export const quote = (input: string) => JSON.stringify(cut(input, 64));
+export const quote = (input: string) => JSON.stringify(clip(input, 64));
 
 /** Returns CONFLICT for the value of one field. */
 export const conflictOn = (field: string, message: string) => conflict(message, [{ field, detail: message }]);

@@ -160,7 +160,7 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
       rows.push(...found);
       if (rows.length > limit) break;
       if (found.length > 0) offset = 0;
-      else if (offset > 0) offset -= (await this.#skipped(ctx, part).executeTakeFirstOrThrow()).count;
+      else if (offset > 0) offset -= (await this.countSkipped(ctx, part).executeTakeFirstOrThrow()).count;
     }
     return rows;
   }
@@ -201,7 +201,7 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   }
 
   /** The number of rows that the offset of a part skips. */
-  #skipped(ctx: Context, read: Read<Row, Values>) {
+  countSkipped(ctx: Context, read: Read<Row, Values>) {
     const rows = this.#after(ctx, read, nobody).clearSelect().select(sql.lit(1).as("one")).limit(read.range.offset);
     const count = ctx.db.selectFrom(rows.as("skipped")).select(({ fn }) => fn.countAll<number>().as("count"));
     return count.modifyEnd(sql.raw(plannedForValues));

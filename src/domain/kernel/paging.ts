@@ -87,7 +87,7 @@ export const placeRule = "Must be a cursor of this list or the id of a row.";
  */
 export function readRange(args: PageArguments, order: OrderKeys, problems: Problems, isId = isUuid): Range {
   const checkOf = (name: "first" | "last" | "offset") => check(PageArguments, { [name]: args[name] }, problems);
-  const placed = (name: "after" | "before"): Place | undefined => {
+  const placeOf = (name: "after" | "before"): Place | undefined => {
     const place = args[name] ? readPlace(args[name], order, isId) : undefined;
     problems.add(name, args[name] && !place ? placeRule : undefined);
     return place;
@@ -98,7 +98,7 @@ export function readRange(args: PageArguments, order: OrderKeys, problems: Probl
     problems.add("after", args.after ? "Cannot be combined with last and before." : undefined);
   }
   checkOf(backward ? "last" : "first");
-  const place = placed(backward ? "before" : "after");
+  const place = placeOf(backward ? "before" : "after");
   checkOf("offset");
   return {
     limit: (backward ? args.last : args.first) || usualSize,
@@ -116,7 +116,8 @@ export const cursor = (id: string, keys: Readonly<Record<string, string>>): stri
 function readPlace(text: string, order: OrderKeys, isId: typeof isUuid): Place | undefined {
   if (isId(text)) return { id: isUuid(text) ? text.toLowerCase() : text };
   const { id, ...keys } = decode(text);
-  const [held, names] = [Object.entries(keys), Object.keys(order)];
+  const held = Object.entries(keys);
+  const names = Object.keys(order);
   const isKey = ([name, key]: [string, string], n: number) => name === names[n] && isOfType(order[name]!, key);
   const fits = held.length === names.length && held.every(isKey);
   return id !== undefined && isId(id) && fits ? { id, keys: Object.values(keys) } : undefined;

@@ -65,7 +65,7 @@ export const after = (milliseconds: number) => sql<string>`now() + make_interval
 /** The `like` pattern of texts that contain `part`. */
 export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;
 
-/** The folding of `folded` in SQL, independent of the locale of the database. Unique indexes use the same expression. */
+/** The folding of `foldCase` in SQL, independent of the locale of the database. Unique indexes use the same expression. */
 export const foldedSql = (text: string): string => `lower(${text} collate "C")`;
 
 /** A folded column, as unique indexes have it. */

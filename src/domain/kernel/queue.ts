@@ -25,11 +25,11 @@ export interface Attempt<Item, Result> {
 }
 
 /**
- * The ids of the first rows of a query, which it locks: `where("id", "=", claimed(…))`. It leaves out rows that another
+ * The ids of the first rows of a query, which it locks: `where("id", "=", claimIds(…))`. It leaves out rows that another
  * transaction has locked, so processes that look for work at the same time find different rows. `of` names the table whose
  * rows are locked. Default: all of the query.
  */
-export function claimed<DB, Table extends keyof DB & string>(
+export function claimIds<DB, Table extends keyof DB & string>(
   ids: SelectQueryBuilder<DB, Table, { id: string }>,
   most: number,
   of?: Table,

@@ -23,7 +23,7 @@ export interface Meaning {
   /** The scalar of GraphQL, where it is not that of the type of JSON. */
   scalar?: "UUID" | "DateTime" | "EmailAddress" | "URL" | "BigInt" | "JSONObject" | undefined;
   /** Whether people paste the text: white space around it is removed before anything reads it. */
-  pasted?: true;
+  markPasted?: true;
 }
 
 const meanings = z.registry<Meaning>();
@@ -36,7 +36,7 @@ export const meant = <Schema extends z.ZodMiniType>(schema: Schema, meaning: Mea
 };
 
 /** Says that people paste a value, such as a license, an email address, a token, or a code. */
-export const pasted = <Schema extends z.ZodMiniType>(schema: Schema): Schema => meant(schema, { pasted: true });
+export const pasted = <Schema extends z.ZodMiniType>(schema: Schema): Schema => meant(schema, { markPasted: true });
 
 /** Returns the value of a field that may be absent, null, or have a default. */
 export function contentOf(schema: z.core.$ZodType): z.core.$ZodType {
@@ -67,7 +67,7 @@ export const faultOf = (schema: z.ZodMiniType, value: unknown): string | undefin
 export const isValid = (schema: z.ZodMiniType, value: unknown): boolean => z.safeParse(schema, value).success;
 
 /** Validates a value. Adds every fault to `problems`, with its path from `path`; returns `undefined` if there is any. */
-export function validated<Type>(
+export function validate<Type>(
   schema: z.ZodMiniType<Type>,
   value: unknown,
   problems: Problems,
@@ -93,7 +93,7 @@ export function check<Shape extends z.core.$ZodLooseShape>(
 ): void {
   for (const [field, schema] of Object.entries(shape)) {
     const value = given[field];
-    if (value != null) validated(schema as z.ZodMiniType, value, problems, path === "" ? field : `${path}.${field}`);
+    if (value != null) validate(schema as z.ZodMiniType, value, problems, path === "" ? field : `${path}.${field}`);
   }
 }
 
@@ -394,7 +394,7 @@ const mapOf = (value: unknown): unknown => (isObject(value) ? new Map(Object.ent
  * A value that is converted once its schema holds, although rules of its parts may be violated. The conversion may add
  * faults.
  */
-export const converted = <Given, Type>(
+export const convertBy = <Given, Type>(
   schema: z.ZodMiniType<Given>,
   convert: (payload: Payload<Given>) => Type,
 ): z.ZodMiniType<Type> =>

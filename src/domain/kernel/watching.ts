@@ -165,7 +165,7 @@ class Reading<Subject, Event> extends Watch<Event> {
     this.#due = new Wakeups(ctx, wakes, {
       rights: rightsOf(ctx),
       period: options.period,
-      onEnd: () => this.#ended(),
+      onEnd: () => this.finish(),
     });
   }
 
@@ -222,14 +222,14 @@ class Reading<Subject, Event> extends Watch<Event> {
     if (!this.#due.isStale) return this.ctx.afresh();
     this.#due.isStale = false;
     try {
-      return await this.ctx.renewed();
+      return await this.ctx.renewCaller();
     } catch (error) {
       this.#due.isStale = true;
       throw error;
     }
   }
 
-  #ended(): void {
+  finish(): void {
     const { onUnsent, onEnd } = this.options;
     const unsent = this.#ready;
     this.#ready = [...(onEnd?.() ?? [])];
@@ -250,7 +250,7 @@ class Relay<Subject, Event> extends Watch<Event> {
     private readonly life: AbortController,
   ) {
     super();
-    const isAllowed = async () => condition(await ctx.renewed());
+    const isAllowed = async () => condition(await ctx.renewCaller());
     this.#stopAsking = whileHolds(ctx, [...rightsOf(ctx), ...wakes], isAllowed, (error) => {
       this.#refusal = error;
       life.abort();

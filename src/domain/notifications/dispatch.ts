@@ -7,7 +7,7 @@ import { notificationSecrets } from "../encryption/columns.js";
 import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../../runtime/events.js";
 import { newId } from "../kernel/ids.js";
-import { type Attempt, backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
+import { type Attempt, backOff, claimIds, type Queue, Worker } from "../kernel/queue.js";
 import { after, now } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
 import { retryAfterIn } from "../../infrastructure/retry-after.js";
@@ -63,7 +63,7 @@ const leasing = (db: Db, method: Transport, most: number, period: number) =>
     .updateTable("notificationMessages as m")
     .from("users as u")
     .whereRef("u.id", "=", "m.userId")
-    .where("m.id", "=", claimed(dueMessages(db, method).where(sql<SqlBool>`not (${isLeased} or ${isOver})`), most))
+    .where("m.id", "=", claimIds(dueMessages(db, method).where(sql<SqlBool>`not (${isLeased} or ${isOver})`), most))
     .set((eb) => ({
       state: "leased",
       attempts: eb("m.attempts", "+", 1),
@@ -210,7 +210,7 @@ class MessageQueue implements Queue<Item, AttemptResult> {
     return this.db.transaction().execute(async (db) => {
       const lost = await db
         .updateTable("notificationMessages")
-        .where("id", "=", claimed(due.where(isLeased), mostReaped))
+        .where("id", "=", claimIds(due.where(isLeased), mostReaped))
         .set({ state: "pending", leaseToken: null })
         .returning(["id as messageId", "attempts as number"])
         .execute();
@@ -225,7 +225,7 @@ class MessageQueue implements Queue<Item, AttemptResult> {
       if (attempts.length > 0) await db.insertInto("notificationAttempts").values(attempts).execute();
       await db
         .updateTable("notificationMessages")
-        .where("id", "=", claimed(due.where(isOver).where(sql<SqlBool>`not ${isLeased}`), mostReaped))
+        .where("id", "=", claimIds(due.where(isOver).where(sql<SqlBool>`not ${isLeased}`), mostReaped))
         .set({
           state: "permanent_failure",
           reason: sql<string>`case when ${notificationMessages.expiresAt} <= now() then 'expired' else 'lost' end`,

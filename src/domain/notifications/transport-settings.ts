@@ -82,7 +82,7 @@ export async function readNotificationTransports(ctx: Context): Promise<Notifica
 }
 
 function presentTransports(config: Config): NotificationTransports {
-  const locked = (name: TransportName) =>
+  const fieldsLockedBySettings = (name: TransportName) =>
     Object.entries<keyof Config>(transportSettings[name]).flatMap(([field, key]) =>
       config.given.has(key) ? [field] : [],
     );
@@ -96,12 +96,12 @@ function presentTransports(config: Config): NotificationTransports {
       password: { isSet: config.smtpPassword !== undefined },
       forceTls: config.smtpForceTls,
       requireTls: config.smtpRequireTls,
-      lockedFields: locked("smtp"),
+      lockedFields: fieldsLockedBySettings("smtp"),
     },
     webhook: {
       url: config.webhookUrl ?? null,
       secret: { isSet: config.webhookSecrets.length > 0 },
-      lockedFields: locked("webhook"),
+      lockedFields: fieldsLockedBySettings("webhook"),
     },
   };
 }
@@ -165,7 +165,8 @@ function applyChanges(
   input: UpdateTransports,
   problems: Problems,
 ): StoredTransport {
-  const [settings, secrets] = [{ ...before[name].settings }, { ...before[name].secrets }];
+  const settings = { ...before[name].settings };
+  const secrets = { ...before[name].secrets };
   for (const [field, key] of Object.entries<string>(transportSettings[name])) {
     const value = input[name]?.[field as keyof (typeof input)[typeof name]] as unknown;
     if (value === undefined) continue;
@@ -222,8 +223,8 @@ function diffBetween(name: TransportName, before: StoredTransport, after: Stored
   for (const field of Object.keys(transportSettings[name])) {
     const [old, now] = [before, after].map(({ settings, secrets }) => settings[field] ?? secrets[field] ?? null);
     if (JSON.stringify(old) === JSON.stringify(now)) continue;
-    const shown = (value: unknown) => (secretFields.has(field) && value !== null ? "***" : value);
-    diff[`${name}.${field}`] = { old: shown(old), new: shown(now) };
+    const maskSecret = (value: unknown) => (secretFields.has(field) && value !== null ? "***" : value);
+    diff[`${name}.${field}`] = { old: maskSecret(old), new: maskSecret(now) };
   }
   return diff;
 }

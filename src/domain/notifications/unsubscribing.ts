@@ -3,7 +3,7 @@ import { databaseTime } from "../../runtime/clock.js";
 import { auditedAs } from "../kernel/audit.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { now } from "../kernel/queries.js";
 import { day } from "../../runtime/durations.js";
 import type { NotificationTemplate } from "./templates/template.js";
@@ -34,7 +34,7 @@ interface Recipient {
 }
 
 /** Tells addresses apart in links, without their text. */
-const markOf = (email: string) => hash("sha256", folded(email), "base64url").slice(0, 22);
+const markOf = (email: string) => hash("sha256", foldCase(email), "base64url").slice(0, 22);
 
 /**
  * The link with which the recipient of a mail turns off the mails of its template, without signing in (RFC 8058).

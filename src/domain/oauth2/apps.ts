@@ -1,11 +1,11 @@
 import { type Expression, sql, type SqlBool } from "kysely";
 import type { Config } from "../../runtime/config.js";
-import { authorize, may, type Permitted, permitted, visible } from "../authorization/authorization.js";
+import { authorize, may, type Permitted, selectPermitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf, rowsByKey, containing, foldedColumn } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, DomainError, notFound } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { defineList, defineListOfEach, text } from "../kernel/lists.js";
 import { oneOf, parseSearch, searchQuery } from "../search.js";
 import { invalidQuery, type Page, PageArguments } from "../kernel/paging.js";
@@ -104,7 +104,7 @@ const definition = {
   id: { column: "oauth2Clients.id", of: ({ id }: ClientRow) => id },
   orders: {
     // oauth2_clients_list_index
-    name: { name: text<ClientRow>(foldedColumn("oauth2Clients.name"), { of: ({ name }) => folded(name) }) },
+    name: { name: text<ClientRow>(foldedColumn("oauth2Clients.name"), { of: ({ name }) => foldCase(name) }) },
   },
   filters: {
     kinds: (_: unknown, kinds: readonly ClientKind[]) => sql<SqlBool>`oauth2_clients.kind = ${anyOf(kinds, "text")}`,
@@ -117,7 +117,7 @@ const definition = {
   planned: ["kinds", "words"] as const,
 };
 const lists = {
-  readable: defineList((ctx) => readableApps(ctx, permitted(ctx.actor, "oauth2_app:read")), definition),
+  readable: defineList((ctx) => readableApps(ctx, selectPermitted(ctx.actor, "oauth2_app:read")), definition),
   ofUsers: defineListOfEach(({ db }, user) => clients(db).where(isGrantedBy(user)), definition),
 };
 

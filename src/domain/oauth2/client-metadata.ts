@@ -2,7 +2,7 @@ import type { Config } from "../../runtime/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { isDeeper } from "../../runtime/json.js";
-import { cleaned, holdsStorableText } from "../../runtime/text.js";
+import { cleanLabel, holdsStorableText } from "../../runtime/text.js";
 import {
   bytes,
   faultOf,
@@ -205,8 +205,8 @@ function descriptionOf(given: ClientMetadata): Record<string, unknown> {
 
 /** Texts as labels; other values, and lists of texts, likewise. */
 const shownOf = <Value>(value: Value): Value | string | string[] => {
-  if (typeof value === "string") return cleaned(value, value.length);
-  return Array.isArray(value) ? value.map((each) => cleaned(String(each), String(each).length)) : value;
+  if (typeof value === "string") return cleanLabel(value, value.length);
+  return Array.isArray(value) ? value.map((each) => cleanLabel(String(each), String(each).length)) : value;
 };
 
 /** The known scopes of a registration. If there are none, it is for the least. */
@@ -220,8 +220,8 @@ const listOr = (otherwise: string[], given: string[] | null | undefined): string
 
 /** The given name, cut to the maximum length; otherwise the host of the application or of its first redirect URI. */
 function nameOf({ clientName, clientUri, redirectUris }: ClientMetadata): string {
-  const name = cleaned(clientName ?? "", longestName) || hostOf(clientUri) || hostOf(redirectUris?.[0]) || "Unnamed";
-  return cleaned(name, longestName);
+  const name = cleanLabel(clientName ?? "", longestName) || hostOf(clientUri) || hostOf(redirectUris?.[0]) || "Unnamed";
+  return cleanLabel(name, longestName);
 }
 
 /** The host of a URI, or its scheme if that is private to the application. */

@@ -150,7 +150,7 @@ const recordPoll = (db: Db, id: string) =>
 export async function requireApproval({ ctx, presented: { id, state, isExpired } }: DeviceExchange): Promise<void> {
   if (state === "redeemed") throw invalidGrant();
   if (isExpired) throw oauthFailure("expired_token", "The device code has expired.");
-  if (state === "denied") throw denied();
+  if (state === "denied") throw deniedByUser();
   if (state === "approved") return;
   const poll = await recordPoll(ctx.services.database.db, id).executeTakeFirst();
   if (poll?.isEarly) throw oauthFailure("slow_down", `Wait ${interval} seconds longer between requests.`);
@@ -158,7 +158,8 @@ export async function requireApproval({ ctx, presented: { id, state, isExpired }
 }
 
 /** RFC 6749 §5.2: errors of the token endpoint have the status 400, also `access_denied`. */
-const denied = () => new DomainError("BAD_USER_INPUT", "The user denied the request.", { oauthError: "access_denied" });
+const deniedByUser = () =>
+  new DomainError("BAD_USER_INPUT", "The user denied the request.", { oauthError: "access_denied" });
 
 /** The pending device code behind a user code. */
 const pendingDevice = (db: Db, userCode: string) =>

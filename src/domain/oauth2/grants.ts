@@ -1,6 +1,6 @@
 import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { authorize, may, permitted, sees } from "../authorization/authorization.js";
+import { authorize, may, selectPermitted, sees } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
@@ -203,7 +203,7 @@ export async function listGrants(
 
 /** Returns the user whose grants are listed; `undefined` for all users. */
 async function holderOf(ctx: Context, ref: string | null | undefined): Promise<string | undefined> {
-  if (!ref && permitted(ctx.actor, "oauth2_grant:read").everywhere) return undefined;
+  if (!ref && selectPermitted(ctx.actor, "oauth2_grant:read").everywhere) return undefined;
   const { id } = ref ? await findUser(ctx, ref) : { id: requireUser(ctx.actor).userId };
   authorize(ctx.actor, "oauth2_grant:read", { ownerId: id });
   return id;

@@ -5,14 +5,14 @@ import {
   mayAssign,
   organizationRoles,
   type OrganizationRole,
-  permitted,
+  selectPermitted,
   sees,
 } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import {
   check,
   choice,
@@ -101,7 +101,7 @@ export type OrganizationMembersQuery = Input<typeof OrganizationMembersQuery>;
 
 /** The condition that the caller may read the user who is the member `m`: filters must not disclose what is not shown. */
 function isReadable({ actor }: Context) {
-  const { everywhere, organizations } = permitted(actor, "user:read");
+  const { everywhere, organizations } = selectPermitted(actor, "user:read");
   if (everywhere) return sql<SqlBool>`true`;
   return sql<SqlBool>`(${m.userId} = ${userIdOf(actor) ?? null} or ${m.organizationId} = ${anyOf(organizations)})`;
 }
@@ -114,7 +114,7 @@ const memberList = defineListOfEach(membersOf, {
   orders: {
     // organization_members_list_index
     [OrganizationMemberOrderField.USERNAME]: {
-      username: text("m.username", { of: ({ username }) => folded(username), collation: "C" }),
+      username: text("m.username", { of: ({ username }) => foldCase(username), collation: "C" }),
     },
     // organization_members_joined_index
     [OrganizationMemberOrderField.JOINED_AT]: { joinedAt: time("m.createdAt", { of: ({ joinedAt }) => joinedAt }) },
@@ -179,7 +179,7 @@ async function countMembers({ db }: Context, ids: readonly string[]): Promise<nu
 
 /** Whether the caller may read every user who is a member of the organization. */
 function readsAll({ actor }: Context, organizationId: string): boolean {
-  const { everywhere, organizations } = permitted(actor, "user:read");
+  const { everywhere, organizations } = selectPermitted(actor, "user:read");
   return everywhere || organizations.includes(organizationId);
 }
 
@@ -306,7 +306,7 @@ async function lockMember(
   permission: "organization_member:update" | "organization_member:delete",
 ): Promise<MemberWithRoles> {
   const named = memberNamed(ctx, ref);
-  if (!permitted(ctx.actor, permission).everywhere)
+  if (!selectPermitted(ctx.actor, permission).everywhere)
     authorize(ctx.actor, permission, memberTarget(await findMember(ctx, named)));
   const member = await findMember(ctx, named.forNoKeyUpdate("u").forUpdate("m"));
   authorize(ctx.actor, permission, memberTarget(member));

@@ -3,12 +3,12 @@ import { databaseTime } from "../../runtime/clock.js";
 import { Organization } from "../../entities/organizations.js";
 import type { Schema } from "../../entities/schema.js";
 import { auditChangesOf, auditedAs } from "../kernel/audit.js";
-import { authorize, may, permitted, sees } from "../authorization/authorization.js";
+import { authorize, may, selectPermitted, sees } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { given } from "../kernel/objects.js";
+import { pickGiven } from "../kernel/objects.js";
 import { anyOf, now, rowById } from "../kernel/queries.js";
 import { isUuid } from "../../runtime/text.js";
 import {
@@ -80,7 +80,7 @@ export async function lockOrganization(
   ref: string,
   permission: "organization:update" | "organization:delete" | "group:create",
 ): Promise<OrganizationRow> {
-  const { everywhere, organizations } = permitted(ctx.actor, permission);
+  const { everywhere, organizations } = selectPermitted(ctx.actor, permission);
   if (everywhere || organizations.length > 0) {
     // Not `for update`, which would block inserts of rows that refer to the organization.
     const organization = await allOrganizations(ctx.db)
@@ -105,7 +105,7 @@ export async function organizationsById(
 
 /** Lists the organizations that the caller may read, by name. */
 export function listOrganizations(ctx: Context): Promise<OrganizationRow[]> {
-  const { everywhere, organizations } = permitted(ctx.actor, "organization:read");
+  const { everywhere, organizations } = selectPermitted(ctx.actor, "organization:read");
   return allOrganizations(ctx.db)
     .where("o.deletedAt", "is", null)
     .$if(!everywhere, (among) => among.where("o.id", "=", anyOf(organizations)))
@@ -146,7 +146,7 @@ export async function createOrganization(
 ): Promise<string> {
   authorize(ctx.actor, "organization:create");
   requireFeature(ctx, "multiple_organizations");
-  const fields = { name: wanted, ...given(others) };
+  const fields = { name: wanted, ...pickGiven(others) };
   requireWellFormed(fields);
   return addOrganization(ctx, fields).catch(throwTaken);
 }
@@ -198,7 +198,7 @@ export async function updateOrganization(
 ): Promise<string> {
   const organization = await lockOrganization(ctx, ref, "organization:update");
   requireWellFormed(change);
-  ctx.em.assign(await ctx.em.findOneOrFail(Organization, organization.id), given(change));
+  ctx.em.assign(await ctx.em.findOneOrFail(Organization, organization.id), pickGiven(change));
   await ctx.em.flush().catch(throwTaken);
   return organization.id;
 }

@@ -4,7 +4,7 @@ import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { defineLogs, type LogArguments } from "../log-lines.js";
 import { type Page, pageSize, placeText } from "../kernel/paging.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import type { Watch } from "../kernel/watching.js";
 import { findProvisionerJob, jobHint } from "./provisioner-jobs.js";
 import { Leased, leaseEnd, leaseLost, lockRunning, renewedLease } from "./leases.js";
@@ -98,7 +98,7 @@ export async function updateProvisionerJob(ctx: Context, { logs, ...job }: Updat
   const { added, ...log } = append(found, entries);
   const rows = added.map((entry) => ({
     ...entry,
-    stage: cleaned(entry.stage, longestStage),
+    stage: cleanLabel(entry.stage, longestStage),
     jobId: found.id,
     id: newId(),
   }));

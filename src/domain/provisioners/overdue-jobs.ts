@@ -3,7 +3,7 @@ import { type Context, type Services, systemContext } from "../kernel/context.js
 import { quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { now } from "../kernel/queries.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { daemonHint, jobFields, workHint } from "./provisioner-jobs.js";
 import { isWaiting, matchedProvisionersOf } from "./matching.js";
 import { jobEnded, withoutLease, handedBack } from "./ended-jobs.js";
@@ -31,7 +31,7 @@ export const unacceptedJobs = {
     const released = await db
       .updateTable("provisionerJobs as j")
       .set((eb) => ({ ...handedBack, refusedBy: eb.ref("j.workerId") }))
-      .where("j.id", "=", claimed(late, 1000))
+      .where("j.id", "=", claimIds(late, 1000))
       .returning("j.organizationId")
       .execute();
     events.publish(...released.map(({ organizationId }) => workHint(organizationId)));

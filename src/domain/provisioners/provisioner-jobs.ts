@@ -1,6 +1,6 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { permitted, sees } from "../authorization/authorization.js";
+import { selectPermitted, sees } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
@@ -186,7 +186,7 @@ const jobsOfOrganization = (ctx: Context, organization: Expression<string>) =>
 function ownJobsOfOrganization(ctx: Context, organization: Expression<string>) {
   const user = userIdOf(ctx.actor) ?? null;
   return jobsOfOrganization(ctx, organization).where(
-    permitted(ctx.actor, "provisioner_job:read").own
+    selectPermitted(ctx.actor, "provisioner_job:read").own
       ? sql<SqlBool>`j.id = any(array(
           select o.id from provisioner_jobs o
           where ${o.organizationId} = ${organization} and ${o.initiatorId} = ${user} and ${o.workspaceBuildId} is null
@@ -233,7 +233,7 @@ export async function listProvisionerJobs(ctx: Context, query: JobsQuery): Promi
   check(JobFilter, filter ?? {}, problems, "filter");
   tagProblems(filter?.tags ?? {}, problems);
   const initiator = filter?.initiator ? keptNames(ctx, [filter.initiator]) : undefined;
-  const { everywhere, organizations } = permitted(ctx.actor, "provisioner_job:read");
+  const { everywhere, organizations } = selectPermitted(ctx.actor, "provisioner_job:read");
   const readable = everywhere || organizations.includes(organizationId) ? lists.all : lists.own;
   const orderBy = { field: "createdAt", direction: OrderDirection.DESC } as const;
   return readable.pageOf(ctx, organizationId, { filter: { ...filter, initiator }, orderBy, page }, problems);

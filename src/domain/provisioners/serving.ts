@@ -5,7 +5,7 @@ import { type ProvisionerActor, requireUser } from "../kernel/actor.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound, Problems, quote } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { findAnyOrganization, findOrganization } from "../organizations/organizations.js";
 import { protocolVersion, registerDaemon } from "./daemon-registration.js";
 import { scopeTags, tagProblem } from "./tags.js";
@@ -56,7 +56,7 @@ export async function admitDaemon(
     keyId: key?.id ?? null,
     tokenHash: key?.tokenHash ?? "",
     user,
-    version: cleaned(request.buildVersion ?? "", 64),
+    version: cleanLabel(request.buildVersion ?? "", 64),
     apiVersion: version,
   });
 }

@@ -3,7 +3,7 @@ import type { RequestDetails } from "../kernel/request.js";
 import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../../infrastructure/database/database.js";
 import { rateLimited } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { KeyedTurns } from "../../runtime/concurrency.js";
 import { LabeledCounter } from "../../runtime/labeled-counter.js";
 import { LocalCounters } from "./local.js";
@@ -82,17 +82,17 @@ export class RateLimits {
     this.sockets = new OpenSockets(config.socketsPerUser, () => this.rejections.add("sockets"));
     this.#provisioning = { name: "scim", limit: config.scimRateLimit, window: minute };
     this.#provisioners = new LocalCounters(this.#provisioning);
-    const shared = (name: string, limit: number, window: number) =>
+    const sharedLimit = (name: string, limit: number, window: number) =>
       new Limit(database, { name, limit, window }, this.#enforce);
-    this.#addresses = shared("credential-ip", config.rateLimitCredentialIp, minute);
-    this.#accounts = shared("credential", config.rateLimitCredential, minute);
+    this.#addresses = sharedLimit("credential-ip", config.rateLimitCredentialIp, minute);
+    this.#accounts = sharedLimit("credential", config.rateLimitCredential, minute);
     this.#turns = new KeyedTurns(config.rateLimitCredential || Infinity);
-    this.testNotifications = shared("test-notifications", 60, minute);
-    this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
-    this.userCodes = shared("device-user-codes", 10, 10 * minute);
-    this.#registrations = shared("oauth2-registration", config.oauth2RegistrationsPerHour, hour);
-    this.invitations = shared("invitations", invitationsPerMinute, minute);
-    this.links = shared("external-auth", linksPerMinute, minute);
+    this.testNotifications = sharedLimit("test-notifications", 60, minute);
+    this.failures = sharedLimit("login-failures", config.loginFailuresPerHour, hour);
+    this.userCodes = sharedLimit("device-user-codes", 10, 10 * minute);
+    this.#registrations = sharedLimit("oauth2-registration", config.oauth2RegistrationsPerHour, hour);
+    this.invitations = sharedLimit("invitations", invitationsPerMinute, minute);
+    this.links = sharedLimit("external-auth", linksPerMinute, minute);
   }
 
   /** Counts a request by its caller: the user, else the machine, else the address. */
@@ -131,7 +131,7 @@ export class RateLimits {
     const { request } = source;
     this.#uncountCaller(source);
     await this.countAddress(request);
-    await this.#accounts.take(`${networkOf(request.ip)} ${folded(account)}`, request);
+    await this.#accounts.take(`${networkOf(request.ip)} ${foldCase(account)}`, request);
   }
 
   /**
@@ -149,7 +149,7 @@ export class RateLimits {
     const { request } = source;
     this.#uncountCaller(source);
     const address = networkOf(request.ip);
-    const key = `${address} ${folded(account)}`;
+    const key = `${address} ${foldCase(account)}`;
     return this.#turns.run(address, async () => {
       this.checkAddress(request);
       this.#accounts.checkKnown(key, request);

@@ -16,7 +16,7 @@ interface CountRow extends Count {
 }
 
 /** Advances the row of `rate_counters c` to the current window. */
-const moved = (window: number) => sql`
+const moveWindow = (window: number) => sql`
   select case windows when 0 then c.since when 1 then c.since + make_interval(secs => ${window}::float8) else now() end as since,
     case windows when 0 then c.current else 0 end as current,
     case windows when 0 then c.previous when 1 then c.current else 0 end as previous
@@ -32,7 +32,7 @@ const takeOne = (key: Buffer, { window, limit: most }: Policy) => sql<CountRow>`
     from (
       select *, ${most}::int - current
         - floor(previous * (1 - extract(epoch from now() - since) / ${window}::float8)) < 1 as is_refused
-      from (${moved(window)}) moved
+      from (${moveWindow(window)}) moved
     ) decided
   )
   returning current, previous, ${counters.isRefused}, greatest(0, extract(epoch from now() - since))::float8 as elapsed`;
@@ -40,7 +40,7 @@ const takeOne = (key: Buffer, { window, limit: most }: Policy) => sql<CountRow>`
 const readOne = (key: Buffer, { window }: Policy) => sql<CountRow>`
   select moved.current, moved.previous, false as is_refused,
     greatest(0, extract(epoch from now() - moved.since))::float8 as elapsed
-  from rate_counters c, lateral (${moved(window)}) moved where c.key = ${key}`;
+  from rate_counters c, lateral (${moveWindow(window)}) moved where c.key = ${key}`;
 
 /** Maximum number of cached rejections. */
 const limit = 10_000;

@@ -187,7 +187,7 @@ const reference = "bulkId:";
 function resolveReferences(value: unknown, created: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string" && value.startsWith(reference)) {
     const id = created.get(value.slice(reference.length));
-    if (id === undefined) throw unresolved(value);
+    if (id === undefined) throw unresolvedReference(value);
     return id;
   }
   if (Array.isArray(value)) return value.map((each) => resolveReferences(each, created));
@@ -195,5 +195,5 @@ function resolveReferences(value: unknown, created: ReadonlyMap<string, string>)
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolveReferences(each, created)]));
 }
 
-const unresolved = (text: string) =>
+const unresolvedReference = (text: string) =>
   new DomainError("CONFLICT", `No earlier operation created the resource ${quote(text)}.`);

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import type { Comparison, Filter, Operator, Target } from "./filter.js";
 import { leafOf, type Place } from "./paths.js";
 import type { Attribute } from "./schema.js";
@@ -143,7 +143,7 @@ function holdsFor(leaf: Attribute, operator: Exclude<Operator, "ne">, value: str
   if (leaf.type === "dateTime") return sql<SqlBool>`(${column}) ${symbols[operator as Order]} ${value}::timestamptz`;
   const [one, other] = leaf.isCaseExact
     ? [sql`(${column})`, value]
-    : [sql`lower((${column}) collate "C")`, folded(value)];
+    : [sql`lower((${column}) collate "C")`, foldCase(value)];
   switch (operator) {
     case "co":
       return sql<SqlBool>`position(${other}::text in ${one}) > 0`;

@@ -1,4 +1,4 @@
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import type { Comparison, Filter, Target } from "./filter.js";
 import { leafOf } from "./paths.js";
 
@@ -37,10 +37,10 @@ function compares({ target, operator, value }: Comparison, values: Values): bool
   const given = valuesAt(target, values);
   if (value === null) return given.some(isPresent) === (operator === "ne");
   const isExact = leafOf(target).isCaseExact;
-  const spelled = (text: unknown) => (typeof text === "string" && !isExact ? folded(text) : text);
-  const wanted = spelled(value);
-  if (operator === "ne") return !given.some((each) => spelled(each) === wanted);
-  return given.some((each) => holds[operator](spelled(each), wanted));
+  const foldUnlessExact = (text: unknown) => (typeof text === "string" && !isExact ? foldCase(text) : text);
+  const wanted = foldUnlessExact(value);
+  if (operator === "ne") return !given.some((each) => foldUnlessExact(each) === wanted);
+  return given.some((each) => holds[operator](foldUnlessExact(each), wanted));
 }
 
 const inOrder = (one: unknown, other: unknown): number =>

@@ -40,7 +40,7 @@ export const versionMismatch = (): DomainError =>
 export const beyondOrganizations = (): DomainError => forbidden("This user also belongs to other organizations.");
 
 /** Attributes of accounts with a role in the deployment, which an identity provider must not change. */
-export const privileged = (): DomainError =>
+export const privilegedAccount = (): DomainError =>
   forbidden("Forbidden.", {
     detail: "The account has a role in the deployment: only its status can be changed, not its name or email.",
   });

@@ -71,7 +71,7 @@ class Parser {
   }
 
   requireEnd(): void {
-    if (this.#at < this.#tokens.length) throw this.#unexpected();
+    if (this.#at < this.#tokens.length) throw this.unexpectedToken();
   }
 
   /** `a or b`. */
@@ -116,14 +116,14 @@ class Parser {
     if (target.where && !target.sub && isOver) return { kind: "present", target };
     const operator = this.#next().text.toLowerCase();
     if (operator === "pr") return { kind: "present", target };
-    if (!operators.has(operator)) throw this.#unexpected(-1);
+    if (!operators.has(operator)) throw this.unexpectedToken(-1);
     return comparison(target, operator as Operator, this.#next(), this.scimType);
   }
 
   /** `name`, `name.sub`, `name[filter]` or `name[filter].sub`. */
   target(): Target {
     const token = this.#next();
-    if (token.kind !== "word") throw this.#unexpected(-1);
+    if (token.kind !== "word") throw this.unexpectedToken(-1);
     requireSafe(token.text);
     const place = this.#resolve(token.text);
     if (!place) throw fault(this.scimType, `There is no attribute ${quote(token.text)}.`);
@@ -180,10 +180,10 @@ class Parser {
   }
 
   #requireMark(mark: string): void {
-    if (!this.#takeMark(mark)) throw this.#unexpected();
+    if (!this.#takeMark(mark)) throw this.unexpectedToken();
   }
 
-  #unexpected(offset = 0) {
+  unexpectedToken(offset = 0) {
     const { kind, text } = this.#peek(offset);
     return fault(this.scimType, kind === "end" ? "The text ends too early." : `Unexpected ${quote(text)}.`);
   }

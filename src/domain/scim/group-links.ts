@@ -2,7 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import type { Diff } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
-import { cleaned, folded } from "../../runtime/text.js";
+import { cleanLabel, foldCase } from "../../runtime/text.js";
 import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { isValid } from "../kernel/values.js";
 import { groupName } from "../groups/groups.js";
@@ -77,7 +77,7 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .where("g.organizationId", "=", organizationId)
     .where("g.id", "is distinct from", id)
     .where(sql<SqlBool>`g.id = any(array(${matchDisplayName(displayName)}))`)
-    .where(sql<SqlBool>`lower(${groupDisplay} collate "C") = ${folded(displayName)}`)
+    .where(sql<SqlBool>`lower(${groupDisplay} collate "C") = ${foldCase(displayName)}`)
     .executeTakeFirst();
   if (named) throw notUnique("displayName");
   const base = slug(displayName, longestGroupName);
@@ -88,9 +88,9 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .select(name.as("name"))
     .where("organizationId", "=", organizationId)
     .where("id", "is distinct from", id)
-    .where(name, "=", anyOf(names.map(folded), "text"))
+    .where(name, "=", anyOf(names.map(foldCase), "text"))
     .execute();
-  const free = names.find((each) => !taken.some((group) => group.name === folded(each)));
+  const free = names.find((each) => !taken.some((group) => group.name === foldCase(each)));
   if (free === undefined) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
-  return { name: free, displayName: cleaned(displayName, longestLabel) };
+  return { name: free, displayName: cleanLabel(displayName, longestLabel) };
 }

@@ -1,7 +1,7 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { folded, isUuid } from "../../runtime/text.js";
+import { foldCase, isUuid } from "../../runtime/text.js";
 import { notFound } from "../kernel/errors.js";
 import { type Candidates, type Columns, few, noJson, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";
@@ -112,6 +112,6 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
 
 /** The ids of all groups that may have a displayName, in any letter case: that of a link, or their own. */
 export const matchDisplayName = (displayName: string) => sql`
-  select ${scimGroupLinks.groupId} from scim_group_links where lower(${scimGroupLinks.displayName} collate "C") = ${folded(displayName)}
+  select ${scimGroupLinks.groupId} from scim_group_links where lower(${scimGroupLinks.displayName} collate "C") = ${foldCase(displayName)}
   union all
-  select id from groups where lower(coalesce(nullif(${groupColumns.displayName}, ''), name) collate "C") = ${folded(displayName)}`;
+  select id from groups where lower(coalesce(nullif(${groupColumns.displayName}, ''), name) collate "C") = ${foldCase(displayName)}`;

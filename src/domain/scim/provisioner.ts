@@ -1,6 +1,6 @@
 import { sql, type SqlBool } from "kysely";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
-import { authorize, authorizeMachine, may, permitted } from "../authorization/authorization.js";
+import { authorize, authorizeMachine, may, selectPermitted } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import { after, anyOf, now } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
@@ -46,7 +46,7 @@ export const isBeyond = ({ actor }: Context, user: FoundUser): boolean =>
 
 /** The condition that the group `g` is visible: it is in an organization of the caller, and it is not Everyone. */
 export function isVisibleGroup({ actor }: Context) {
-  const { everywhere, organizations } = permitted(actor, "group:read");
+  const { everywhere, organizations } = selectPermitted(actor, "group:read");
   if (everywhere) return sql<SqlBool>`g.id <> ${g.organizationId}`;
   return sql<SqlBool>`(${g.organizationId} = ${anyOf(organizations)} and g.id <> ${g.organizationId})`;
 }

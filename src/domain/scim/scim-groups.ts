@@ -5,7 +5,7 @@ import { GroupSource, lockGroup, type LockedGroup } from "../groups/groups.js";
 import { lockMembers } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { folded, isUuid } from "../../runtime/text.js";
+import { foldCase, isUuid } from "../../runtime/text.js";
 import { joinOrganization } from "../organizations/organization-members.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { auditedAs } from "../kernel/audit.js";
@@ -117,7 +117,7 @@ function wantedGroup({ externalId = null, displayName = "", members }: Values): 
   if (name === "") throw fault("invalidValue", "Is required.", "displayName");
   requireLength("displayName", name, scimLengths.displayName);
   if (externalId !== null) requireLength("externalId", externalId as string, scimLengths.externalId);
-  if (folded(name) === "everyone") throw notUnique("displayName");
+  if (foldCase(name) === "everyone") throw notUnique("displayName");
   return { externalId: externalId as string | null, displayName: name, members: memberIds(members) };
 }
 

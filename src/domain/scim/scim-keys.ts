@@ -10,7 +10,7 @@ import { conflict, notFound, Problems } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import type { Page, PageArguments } from "../kernel/paging.js";
-import { given } from "../kernel/objects.js";
+import { pickGiven } from "../kernel/objects.js";
 import { defineList, time } from "../kernel/lists.js";
 import { organizationsById } from "../organizations/organizations.js";
 import {
@@ -180,7 +180,7 @@ export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }
   problems.throwIfAny();
 
   const stored = await ctx.em.findOneOrFail(ScimKey, id);
-  ctx.em.assign(stored, given({ name, expiresAt: expiresAt && new Date(expiresAt) }));
+  ctx.em.assign(stored, pickGiven({ name, expiresAt: expiresAt && new Date(expiresAt) }));
   await ctx.em.flush();
   ctx.publish(machineHint(id));
   return id;

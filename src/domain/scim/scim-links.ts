@@ -1,6 +1,6 @@
 import type { InferResult } from "kysely";
 import { anyOf, rowsByKey } from "../kernel/queries.js";
-import { may, permitted } from "../authorization/authorization.js";
+import { may, selectPermitted } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import type { GroupRow } from "../groups/groups.js";
 import { membershipsOf, type UserRow, userTarget } from "../users/users.js";
@@ -29,7 +29,7 @@ async function linksByUser(ctx: Context, ids: readonly string[]): Promise<ScimUs
  * the user.
  */
 export async function scimLinksOfUser(ctx: Context, user: UserRow): Promise<ScimUserLink[]> {
-  const { everywhere } = permitted(ctx.actor, "user:read_personal");
+  const { everywhere } = selectPermitted(ctx.actor, "user:read_personal");
   const mayRead =
     everywhere ||
     may(ctx.actor, "user:read_personal", userTarget({ ...user, memberships: await membershipsOf(ctx, user) }));

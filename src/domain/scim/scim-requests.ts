@@ -10,7 +10,7 @@ import { OrderDirection, type Page, PageArguments } from "../kernel/paging.js";
 import { jsonOf } from "../kernel/queries.js";
 import { day } from "../../runtime/durations.js";
 import { purge } from "../../infrastructure/database/purge.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { isScimKeyId, scimKeysByIds } from "./scim-keys.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { type Input, inputOf, reference, required } from "../kernel/values.js";
@@ -119,7 +119,8 @@ export class ScimRequests {
   /** Never rejects. */
   async #write(): Promise<void> {
     const requests = [...this.#waiting.values()].flat();
-    const [keys, left] = [[...this.#waiting.keys()], this.#left];
+    const keys = [...this.#waiting.keys()];
+    const left = this.#left;
     this.#waiting.clear();
     this.#left = 0;
     try {
@@ -143,10 +144,10 @@ const insertRequests = (db: Db, requests: ReadonlyArray<FailedRequest & { at: Da
     scimKeyId: key,
     time: at,
     method,
-    path: cleaned(path, longest),
+    path: cleanLabel(path, longest),
     status,
     scimType,
-    detail: detail === undefined ? null : cleaned(detail, longest),
+    detail: detail === undefined ? null : cleanLabel(detail, longest),
     requestId,
   }));
   return sql`

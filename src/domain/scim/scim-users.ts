@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { lostRace, throwLostRace } from "../../infrastructure/database/availability.js";
 import { type Diff, diffOf } from "../kernel/audit.js";
-import { authorize, permitted } from "../authorization/authorization.js";
+import { authorize, selectPermitted } from "../authorization/authorization.js";
 import { leaveGroups } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
@@ -26,11 +26,11 @@ import { addUser } from "../users/create-user.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 import { newEmail } from "../users/names.js";
 import { setStatus } from "../users/suspension.js";
-import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
+import { type FoundUser, auditedUser, lockUser, type UserStatus, userTarget } from "../users/users.js";
 import { applyOperations } from "./apply-operations.js";
 import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
-import { beyondOrganizations, fault, privileged } from "./faults.js";
+import { beyondOrganizations, fault, privilegedAccount } from "./faults.js";
 import { type Listed, type ListQuery, listResources } from "./scim-lists.js";
 import { type Operation, readOperations, replacing } from "./operations.js";
 import { isBeyond, isVisibleGroup, permissionToLink, type Provisioner, provisionerOf } from "./provisioner.js";
@@ -191,7 +191,7 @@ export async function deleteScimUser(ctx: Context, { id, ifMatch }: ScimDeletion
   if (hasLeft) await setStatus(ctx, account, "suspended");
   else await leaveOrganizations(ctx, account, provisioner.organizationIds ?? []);
   await hideUser(ctx, provisioner, account.id, { hasLeft });
-  ctx.audit({ action: "delete", ...identified(account), diff: { provisioned: { old: true, new: false } } });
+  ctx.audit({ action: "delete", ...auditedUser(account), diff: { provisioned: { old: true, new: false } } });
   return account.id;
 }
 
@@ -210,7 +210,7 @@ async function changeUser(
 ): Promise<ScimUser> {
   const differenceOf = (row: ScimUserRow) => difference(writable(ctx, row), apply(writable(ctx, row)));
   const permission = permissionToLink(ctx);
-  if (!permission || permitted(ctx.actor, permission).everywhere) {
+  if (!permission || selectPermitted(ctx.actor, permission).everywhere) {
     const row = await readUserRow(ctx, provisioner, id);
     requireVersion(row, ifMatch);
     if (!differenceOf(row)) return { row };
@@ -369,7 +369,7 @@ async function write(
   if (status && (await setStatus(ctx, account, status)) && status === "suspended")
     await noteSuspension(ctx, provisioner, account.id);
   // What changed in the account is recorded, too.
-  if (isLinkChanged) ctx.audit({ action: "update", ...identified(account), diff: attributes });
+  if (isLinkChanged) ctx.audit({ action: "update", ...auditedUser(account), diff: attributes });
   // Triggers raise the version with changes of the account.
   if (!isAccountChanged && !status)
     await ctx.db
@@ -405,6 +405,6 @@ function requirePersonal(ctx: Context, user: FoundUser): void {
   try {
     authorize(ctx.actor, "user:update_personal", userTarget(user));
   } catch (error) {
-    throw error instanceof DomainError && error.code === "FORBIDDEN" ? privileged() : error;
+    throw error instanceof DomainError && error.code === "FORBIDDEN" ? privilegedAccount() : error;
   }
 }

@@ -1,7 +1,7 @@
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { notUnique, suspendedOtherwise } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
@@ -30,7 +30,7 @@ export interface Existing {
   adoption: Adoption;
 }
 
-const is = (column: string, value: string) => sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
+const is = (column: string, value: string) => sql<SqlBool>`${foldedColumn(column)} = ${foldCase(value)}`;
 
 /** A user who has something in common with the one that a source wants to create. */
 type Found = Awaited<ReturnType<typeof usersLike>>[number];
@@ -62,7 +62,7 @@ async function usersLike(ctx: Context, { source }: Provisioner, wanted: WantedUs
       sql<boolean>`exists(
         select from scim_user_links o where ${o.userId} = u.id and o.source <> ${source})`.as("isLinkedElsewhere"),
       sql<boolean>`coalesce(${l.externalId} collate "C" = ${externalId}, false)`.as("hasExternalId"),
-      sql<boolean>`lower(coalesce(n.user_name, u.username) collate "C") = ${folded(name)}`.as("hasUserName"),
+      sql<boolean>`lower(coalesce(n.user_name, u.username) collate "C") = ${foldCase(name)}`.as("hasUserName"),
       is("u.email", email).as("hasEmail"),
       is("u.username", username).as("hasUsername"),
     ])
@@ -129,7 +129,7 @@ export const baseOf = ({ userName: name, account }: WantedUser): string => usern
  */
 export async function freeUsername(ctx: Context, wanted: WantedUser, id: string | null): Promise<string> {
   const base = baseOf(wanted);
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`steward.scim_username.${folded(base)}`}, 0))`.execute(
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`steward.scim_username.${foldCase(base)}`}, 0))`.execute(
     ctx.db,
   );
   return (await firstFree(ctx, usernames(base), id)) ?? tooManyNames();
@@ -139,7 +139,7 @@ export async function freeUsername(ctx: Context, wanted: WantedUser, id: string 
 export async function requireUserNameFree(ctx: Context, name: string, id: string): Promise<void> {
   const isUsername = sql<SqlBool>`exists(
     select from users u
-    where ${u.deletedAt} is null and ${u.deprovisionedAt} is null and ${foldedColumn("u.username")} = ${folded(name)}
+    where ${u.deletedAt} is null and ${u.deprovisionedAt} is null and ${foldedColumn("u.username")} = ${foldCase(name)}
       and u.id <> ${id} and not ${hasUserName})`;
   const { isTaken } = await ctx.db
     .selectNoFrom(sql<boolean>`${isUserNameOfAnother(name, id)} or ${isUsername}`.as("isTaken"))

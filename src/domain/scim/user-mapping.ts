@@ -1,5 +1,5 @@
 import { Problems } from "../kernel/errors.js";
-import { cleaned, folded } from "../../runtime/text.js";
+import { cleanLabel, foldCase } from "../../runtime/text.js";
 import { emailAddress, faultOf, icon, isValid } from "../kernel/values.js";
 import type { AccountChange } from "../users/accounts.js";
 import { checkSize, throwFaults } from "./scim-documents.js";
@@ -73,7 +73,7 @@ export function requireLength(field: string, text: string, most: number): void {
 function emailOf({ emails }: Values): string {
   const entries = (emails ?? []) as Entry[];
   const entry =
-    entries.find(({ primary }) => primary) ?? entries.find(({ type }) => folded(type ?? "") === "work") ?? entries[0];
+    entries.find(({ primary }) => primary) ?? entries.find(({ type }) => foldCase(type ?? "") === "work") ?? entries[0];
   const problem = faultOf(emailAddress, entry?.value ?? "");
   if (problem) throw fault("invalidValue", problem, "emails");
   return entry!.value!;
@@ -83,7 +83,7 @@ function emailOf({ emails }: Values): string {
 function nameOf({ name, displayName }: Values): string {
   const { formatted, givenName, familyName } = (name ?? {}) as Record<string, string | undefined>;
   const full = formatted ?? (displayName as string | undefined) ?? [givenName, familyName].filter(Boolean).join(" ");
-  return cleaned(full, longestRealName);
+  return cleanLabel(full, longestRealName);
 }
 
 /** The primary photo, else the first, if it is an https URL. It is never fetched. */

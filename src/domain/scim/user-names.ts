@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { foldedColumn } from "../kernel/queries.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -12,4 +12,4 @@ export const hasUserName = sql<SqlBool>`exists(
 /** Whether identity providers know another user than `id` by a name, which has it as its userName. */
 export const isUserNameOfAnother = (name: string, id: string | null) => sql<SqlBool>`exists(
   select from scim_user_links n
-  where ${foldedColumn("n.userName")} = ${folded(name)} and ${n.deprovisionedAt} is null and ${n.userId} is distinct from ${id}::uuid)`;
+  where ${foldedColumn("n.userName")} = ${foldCase(name)} and ${n.deprovisionedAt} is null and ${n.userId} is distinct from ${id}::uuid)`;

@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { containing, foldedSql } from "../kernel/queries.js";
-import { folded, isUuid } from "../../runtime/text.js";
+import { foldCase, isUuid } from "../../runtime/text.js";
 import { numberOfUsers } from "../users/user-count.js";
 import { type Candidates, type Columns, few, pathOf } from "./conditions.js";
 import type { Values } from "./evaluate.js";
@@ -224,9 +224,11 @@ const alsoByEmail = ({ target, operator, value }: Comparison) =>
     : undefined;
 
 /** The condition that a column is a text, in any letter case. */
-export const isText = (column: string, value: string) => sql<SqlBool>`${sql.raw(foldedSql(column))} = ${folded(value)}`;
+export const isText = (column: string, value: string) =>
+  sql<SqlBool>`${sql.raw(foldedSql(column))} = ${foldCase(value)}`;
 
-const isLike = (column: string, pattern: string) => sql<SqlBool>`${sql.raw(foldedSql(column))} like ${folded(pattern)}`;
+const isLike = (column: string, pattern: string) =>
+  sql<SqlBool>`${sql.raw(foldedSql(column))} like ${foldCase(pattern)}`;
 
 /** The ids of all users whose attribute can match a comparison. */
 function candidatesOf({ source }: Provisioner, { target, operator, value }: Comparison): Candidates | undefined {
@@ -265,7 +267,7 @@ const keptEmails = "jsonb_path_query_array(attributes, '$.emails[*].value')::tex
 const matchAddress = (value: string) => sql`
   select id from users where ${userColumns.deletedAt} is null and ${isText("email", value)}
   union all select ${links.userId} from scim_user_links
-    where ${sql.raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([folded(value)])}::jsonb`;
+    where ${sql.raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([foldCase(value)])}::jsonb`;
 
 /** Whether accounts without a link have the attribute. */
 const isAccount = (name: string): boolean => /^(name\.|displayName$|emails\.)/.test(name);

@@ -1,14 +1,14 @@
 import type { Context } from "../kernel/context.js";
 import { mayOn } from "../authorization/authorization.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
-import { accountWithId, givenPasswordProblem, identified, isUnchanged, verify } from "./sign-in-accounts.js";
+import { accountWithId, givenPasswordProblem, auditedAccount, isUnchanged, verify } from "./sign-in-accounts.js";
 import { ProviderName } from "../../infrastructure/identity-providers.js";
 import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { after, now } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
 import { purge } from "../../infrastructure/database/purge.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { choice, type Input, inputOf, reference, required } from "../kernel/values.js";
 import { findUser, type FoundUser } from "../users/users.js";
 import { givenPassword } from "./passwords.js";
@@ -60,7 +60,7 @@ export async function convertLogin(
     .returning("expiresAt")
     .executeTakeFirstOrThrow();
   const diff = { toType: { new: toType }, stateString: { new: "***" } };
-  ctx.audit({ ...identified(user), action: "create", resourceType: "login_conversion", diff });
+  ctx.audit({ ...auditedAccount(user), action: "create", resourceType: "login_conversion", diff });
   return { userId: user.id, toType, stateString, expiresAt };
 }
 
@@ -71,8 +71,8 @@ export async function convertLogin(
 async function findSelf(ctx: Context, ref: string): Promise<FoundUser> {
   const reading = ctx.afresh();
   const self = await findUser(reading, "me");
-  const names = ["me", self.id, folded(self.username)];
-  if (names.includes(ref === "me" ? ref : folded(ref))) return self;
+  const names = ["me", self.id, foldCase(self.username)];
+  if (names.includes(ref === "me" ? ref : foldCase(ref))) return self;
   if (mayOn(ctx.actor, "user:read", {})) await findUser(reading, ref);
   throw forbidden();
 }

@@ -4,7 +4,7 @@ import { DomainError } from "../kernel/errors.js";
 import type { LoginType } from "../users/users.js";
 
 /** Counts an attempt to sign in by its method and result: `succeeded` once it is committed, `rejected`, or `failed`. */
-export async function counted<Result>(
+export async function countSignIn<Result>(
   ctx: Context,
   method: LoginType,
   attempt: () => Promise<Result>,

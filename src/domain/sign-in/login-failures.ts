@@ -4,7 +4,7 @@ import { DomainError } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";
 import { day } from "../../runtime/durations.js";
 import { purge } from "../../infrastructure/database/purge.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { networkOf } from "../rate-limits/rate-limits.js";
 
 /** Retention of addresses after the last sign-in, in days. */
@@ -44,7 +44,7 @@ async function failuresOf({ request, services }: Context, email: string, userId:
     .where("address", "=", network)
     .select("address")
     .executeTakeFirst();
-  const account = userId ?? folded(email);
+  const account = userId ?? foldCase(email);
   return known ? `${account} ${network}` : account;
 }
 

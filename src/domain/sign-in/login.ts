@@ -7,15 +7,15 @@ import {
   accountWithEmail,
   accountWithId,
   givenPasswordProblem,
-  identified,
+  auditedAccount,
   isUnchanged,
-  refused,
+  recordRejection,
   verify,
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
 import { bytes, check, type Input, inputOf, nonEmpty, pasted, required } from "../kernel/values.js";
-import { counted } from "./counted-sign-ins.js";
+import { countSignIn } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
 import { chosenPassword, passwordProblem, givenPassword } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
@@ -41,7 +41,7 @@ interface NewSession {
 
 /** Signs in a user by email and password. An unknown email is indistinguishable from a wrong password. */
 export const login = (ctx: Context, given: Login): Promise<NewSession> =>
-  counted(ctx, "password", () => signIn(ctx, given));
+  countSignIn(ctx, "password", () => signIn(ctx, given));
 
 async function signIn(ctx: Context, { email, password }: Login): Promise<NewSession> {
   if (!ctx.config.passwordAuth) throw forbidden("Password authentication is disabled.");
@@ -53,10 +53,14 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
   const found = await accountWithEmail(ctx, email);
   const account = await limitFailures(ctx, email, found?.id, () => verify(ctx, found, password, { queue: "stranger" }));
   if (account.loginType !== "password") {
-    throw refused(ctx, account, forbidden("Incorrect login type.", { detail: `Sign in by ${account.loginType}.` }));
+    throw recordRejection(
+      ctx,
+      account,
+      forbidden("Incorrect login type.", { detail: `Sign in by ${account.loginType}.` }),
+    );
   }
   if (account.status === "suspended") {
-    throw refused(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
+    throw recordRejection(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
   const hash = await currentHash(ctx, account, password);
   // Checks the account again, which may have been changed or suspended since its verification.
@@ -65,10 +69,10 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
     .set({ passwordHash: hash, lastSeenAt: now })
     .where(isUnchanged(account))
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw refused(ctx, account, wrongPassword());
+  if (numUpdatedRows === 0n) throw recordRejection(ctx, account, wrongPassword());
   const sessionToken = await issueSession(ctx, account.id);
   await rememberAddress(ctx, account.id);
-  ctx.audit({ action: "login", actorId: account.id, ...identified(account) });
+  ctx.audit({ action: "login", actorId: account.id, ...auditedAccount(account) });
   return { userId: account.id, sessionToken };
 }
 
@@ -99,7 +103,7 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw conflict("Another request has changed the password.");
   await endSessions(ctx, account.id, actor.credential.id);
-  ctx.audit({ action: "update", ...identified(account), diff: { password: { old: "***", new: "***" } } });
+  ctx.audit({ action: "update", ...auditedAccount(account), diff: { password: { old: "***", new: "***" } } });
   return account.id;
 }
 

@@ -4,14 +4,14 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { Context } from "../kernel/context.js";
 import { systemActor } from "../kernel/actor.js";
 import { DomainError, forbidden, Problems } from "../kernel/errors.js";
-import { accountWithId, identified, refused } from "./sign-in-accounts.js";
+import { accountWithId, auditedAccount, recordRejection } from "./sign-in-accounts.js";
 import { rememberAddress } from "./login-failures.js";
 import { transportOf } from "../notifications/methods.js";
 import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import { after, now, foldedColumn } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import {
   check,
   emailAddress,
@@ -86,13 +86,13 @@ async function sendPasscode(ctx: Context, email: string): Promise<void> {
   // Locks the user: a concurrent change of the account voids the code, or is seen by this statement.
   const user = await ctx.db
     .selectFrom("users as u")
-    .where(foldedColumn("u.email"), "=", folded(email))
+    .where(foldedColumn("u.email"), "=", foldCase(email))
     .where(mayReset)
     .select(["u.id", "u.username"])
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!user || !(await storeCode(ctx, user.id, code))) return;
-  ctx.audit({ ...identified(user), action: "create", resourceType: "one_time_passcode" });
+  ctx.audit({ ...auditedAccount(user), action: "create", resourceType: "one_time_passcode" });
   const sent = await notify(ctx, {
     template: accountNotifications.passcode,
     recipients: [user.id],
@@ -168,7 +168,7 @@ const countTry = (db: Db, email: string) =>
         .updateTable("oneTimePasscodes as p")
         .from("users as u")
         .whereRef("u.id", "=", "p.userId")
-        .where(foldedColumn("u.email"), "=", folded(email))
+        .where(foldedColumn("u.email"), "=", foldCase(email))
         .where(mayReset)
         .where("p.codeHash", "is not", null)
         .where("p.attempts", "<", triesPerCode)
@@ -204,7 +204,7 @@ async function tryCode(ctx: Context, email: string, code: string): Promise<Passc
   if (id === null || username === null || codeHash === null) throw wrongCode();
   const tried = { id, username, codeHash };
   const given = hashSecret(code.toUpperCase());
-  if (!timingSafeEqual(given, codeHash)) throw refused(ctx, tried, wrongCode());
+  if (!timingSafeEqual(given, codeHash)) throw recordRejection(ctx, tried, wrongCode());
   return tried;
 }
 
@@ -241,6 +241,6 @@ async function spend(ctx: Context, { id, codeHash }: Passcode, password: string)
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", id).execute();
   await revokeGrantsOfUser(ctx, id, "password_reset");
   const diff = { password: { old: "***", new: "***" } };
-  ctx.audit({ action: "update", actorId: id, ...identified(account), diff });
+  ctx.audit({ action: "update", actorId: id, ...auditedAccount(account), diff });
   ctx.publish(userHint(id));
 }

@@ -4,14 +4,21 @@ import { requireFullSession } from "../authorization/authorization.js";
 import { conflict, DomainError, forbidden, onViolation } from "../kernel/errors.js";
 import { now, foldedColumn } from "../kernel/queries.js";
 import { purge } from "../../infrastructure/database/purge.js";
-import { cleaned, folded } from "../../runtime/text.js";
+import { cleanLabel, foldCase } from "../../runtime/text.js";
 import { emailAddress, isValid } from "../kernel/values.js";
 import { usernameValue } from "../users/names.js";
 import { newId } from "../kernel/ids.js";
 import { randomText } from "../../runtime/random.js";
-import { type Account, accountFields, accounts, accountsWithEmail, identified, refused } from "./sign-in-accounts.js";
+import {
+  type Account,
+  accountFields,
+  accounts,
+  accountsWithEmail,
+  auditedAccount,
+  recordRejection,
+} from "./sign-in-accounts.js";
 import { useConversion } from "./conversions.js";
-import { counted } from "./counted-sign-ins.js";
+import { countSignIn } from "./counted-sign-ins.js";
 import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
@@ -57,7 +64,7 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
     if (linked) throw conflict("This identity signs in to an account already.");
     return { userId: await convert(ctx, identity, conversion) };
   }
-  return counted(ctx, identity.provider, async () => {
+  return countSignIn(ctx, identity.provider, async () => {
     const account = linked ?? (await linkByEmail(ctx, identity)) ?? (await createAccount(ctx, identity));
     const sessionToken = await begin(ctx, account, identity.provider);
     if (linked) await followEmail(ctx, linked, identity);
@@ -83,11 +90,15 @@ async function linkByEmail(ctx: Context, identity: Identity): Promise<Account | 
   if (identity.email !== undefined) await releaseFormerEmail(ctx, identity.email);
   const account = await accountWithEmailOf(ctx, identity);
   if (!account) return undefined;
-  if (account.loginType !== identity.provider) throw refused(ctx, account, otherLoginType(account));
+  if (account.loginType !== identity.provider) throw recordRejection(ctx, account, otherLoginType(account));
   if (!(await link(ctx, identity, account.id))) {
-    throw refused(ctx, account, forbidden("The account with this email belongs to another identity of the provider."));
+    throw recordRejection(
+      ctx,
+      account,
+      forbidden("The account with this email belongs to another identity of the provider."),
+    );
   }
-  ctx.audit({ action: "update", actorId: account.id, ...identified(account), diff: linkDiff({ new: identity }) });
+  ctx.audit({ action: "update", actorId: account.id, ...auditedAccount(account), diff: linkDiff({ new: identity }) });
   return account;
 }
 
@@ -96,13 +107,18 @@ const otherLoginType = ({ loginType }: Account) =>
 
 /** Creates a session of a locked account. Returns its token. */
 async function begin(ctx: Context, account: Account, provider: ProviderName): Promise<string> {
-  if (account.loginType !== provider) throw refused(ctx, account, otherLoginType(account));
+  if (account.loginType !== provider) throw recordRejection(ctx, account, otherLoginType(account));
   if (account.status === "suspended") {
-    throw refused(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
+    throw recordRejection(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
   await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
   const sessionToken = await issueSession(ctx, account.id);
-  ctx.audit({ action: "login", actorId: account.id, ...identified(account), diff: { provider: { new: provider } } });
+  ctx.audit({
+    action: "login",
+    actorId: account.id,
+    ...auditedAccount(account),
+    diff: { provider: { new: provider } },
+  });
   return sessionToken;
 }
 
@@ -112,7 +128,7 @@ async function begin(ctx: Context, account: Account, provider: ProviderName): Pr
  */
 async function followEmail(ctx: Context, { id, username, email: old }: Account, { email }: Identity): Promise<void> {
   const { oidcEmailDomains, oidcFollowEmail } = ctx.config;
-  if (!oidcFollowEmail || email === undefined || folded(email) === folded(old)) return;
+  if (!oidcFollowEmail || email === undefined || foldCase(email) === foldCase(old)) return;
   if (!isInDomains(email, oidcEmailDomains) || !isValid(emailAddress, email)) return;
   const scimLink = ctx.db.selectFrom("scimUserLinks").select("userId").where("userId", "=", id);
   if (await scimLink.executeTakeFirst()) return;
@@ -123,10 +139,15 @@ async function followEmail(ctx: Context, { id, username, email: old }: Account, 
     );
   await releaseFormerEmail(ctx, email, id);
   const another = ctx.db.selectFrom("users").select("id").where("deletedAt", "is", null);
-  if (await another.where(foldedColumn("email"), "=", folded(email)).executeTakeFirst())
+  if (await another.where(foldedColumn("email"), "=", foldCase(email)).executeTakeFirst())
     return stays("another account has it.");
   if (!(await setEmail(ctx, id, email))) return stays("another account just got it.");
-  ctx.audit({ action: "update", actorId: id, ...identified({ id, username }), diff: { email: { old, new: email } } });
+  ctx.audit({
+    action: "update",
+    actorId: id,
+    ...auditedAccount({ id, username }),
+    diff: { email: { old, new: email } },
+  });
 }
 
 /** Sets the email of an account. Returns false, and leaves the transaction usable, if another one has just got it. */
@@ -169,7 +190,7 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
     password: { old: "***" },
     ...linkDiff({ new: identity }),
   };
-  ctx.audit({ action: "update", ...identified(account), diff });
+  ctx.audit({ action: "update", ...auditedAccount(account), diff });
   return userId;
 }
 
@@ -187,7 +208,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
     offer !== undefined || (isInDomains(email, ctx.config.oidcEmailDomains) && isValid(emailAddress, email));
   if (!isAllowed) throw forbidden("There is no account for you here. Ask an administrator for one.");
 
-  const name = cleaned(identity.name ?? "", 128);
+  const name = cleanLabel(identity.name ?? "", 128);
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
     if (await isKnownAs(ctx, username, null)) continue;
@@ -203,7 +224,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
     ctx.audit({
       action: "create",
       actorId: account.id,
-      ...identified(account),
+      ...auditedAccount(account),
       diff: { ...diff, ...linkDiff({ new: identity }) },
     });
     if (offer) await giveAccess(ctx, offer, account);

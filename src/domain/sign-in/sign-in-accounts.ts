@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { auditAtOnce, auditedAs } from "../kernel/audit.js";
 import { DomainError } from "../kernel/errors.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { foldedColumn } from "../kernel/queries.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
 import { isTooLong, longestPassword } from "./passwords.js";
@@ -23,7 +23,7 @@ export type Account = InferResult<ReturnType<typeof accounts>>[number];
 type Named = Pick<Account, "id" | "username">;
 
 export const accountsWithEmail = (db: Db, email: string) =>
-  accounts(db).where(foldedColumn("email"), "=", folded(email));
+  accounts(db).where(foldedColumn("email"), "=", foldCase(email));
 
 /**
  * Reads an account by its email, outside of the transaction of the request, which must not hold a connection while
@@ -55,21 +55,21 @@ export async function verify(
 ): Promise<Account> {
   const isRight = await ctx.services.passwords.verify(account?.passwordHash ?? undefined, password, queue);
   if (account && isRight) return account;
-  throw account ? refused(ctx, account, refusal()) : refusal();
+  throw account ? recordRejection(ctx, account, refusal()) : refusal();
 }
 
 /**
  * Returns the error to throw, and records the failed login: outside of the transaction, which is rolled back, and after
  * the response, so that its timing does not disclose whether the account exists.
  */
-export function refused(ctx: Context, account: Named, refusal: DomainError): DomainError {
+export function recordRejection(ctx: Context, account: Named, refusal: DomainError): DomainError {
   setImmediate(() => void recordRefusal(ctx, account));
   return refusal;
 }
 
 async function recordRefusal(ctx: Context, account: Named): Promise<void> {
   try {
-    await auditAtOnce(ctx, { action: "login_failed", actorId: account.id, ...identified(account) });
+    await auditAtOnce(ctx, { action: "login_failed", actorId: account.id, ...auditedAccount(account) });
   } catch (error) {
     ctx.log.error({ err: error, requestId: ctx.request.id }, "A failed login could not be recorded.");
   }
@@ -82,4 +82,4 @@ export function givenPasswordProblem(password: string): string | undefined {
   return isTooLong(password) ? `Must be at most ${longestPassword} bytes long.` : undefined;
 }
 
-export const identified = ({ id, username }: Named) => auditedAs("user", id, username);
+export const auditedAccount = ({ id, username }: Named) => auditedAs("user", id, username);

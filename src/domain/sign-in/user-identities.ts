@@ -18,7 +18,7 @@ import {
 import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
 import { withoutFinalSlash } from "../../infrastructure/oidc-issuers.js";
 import { endSessions } from "../tokens/sessions.js";
-import { authorizeOn, findUser, identified, lockUser, userTarget } from "../users/users.js";
+import { authorizeOn, findUser, auditedUser, lockUser, userTarget } from "../users/users.js";
 import { longestSubject } from "../../entities/sign-in.js";
 
 /** The claim that a subject is from by default. It stands for the ID at GitHub as well. */
@@ -71,7 +71,7 @@ export async function userLinkedTo(ctx: Context, identity: Identity): Promise<st
     .where("id", "=", taken.userId)
     .executeTakeFirstOrThrow();
   const diff = linkDiff({ old: former, new: identity });
-  ctx.audit({ action: "update", actorId: taken.userId, ...identified({ id: taken.userId, username }), diff });
+  ctx.audit({ action: "update", actorId: taken.userId, ...auditedUser({ id: taken.userId, username }), diff });
   return taken.userId;
 }
 
@@ -123,7 +123,7 @@ export async function unlinkUserIdentity(ctx: Context, { user: ref }: { user: st
     .executeTakeFirst();
   if (!former) return user.id;
   await endSessions(ctx, user.id, ownSession(ctx));
-  ctx.audit({ action: "update", ...identified(user), diff: linkDiff({ old: former }) });
+  ctx.audit({ action: "update", ...auditedUser(user), diff: linkDiff({ old: former }) });
   return user.id;
 }
 
@@ -176,7 +176,7 @@ export async function linkUserIdentity(ctx: Context, input: LinkUserIdentity): P
   if (former) await endSessions(ctx, user.id, ownSession(ctx));
   ctx.audit({
     action: "update",
-    ...identified(user),
+    ...auditedUser(user),
     diff: linkDiff({ ...(former && { old: former }), new: identity }),
   });
   return user.id;

@@ -8,7 +8,7 @@ import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import {
   characters,
   check,
@@ -175,7 +175,7 @@ async function startOfCaller(ctx: Context, taskId: string): Promise<Start & { ag
 }
 
 /** Locks the conversation of a task, which is made if there is none. */
-async function locked({ db }: Context, { taskId, buildNumber }: Start) {
+async function lockConversation({ db }: Context, { taskId, buildNumber }: Start) {
   await db
     .insertInto("taskConversations")
     .values({ taskId, buildNumber, protocol: "agentapi", updatedAt: now })
@@ -197,7 +197,7 @@ export async function beginConversation(
   { taskId, protocol, takesInputs }: { taskId: string; protocol: TaskProtocol; takesInputs?: boolean | null },
 ): Promise<BegunConversation> {
   const start = await startOfCaller(ctx, taskId);
-  const { buildNumber, revision } = await locked(ctx, start);
+  const { buildNumber, revision } = await lockConversation(ctx, start);
   if (buildNumber <= start.buildNumber) {
     const asking = (await messagesRequesting(ctx, taskId).execute()).filter(({ parts }) => parts.some(isOpenRequest));
     for (const { id, parts } of asking) {
@@ -296,7 +296,7 @@ export async function reportConversation(ctx: Context, report: ConversationRepor
   const { taskId } = report;
   const start = await startOfCaller(ctx, taskId);
   const messages = readReport(report);
-  const conversation = await locked(ctx, start);
+  const conversation = await lockConversation(ctx, start);
   // The agent of an earlier start has nothing to say any more.
   if (conversation.buildNumber > start.buildNumber) return taskId;
   const revision = conversation.revision + 1;
@@ -304,7 +304,7 @@ export async function reportConversation(ctx: Context, report: ConversationRepor
   const isGiven = await finishActions(ctx, taskId, report.finishedActionIds ?? []);
   // A program that has taken an input works, although its state may come with a later report.
   const state = report.state ?? (isGiven ? "working" : conversation.state);
-  const stateMessage = report.state == null ? conversation.stateMessage : cleaned(report.stateMessage ?? "", 512);
+  const stateMessage = report.state == null ? conversation.stateMessage : cleanLabel(report.stateMessage ?? "", 512);
   const sessionMode = (report.sessionMode ?? conversation.sessionMode).slice(0, 128);
   const asksNobody = report.asksNobody ?? conversation.asksNobody;
   const sessionId = report.sessionId ? report.sessionId : conversation.sessionId;
@@ -474,7 +474,7 @@ export async function storeSnapshotMessages(
   messages: ReadonlyArray<{ id: number; role: "user" | "agent"; content: string; time: string }>,
 ): Promise<void> {
   const { taskId } = start;
-  const conversation = await locked(ctx, { ...start, appSlug: null });
+  const conversation = await lockConversation(ctx, { ...start, appSlug: null });
   if (conversation.isReported || conversation.buildNumber > start.buildNumber) return;
   const revision = conversation.revision + 1;
   await ctx.db.deleteFrom("taskConversationMessages").where("taskId", "=", taskId).execute();
@@ -534,7 +534,7 @@ function readPart(part: ReportedPart, path: string, problems: Problems): Convers
       return {
         kind: part.kind,
         toolCallId: short("toolCallId", lengths.id),
-        title: cleaned(short("title", lengths.title), lengths.title),
+        title: cleanLabel(short("title", lengths.title), lengths.title),
         toolKind: short("toolKind", lengths.toolKind),
         status: part.status ?? "pending",
         input: part.input ?? "",
@@ -550,10 +550,10 @@ function readPart(part: ReportedPart, path: string, problems: Problems): Convers
         kind: "permission",
         requestId: short("requestId", lengths.id),
         toolCallId: short("toolCallId", lengths.id),
-        title: cleaned(short("title", lengths.title), lengths.title),
+        title: cleanLabel(short("title", lengths.title), lengths.title),
         options: options
           .slice(0, mostOptions)
-          .map(({ id, name, kind }) => ({ id, name: cleaned(name, lengths.name), kind })),
+          .map(({ id, name, kind }) => ({ id, name: cleanLabel(name, lengths.name), kind })),
         optionId: short("optionId", lengths.id) || null,
         isCanceled: part.isCanceled ?? false,
       };

@@ -4,7 +4,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { type Services, systemContext } from "../kernel/context.js";
 import type { Subscription } from "../../runtime/events.js";
 import { after, anyOf, now } from "../kernel/queries.js";
-import { backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
+import { backOff, claimIds, type Queue, Worker } from "../kernel/queue.js";
 import { AgentUnreachable, type AppPlace } from "../../infrastructure/agent-api.js";
 import { appPlace, confirm, confirmation, deliver, newestOf } from "./input-delivery.js";
 import { idleConversation, requestInput } from "./task-actions.js";
@@ -64,7 +64,7 @@ const taskQueue = (db: Db): Queue<string, void> => ({
   async lease(most) {
     const leased = await db
       .updateTable("tasks")
-      .where("id", "=", claimed(dueTasks(db), most, "t"))
+      .where("id", "=", claimIds(dueTasks(db), most, "t"))
       .set({ deliveringUntil: after(lease) })
       .returning("id")
       .execute();

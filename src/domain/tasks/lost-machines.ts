@@ -9,7 +9,7 @@ import { tasksById } from "./tasks.js";
 const batchSize = 100;
 
 /** Tasks whose agent has fallen silent, and whose status does not say so yet. */
-const unnoticed = ({ database: { db } }: Services) =>
+const selectUnnoticed = ({ database: { db } }: Services) =>
   tasksWithState(db)
     .select("t.id")
     .where("t.deletedAt", "is", null)
@@ -26,7 +26,7 @@ const unnoticed = ({ database: { db } }: Services) =>
  */
 export async function noticeLostMachines(services: Services): Promise<void> {
   for (;;) {
-    const found = await unnoticed(services);
+    const found = await selectUnnoticed(services);
     let failures = 0;
     for (const { id } of found) {
       const ctx = systemContext(services);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { longestLabel } from "../../entities/lengths.js";
 
 /** Maximum lengths of the part of a name that comes from a prompt, and of display names, in characters. */
@@ -23,7 +23,7 @@ export function nameFor(prompt: string): string {
 /** Derives the display name of a task from the first line of its prompt; from its name without a prompt. */
 export function displayNameFor(prompt: string, name: string): string {
   const [line = ""] = prompt.trim().split(/[\r\n\u2028\u2029]/, 1);
-  const characters = Array.from(cleaned(line, line.length).replace(/\s+/gu, " "));
+  const characters = Array.from(cleanLabel(line, line.length).replace(/\s+/gu, " "));
   if (characters.length === 0) return name;
   const cut =
     characters.length > longest.displayName

@@ -14,7 +14,7 @@ import { taskHint } from "./task-status.js";
 import { findTaskFor, notInStatus, TaskReference, type TaskRow, tasksById } from "./tasks.js";
 import { endTaskOf } from "./workspace-events.js";
 
-const audited = ({ id, name, organizationId }: TaskRow) => auditedAs("task", id, name, organizationId);
+const auditedTask = ({ id, name, organizationId }: TaskRow) => auditedAs("task", id, name, organizationId);
 
 export const UpdateTaskInput = inputOf({
   ...TaskReference.shape,
@@ -37,7 +37,7 @@ export async function updateTaskInput(ctx: Context, { input, ...reference }: Upd
     .where("id", "=", task.id)
     .where("deletedAt", "is", null)
     .execute();
-  ctx.audit({ action: "update", ...audited(task), diff: { initialPrompt: { old: "***", new: "***" } } });
+  ctx.audit({ action: "update", ...auditedTask(task), diff: { initialPrompt: { old: "***", new: "***" } } });
   ctx.publish(taskHint(task.id));
   return task.id;
 }
@@ -97,7 +97,7 @@ export async function deleteTask(ctx: Context, { duringBuild, ...reference }: De
     const open = await latestBuildOf(ctx, workspace);
     await cancelJobIfAllowed(ctx, open!.jobId);
   } else await deleteLocked(ctx, workspace, false);
-  ctx.audit({ action: "delete", ...audited(task) });
+  ctx.audit({ action: "delete", ...auditedTask(task) });
   return task;
 }
 

@@ -126,15 +126,15 @@ export async function listTasks(ctx: Context, { q, filter, orderBy, ...page }: T
   return { ...found, nodes: nodes.filter((task) => task !== undefined) };
 }
 
-const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
+const quoteTerm = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
 
 /** The filter as a search query, which has the same rules. */
 const queryOf = ({ owner, organization, status, search }: TaskFilter): string =>
   [
-    owner && `owner:${quoted(owner)}`,
-    organization && `organization:${quoted(organization)}`,
+    owner && `owner:${quoteTerm(owner)}`,
+    organization && `organization:${quoteTerm(organization)}`,
     status?.length ? `status:${status.join()}` : undefined,
-    search && quoted(search),
+    search && quoteTerm(search),
   ]
     .filter(Boolean)
     .join(" ");

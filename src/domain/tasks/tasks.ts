@@ -169,7 +169,8 @@ const reportOf = ({ reported }: TaskRow): TaskState | null =>
 
 /** Why a task is in error: the failure of its program that was reported with it, or what was found; else `undefined`. */
 export function reasonOf(task: TaskRow): Pick<TaskState, "message" | "timestamp"> | undefined {
-  const [error, reported] = [errorOf(task), reportOf(task)];
+  const error = errorOf(task);
+  const reported = reportOf(task);
   if (!error) return undefined;
   const { message, timestamp } = reported && isReasonFor(error, reported) ? reported : error;
   return { message, timestamp };

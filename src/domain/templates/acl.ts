@@ -4,7 +4,7 @@ import { type AccessList, accessLists, AclChange, groupRoleNotice } from "../gro
 import { type GroupRow, groups, membersAtOnce } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
 import { containing } from "../kernel/queries.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
 import { parseSearch, searchQuery } from "../search.js";
 import { invalidQuery, type Page, PageArguments } from "../kernel/paging.js";
@@ -70,7 +70,7 @@ type Words = ReadonlyArray<readonly string[]>;
 /** The condition that a column contains each word. */
 const containAll = (words: Words, columns: ReadonlyArray<RawBuilder<unknown>>) =>
   words.map((word) => {
-    const patterns = word.map((part) => containing(folded(part)));
+    const patterns = word.map((part) => containing(foldCase(part)));
     const found = columns.map((column) => sql<SqlBool>`${column} like any(${patterns}::text[])`);
     return sql<SqlBool>`(${sql.join(found, sql` or `)})`;
   });
@@ -87,7 +87,7 @@ const memberList = defineListOfEach(members, {
   id: { column: "m.userId", of: ({ id }) => id },
   // organization_members_list_index
   orders: {
-    username: { username: text<UserRow>("m.username", { of: ({ username }) => folded(username), collation: "C" }) },
+    username: { username: text<UserRow>("m.username", { of: ({ username }) => foldCase(username), collation: "C" }) },
   },
   filters: {
     words: (eb, words: Words) =>

@@ -1,5 +1,5 @@
 import { isObject } from "../../runtime/json.js";
-import { cleaned, isObeyed } from "../../runtime/text.js";
+import { cleanLabel, isObeyed } from "../../runtime/text.js";
 import type { TemplateDocument } from "./template-documents.js";
 import { longestLabel } from "../../entities/lengths.js";
 
@@ -71,7 +71,7 @@ function withUnique<Entry>(entries: Entry[], name: string): Entry[] {
     if (!isUnclean(label)) return each;
     const base = clean(label, "unique");
     let free = base;
-    for (let n = 2; taken.has(free); n++) free = `${cleaned(base, longestNumbered)}-${n}`;
+    for (let n = 2; taken.has(free); n++) free = `${cleanLabel(base, longestNumbered)}-${n}`;
     taken.add(free);
     return { ...each, [name]: free };
   });
@@ -80,4 +80,4 @@ function withUnique<Entry>(entries: Entry[], name: string): Entry[] {
 const isUnclean = (label: unknown): label is string => typeof label === "string" && isObeyed(label);
 
 const clean = (label: string, kind: Labels["members"][string]): string =>
-  cleaned(label, longestLabel) || (kind === "optional" ? "" : "unnamed");
+  cleanLabel(label, longestLabel) || (kind === "optional" ? "" : "unnamed");

@@ -7,7 +7,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { changesOf, given } from "../kernel/objects.js";
+import { changesOf, pickGiven } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
 import {
   check,
@@ -121,7 +121,7 @@ const propertiesOf = ({
   autostartDays,
   ...others
 }: TemplateFields) =>
-  given({
+  pickGiven({
     ...others,
     defaultTtl,
     activityBump,

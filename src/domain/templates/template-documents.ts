@@ -5,7 +5,7 @@ import { isDeeper, isObject } from "../../runtime/json.js";
 import { holdsStorableText, textProblem } from "../../runtime/text.js";
 import {
   addFault,
-  converted,
+  convertBy,
   jsonSchemaOf,
   list,
   map,
@@ -14,7 +14,7 @@ import {
   prose,
   storable,
   textBy,
-  validated,
+  validate,
   int,
 } from "../kernel/values.js";
 import { timeZoneNamed } from "../quiet-hours/time-zones.js";
@@ -68,7 +68,7 @@ function textIn(payload: Payload<unknown>, type: ValueType, value: unknown, ...p
   return problem === undefined ? found! : "";
 }
 
-const variable = converted(
+const variable = convertBy(
   z.strictObject({
     name: inputName.check(means("Name, unique among the variables: `${var.NAME}` has the value.")),
     description: description.check(means("Description for administrators.")),
@@ -122,7 +122,7 @@ const parameterMembers = z.strictObject({
   validation: z.optional(validationMembers).check(means("Further rules for values.")),
 });
 
-const parameter = converted(parameterMembers, (payload) => {
+const parameter = convertBy(parameterMembers, (payload) => {
   const { type } = payload.value;
   const elementType = type === "list" ? "string" : type;
   const options = payload.value.options.map((option, index) => ({
@@ -210,7 +210,7 @@ const tagProblem = (key: string): string | undefined => {
   return key !== "" && key.length <= 64 ? undefined : "The key must have 1 to 64 characters.";
 };
 
-const tags = converted(
+const tags = convertBy(
   z.catchall(
     z.object({ scope: z.optional(z.enum(["user", "organization"], "Must be user or organization.")) }),
     prose(256),
@@ -236,7 +236,7 @@ const sessionOption = (what: string) =>
       ),
     );
 
-const document = converted(
+const document = convertBy(
   z.strictObject({
     $schema: z.optional(storable).check(means("URL of the JSON Schema, for editors. Not stored.")),
     schema: z.literal("steward.template/1").check(means("The format and its version.")),
@@ -407,7 +407,7 @@ export function parseDocument(value: unknown, problems: Problems, path = "docume
   problems.add(path, problem);
   if (problem !== undefined) return undefined;
   const before = problems.found.length;
-  const found = validated(document, withoutNulls(value), problems, path);
+  const found = validate(document, withoutNulls(value), problems, path);
   const { provisioner, parameters, variables, resources } = isObject(value) ? value : {};
   const referable = { provisioner, parameters: namesIn(parameters), variables: namesIn(variables) };
   for (const { text: given, path: here } of templatesIn(resources, `${path}.resources`))
@@ -434,7 +434,7 @@ const reported = list(
 
 /** Checks the resources that a daemon reports. Adds every fault to `problems`; returns `undefined` if there is any. */
 export const parseReportedResources = (resources: unknown, problems: Problems, path: string) =>
-  validated(reported, withoutNulls(resources), problems, path);
+  validate(reported, withoutNulls(resources), problems, path);
 
 /** Members of objects that are null count as absent, except in the source. */
 function withoutNulls(value: unknown): unknown {

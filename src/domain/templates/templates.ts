@@ -2,7 +2,7 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { Template } from "../../entities/templates.js";
 import { auditChangesOf, auditedAs } from "../kernel/audit.js";
-import { authorize, permitted, sees } from "../authorization/authorization.js";
+import { authorize, selectPermitted, sees } from "../authorization/authorization.js";
 import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -142,7 +142,7 @@ export type TemplatesQuery = Input<typeof TemplatesQuery>;
 
 /** The templates that the caller may read. */
 function readableTemplates(ctx: Context) {
-  const { everywhere, organizations, sharedForUse } = permitted(ctx.actor, "template:read");
+  const { everywhere, organizations, sharedForUse } = selectPermitted(ctx.actor, "template:read");
   if (everywhere) return liveTemplates(ctx);
   const isTheirs = inOrganizations("t.organizationId", organizations);
   const user = userIdOf(ctx.actor) ?? null;

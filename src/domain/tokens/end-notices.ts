@@ -2,7 +2,7 @@
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/queries.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { batchSize, endNoticeJob, isEndDue } from "../notifications/end-notices.js";
 import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
@@ -26,7 +26,7 @@ async function tellOfTokens(ctx: Context): Promise<number> {
   const found = await ctx.db
     .updateTable("apiKeys")
     .set({ endNoticedAt: now })
-    .where("id", "=", claimed(endingTokens(ctx), batchSize, "k"))
+    .where("id", "=", claimIds(endingTokens(ctx), batchSize, "k"))
     .returning(["userId", "name", "expiresAt"])
     .execute();
   await notify(
@@ -49,7 +49,7 @@ async function tellOfScimKeys(ctx: Context): Promise<number> {
   const found = await ctx.db
     .updateTable("scimKeys")
     .set({ endNoticedAt: now })
-    .where("id", "=", claimed(endingScimKeys(ctx), batchSize))
+    .where("id", "=", claimIds(endingScimKeys(ctx), batchSize))
     .returning(["createdBy", "name", "expiresAt"])
     .execute();
   await notify(

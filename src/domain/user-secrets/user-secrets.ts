@@ -7,7 +7,7 @@ import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
-import { given, isEmpty } from "../kernel/objects.js";
+import { pickGiven, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
 import {
   check,
@@ -162,7 +162,7 @@ export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): P
 
 /** The fields to change; null means absent. Throws BAD_USER_INPUT if there are none. */
 function givenOf({ value, description, envName, filePath }: UpdateUserSecret) {
-  const fields = given({ value, description, envName, filePath });
+  const fields = pickGiven({ value, description, envName, filePath });
   if (isEmpty(fields)) throw new DomainError("BAD_USER_INPUT", "At least one field must be provided.");
   return fields;
 }

@@ -6,7 +6,7 @@ import { newId } from "../kernel/ids.js";
 import { insertAll } from "../kernel/queries.js";
 import { day, second } from "../../runtime/durations.js";
 import { purge } from "../../infrastructure/database/purge.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
 import type { NotificationTemplate } from "../notifications/templates/template.js";
@@ -65,7 +65,7 @@ const oldest = ({ db }: Pick<Context, "db">) =>
 const take = (ctx: Context, most: number) =>
   ctx.db
     .deleteFrom("accountNotices as n")
-    .where("n.id", "=", claimed(oldest(ctx), most))
+    .where("n.id", "=", claimIds(oldest(ctx), most))
     .returning(["n.id", "n.templateId", "n.audience", "n.userId", "n.labels", "n.initiatorId"])
     .returning((eb) =>
       eb.selectFrom("users as i").whereRef("i.id", "=", "n.initiatorId").select("i.username").as("initiator"),

@@ -4,7 +4,7 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
 import { changesOf, isEmpty } from "../kernel/objects.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { foldedColumn, now } from "../kernel/queries.js";
 import {
   check,
@@ -27,7 +27,7 @@ import { passwordProblem } from "../sign-in/passwords.js";
 import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { releaseFormerEmail } from "./former-emails.js";
-import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
+import { authorizeOn, findUser, type FoundUser, auditedUser, lockUser, type UserRow } from "./users.js";
 import { requireNoWorkspaces } from "./owned-workspaces.js";
 import { requireAnotherOwner } from "./user-roles.js";
 
@@ -143,7 +143,7 @@ export async function forgetPerson(ctx: Context, user: Pick<UserRow, "id" | "use
   await ctx.db.deleteFrom("loginAddresses").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   const gone = { old: "***" };
-  ctx.audit({ action: "update", ...identified(user), diff: { password: gone, secrets: gone, identities: gone } });
+  ctx.audit({ action: "update", ...auditedUser(user), diff: { password: gone, secrets: gone, identities: gone } });
   ctx.publish(userHint(user.id));
 }
 
@@ -188,7 +188,7 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   const deleted = { deletedAt: now, updatedAt: now, passwordHash: null };
   await ctx.db.updateTable("users").set(deleted).where("id", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_deleted");
-  ctx.audit({ action: "delete", ...identified(user) });
+  ctx.audit({ action: "delete", ...auditedUser(user) });
   ctx.publish(userHint(user.id));
   await announce(ctx, "deleted", user);
   return user;
@@ -226,7 +226,7 @@ export async function resetUserPassword(ctx: Context, input: ResetUserPassword):
     password: { old: "***", new: "***" },
     ...(mustChangePassword && { mustChangePassword: { new: true } }),
   };
-  ctx.audit({ action: "update", ...identified(user), diff });
+  ctx.audit({ action: "update", ...auditedUser(user), diff });
   ctx.publish(userHint(user.id));
   return user.id;
 }
@@ -253,7 +253,7 @@ const takenFields = {
 const conflictOver = (field: keyof typeof takenFields) => conflict(takenFields[field].detail, [takenFields[field]]);
 
 const has = (column: string, value: string | null | undefined) =>
-  value == null ? sql<SqlBool>`false` : sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
+  value == null ? sql<SqlBool>`false` : sql<SqlBool>`${foldedColumn(column)} = ${foldCase(value)}`;
 
 /**
  * Throws CONFLICT if another user than `id` has the email or the username, or is known by it to identity providers, with

@@ -1,5 +1,5 @@
 // Usernames that are made of names at other systems, such as emails.
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { longestName } from "../../entities/lengths.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf, foldedColumn } from "../kernel/queries.js";
@@ -51,8 +51,8 @@ export async function firstFree(
     .select(username.as("username"))
     .where("deletedAt", "is", null)
     .where("id", "is distinct from", id)
-    .where(username, "=", anyOf(names.map(folded), "text"))
+    .where(username, "=", anyOf(names.map(foldCase), "text"))
     .execute();
   const isTaken = new Set(taken.map((user) => user.username));
-  return names.find((name) => !isTaken.has(folded(name)));
+  return names.find((name) => !isTaken.has(foldCase(name)));
 }

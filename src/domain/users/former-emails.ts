@@ -1,6 +1,6 @@
 import { User } from "../../entities/users.js";
 import type { Context } from "../kernel/context.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import { foldedColumn } from "../kernel/queries.js";
 import { formerAddress } from "./names.js";
 
@@ -13,7 +13,7 @@ export async function releaseFormerEmail(ctx: Context, email: string, taker: str
   const leaver = await ctx.db
     .selectFrom("users")
     .select("id")
-    .where(foldedColumn("email"), "=", folded(email))
+    .where(foldedColumn("email"), "=", foldCase(email))
     .where("deletedAt", "is", null)
     .where("deprovisionedAt", "is not", null)
     .where("id", "is distinct from", taker)

@@ -1,9 +1,9 @@
 import { sql, type SqlBool } from "kysely";
-import { permitted } from "../authorization/authorization.js";
+import { selectPermitted } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf, foldedColumn } from "../kernel/queries.js";
-import { folded, isUuid } from "../../runtime/text.js";
+import { foldCase, isUuid } from "../../runtime/text.js";
 import { isReadableUser } from "./users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -22,7 +22,7 @@ export interface KeptNames {
  */
 export function keptNames({ actor }: Context, references: readonly string[]): KeptNames {
   const all = references.map((reference) => (reference === "me" ? (userIdOf(actor) ?? reference) : reference));
-  const names = all.filter((each) => !isUuid(each)).map(folded);
+  const names = all.filter((each) => !isUuid(each)).map(foldCase);
   return {
     ids: all.filter(isUuid).map((id) => id.toLowerCase()),
     usernames: names.filter((name) => !name.includes("@")),
@@ -75,7 +75,7 @@ const oneOf = (values: readonly string[], type: "uuid" | "text") =>
 
 /** Any other match would disclose an address. The memberships of deleted users are gone. */
 function mayKnow(ctx: Context, { id, organization, wasMember = sql<SqlBool>`true` }: Columns) {
-  const { organizations } = permitted(ctx.actor, "user:read");
+  const { organizations } = selectPermitted(ctx.actor, "user:read");
   const wasReadable =
     organization === undefined || organizations.length === 0
       ? sql<SqlBool>`false`

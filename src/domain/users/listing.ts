@@ -1,11 +1,11 @@
 import { type Expression, expressionBuilder, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
-import { permitted } from "../authorization/authorization.js";
+import { selectPermitted } from "../authorization/authorization.js";
 import { isSiteRole, type Role } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { containing } from "../kernel/queries.js";
-import { folded } from "../../runtime/text.js";
+import { foldCase } from "../../runtime/text.js";
 import {
   check,
   choice,
@@ -68,7 +68,8 @@ export const isListed = sql<SqlBool>`${u.deletedAt} is null and not ${u.isSystem
  * any letter case. The trigram index has its form; for texts of one or two characters, it has to look at all users.
  */
 export function userContains(part: string, showsEmail: Expression<SqlBool> = sql`true`) {
-  const [pattern, foldedPattern] = [containing(part), containing(folded(part))];
+  const pattern = containing(part);
+  const foldedPattern = containing(foldCase(part));
   return sql<SqlBool>`(${foldedUsername} like ${foldedPattern}
     or (${showsEmail} and lower(u.email collate "C") like ${foldedPattern})
     or lower(u.name) collate "C" like lower(${pattern}::text))`;
@@ -123,7 +124,7 @@ const planned = [
 /** Almost every list of users selects their roles. */
 const pageColumn = membershipsOfUser("page.id");
 
-const foldedName = { of: ({ username }: UserRow) => folded(username) };
+const foldedName = { of: ({ username }: UserRow) => foldCase(username) };
 
 /** The users of the deployment. */
 const userList = defineList((ctx) => allUsers(ctx.db).where(isListed).where(isReadableUser(ctx)), {
@@ -173,7 +174,7 @@ export async function listUsers(
   const problems = new Problems();
   check(UserFilter, others, problems, "filter");
   const organization = ref ? (await findOrganization(ctx, ref)).id : undefined;
-  const { everywhere, organizations } = permitted(ctx.actor, "user:read");
+  const { everywhere, organizations } = selectPermitted(ctx.actor, "user:read");
   const [first, ...further] = everywhere ? [] : organizations;
   const within = organization ?? (further.length === 0 ? first : undefined);
   const held = role && role !== "member" ? { role, organization } : null;

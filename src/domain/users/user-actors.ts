@@ -25,7 +25,7 @@ export async function userActors(ctx: Context, ids: readonly string[]): Promise<
     // Deleted users keep their status and their roles in the deployment.
     .where("u.deletedAt", "is", null)
     .execute();
-  return rowById(users, ids).map((user) => user && { ...withoutRequest, ...described(user) });
+  return rowById(users, ids).map((user) => user && { ...withoutRequest, ...grantsOf(user) });
 }
 
 /** Reads a user as the policy sees callers; `undefined` for one who is suspended or deleted. */
@@ -40,7 +40,7 @@ const withoutRequest = {
   credential: { id: "", kind: "session", expiresAt: "", parentId: null },
 } as const;
 
-const described = (user: { id: string; siteRoles: string[]; organizations: Record<string, OrganizationRole[]> }) => ({
+const grantsOf = (user: { id: string; siteRoles: string[]; organizations: Record<string, OrganizationRole[]> }) => ({
   userId: user.id,
   siteRoles: user.siteRoles as SiteRole[],
   organizations: new Map(Object.entries(user.organizations)),

@@ -10,12 +10,12 @@ import {
   authorize,
   may,
   type OrganizationRole,
-  permitted,
+  selectPermitted,
   sees,
   type SiteRole,
 } from "../authorization/authorization.js";
 import { forbidden, notFound } from "../kernel/errors.js";
-import { folded, isUuid } from "../../runtime/text.js";
+import { foldCase, isUuid } from "../../runtime/text.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const m = columnsOf("organizationMembers", "m");
@@ -91,7 +91,7 @@ export function isUserNamed({ actor }: Context, ref: string) {
   if (idOrName === undefined) throw notFound();
   return isUuid(idOrName)
     ? sql<SqlBool>`${u.deletedAt} is null and u.id = ${idOrName}`
-    : sql<SqlBool>`${u.deletedAt} is null and ${foldedUsername} = ${folded(idOrName)}`;
+    : sql<SqlBool>`${u.deletedAt} is null and ${foldedUsername} = ${foldCase(idOrName)}`;
 }
 
 /**
@@ -116,19 +116,19 @@ export async function findUser(ctx: Context, ref: string): Promise<FoundUser> {
  */
 export async function lockUser(ctx: Context, ref: string, permission?: OnAccount): Promise<FoundUser> {
   if (permission) await requireOn(ctx, permission, ref);
-  return visible(ctx, await locked(ctx, (users) => users.where(isUserNamed(ctx, ref))).executeTakeFirst());
+  return visible(ctx, await lockChosen(ctx, (users) => users.where(isUserNamed(ctx, ref))).executeTakeFirst());
 }
 
 /** Locks users until the transaction ends, without a check. Omits those that are deleted, and system identities. */
 export const lockUsers = (ctx: Context, ids: readonly string[]): Promise<FoundUser[]> =>
-  locked(ctx, (users) => people(users, ids)).execute();
+  lockChosen(ctx, (users) => people(users, ids)).execute();
 
 /**
  * Keeps users unchanged until the transaction ends, like `lockUsers`, but others may keep them unchanged at the same time:
  * for transactions that decide by users and change none. Such a transaction must not lock one of them later.
  */
 export const holdUsers = (ctx: Context, ids: readonly string[]): Promise<FoundUser[]> =>
-  locked(ctx, (users) => people(users, ids), "share").execute();
+  lockChosen(ctx, (users) => people(users, ids), "share").execute();
 
 const people = (users: ReturnType<typeof allUsers>, ids: readonly string[]) =>
   users.where("u.id", "=", anyOf(ids)).where("u.deletedAt", "is", null).where("u.isSystem", "=", false);
@@ -137,7 +137,7 @@ const people = (users: ReturnType<typeof allUsers>, ids: readonly string[]) =>
  * Locks users in the order of their ids. Not `for update`, which would block inserts of rows that refer to the user. A
  * function reads the memberships, since the snapshot of the statement is older than its wait for the lock.
  */
-const locked = (
+const lockChosen = (
   ctx: Context,
   choose: (users: ReturnType<typeof allUsers>) => ReturnType<typeof allUsers>,
   mode: "change" | "share" = "change",
@@ -166,7 +166,7 @@ type OnAccount =
 
 /** Whether the actor holds the permission on the user, whatever its roles and memberships. */
 function holdsOn(actor: Actor, permission: OnAccount, ref: string): boolean {
-  const { everywhere, own } = permitted(actor, permission);
+  const { everywhere, own } = selectPermitted(actor, permission);
   return everywhere || (own && (ref === "me" || ref === userIdOf(actor)));
 }
 
@@ -195,10 +195,10 @@ export function rejectSystemIdentity({ isSystem }: UserRow): void {
   if (isSystem) throw forbidden("Identities of the system cannot be changed.");
 }
 
-export const identified = ({ id, username }: Pick<UserRow, "id" | "username">) => auditedAs("user", id, username);
+export const auditedUser = ({ id, username }: Pick<UserRow, "id" | "username">) => auditedAs("user", id, username);
 
 auditChangesOf(User, {
-  resource: ({ id }, before) => identified({ id, username: before("username") }),
+  resource: ({ id }, before) => auditedUser({ id, username: before("username") }),
   fields: ["email", "username", "name", "avatarUrl", "status", "siteRoles"],
 });
 
@@ -245,7 +245,7 @@ async function membershipsByUser(ctx: Context, ids: readonly string[]): Promise<
  * themselves, so one part suffices for all callers.
  */
 export function isReadableUser({ actor }: Context) {
-  const { everywhere, own, organizations } = permitted(actor, "user:read");
+  const { everywhere, own, organizations } = selectPermitted(actor, "user:read");
   if (everywhere) return sql<SqlBool>`true`;
   if (organizations.length === 0) return own ? sql<SqlBool>`u.id = ${userIdOf(actor)}` : sql<SqlBool>`false`;
   const isTheirs = sql`${m.organizationId} = ${anyOf(organizations)}`;

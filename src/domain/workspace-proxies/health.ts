@@ -1,4 +1,4 @@
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Logger } from "pino";
@@ -8,7 +8,7 @@ import type { Database, Db } from "../../infrastructure/database/database.js";
 import { jsonIn } from "../../runtime/json.js";
 import { after, now } from "../kernel/queries.js";
 import { numberOf } from "../../infrastructure/database/locks.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { storable } from "../kernel/values.js";
 import { type Fetch, OutsideError, outsideFetch } from "../../infrastructure/http.js";
 import { mayCallInside } from "../../infrastructure/inside-addresses.js";
@@ -54,7 +54,7 @@ const claiming = (db: Db, interval: number) =>
     .where(
       "id",
       "=",
-      claimed(
+      claimIds(
         db
           .selectFrom("workspaceProxies")
           .select("id")
@@ -206,7 +206,7 @@ const maxLineLength = 512;
 
 const lines = z.pipe(
   z.array(storable),
-  z.transform((all) => all.slice(0, maxLines).map((line) => cleaned(line, maxLineLength))),
+  z.transform((all) => all.slice(0, maxLines).map((line) => cleanLabel(line, maxLineLength))),
 );
 const proxyReport = z.object({ errors: lines, warnings: lines });
 

@@ -5,7 +5,7 @@ import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { authorize, may } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { changesOf, given, isEmpty } from "../kernel/objects.js";
+import { changesOf, pickGiven, isEmpty } from "../kernel/objects.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
@@ -77,7 +77,7 @@ export type CreateWorkspaceProxy = Input<typeof CreateWorkspaceProxy>;
 export async function createWorkspaceProxy(ctx: Context, { name: wanted, displayName, icon }: CreateWorkspaceProxy) {
   authorize(ctx.actor, "workspace_proxy:create");
   requireFeature(ctx, "workspace_proxy");
-  const fields = { name: wanted, ...given({ displayName, icon }) };
+  const fields = { name: wanted, ...pickGiven({ displayName, icon }) };
   const problems = new Problems();
   check(CreateWorkspaceProxy, fields, problems);
   problems.throwIfAny();

@@ -9,7 +9,7 @@ import { minute } from "../../runtime/durations.js";
 import { purge } from "../../infrastructure/database/purge.js";
 import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
 import { faultOf, flag, inputOf, type Input, optional, prose, required, string, uuid } from "../kernel/values.js";
-import { cleaned } from "../../runtime/text.js";
+import { cleanLabel } from "../../runtime/text.js";
 import { nameForAudit, lockWorkspaceProxies } from "./proxy-changes.js";
 import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
@@ -94,7 +94,7 @@ function registrationOf(input: RegisterWorkspaceProxy) {
     wildcardHostname: input.wildcardHostname ? wildcardOf(input.wildcardHostname, { allowPrivateDomains: true }) : "",
     derpEnabled: derpEnabled ?? true,
     derpOnly: derpOnly ?? false,
-    version: cleaned(version ?? "", 64),
+    version: cleanLabel(version ?? "", 64),
   };
   const problems = new Problems();
   if (registration.accessUrl === undefined)
@@ -150,7 +150,7 @@ async function storeReplica(
 ): Promise<void> {
   const others = await runningReplicas(ctx, [proxyId]).where("id", "<>", id).execute();
   if (others.length >= maxReplicas) throw conflict(`A proxy can have at most ${maxReplicas} processes.`);
-  const seen = { hostname: cleaned(hostname ?? "", 255), version, lastSeenAt: now };
+  const seen = { hostname: cleanLabel(hostname ?? "", 255), version, lastSeenAt: now };
   await ctx.db
     .insertInto("workspaceProxyReplicas")
     .values({ proxyId, id, createdAt: now, ...seen })
@@ -172,7 +172,7 @@ export async function heartbeatWorkspaceProxy(ctx: Context, beat: HeartbeatWorks
   problems.throwIfAny();
   const replica = await ctx.db
     .updateTable("workspaceProxyReplicas")
-    .set({ lastSeenAt: now, ...(beat.version != null && { version: cleaned(beat.version, 64) }) })
+    .set({ lastSeenAt: now, ...(beat.version != null && { version: cleanLabel(beat.version, 64) }) })
     .where("proxyId", "=", id)
     .where("id", "=", beat.replicaId)
     .where(isRunning)

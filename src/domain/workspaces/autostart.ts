@@ -67,7 +67,8 @@ export async function nextAutostart(ctx: Context, workspace: WorkspaceRow): Prom
   const { autostartSchedule, autostartAt, templateId, ownerId } = workspace;
   if (autostartSchedule === null || autostartAt === null) return null;
   const [rules, own] = await Promise.all([ctx.load(templatesById, templateId), ctx.load(ownSchedules, ownerId)]);
-  const [schedule, due] = [weeklyScheduleOf(autostartSchedule), instantOf(autostartAt)];
+  const schedule = weeklyScheduleOf(autostartSchedule);
+  const due = instantOf(autostartAt);
   if (!rules?.allowUserAutostart) return null;
   const days = allowedDays(ctx, schedule, rules);
   if (days.length === 0) return null;
@@ -115,7 +116,8 @@ const lookAgain = ({ db }: Context, { id }: WorkspaceRow, autostartAt: Date | nu
 async function startDue(ctx: Context, id: string): Promise<void> {
   const workspace = await lockDue(ctx.db, id);
   if (!workspace) return;
-  const [time, due] = [databaseTime(), instantOf(workspace.autostartAt!)];
+  const time = databaseTime();
+  const due = instantOf(workspace.autostartAt!);
   const schedule = weeklyScheduleOf(workspace.autostartSchedule!);
   const [rules] = await templatesById(ctx, [workspace.templateId]);
   const [own] = await ownSchedules(ctx, [workspace.ownerId]);

@@ -72,7 +72,7 @@ async function moveDeadlines(
     const isSame = deadline === timeIn(workspace.deadline) && latest === timeIn(workspace.maxDeadline);
     if (isSame) return [];
     const times = { deadline, maxDeadline: latest, plannedDeadline: planned };
-    return { id: workspace.id, buildId: workspace.buildId, ...mapped(times, dateOf) };
+    return { id: workspace.id, buildId: workspace.buildId, ...mapValues(times, dateOf) };
   });
   if (moved.length === 0) return;
   const rows = jsonOf(moved);
@@ -97,7 +97,7 @@ interface Times {
 
 const timeIn = (text: string | null): number => (text === null ? Infinity : instantOf(text));
 const dateOf = (time: number): string | null => (time === Infinity ? null : new Date(time).toISOString());
-const mapped = <Key extends string, From, To>(of: Record<Key, From>, map: (value: From) => To) =>
+const mapValues = <Key extends string, From, To>(of: Record<Key, From>, map: (value: From) => To) =>
   Object.fromEntries(Object.entries<From>(of).map(([key, value]) => [key, map(value)])) as Record<Key, To>;
 
 /**
@@ -106,7 +106,9 @@ const mapped = <Key extends string, From, To>(of: Record<Key, From>, map: (value
  */
 function timesOf(ctx: Context, workspace: Running, change: Change, time: number): Times {
   const { ownTtl, defaultTtl, deadline: text, maxDeadline, plannedDeadline } = workspace;
-  const [start, former, formerLatest] = [instantOf(workspace.completedAt!), timeIn(text), timeIn(maxDeadline)];
+  const start = instantOf(workspace.completedAt!);
+  const former = timeIn(text);
+  const formerLatest = timeIn(maxDeadline);
   const latest = change.stopsBy === undefined ? formerLatest : latestOf(ctx, workspace, change.stopsBy, time);
   const after = (seconds: number) => (seconds > 0 ? start + seconds * 1000 : Infinity);
   const ttl = ownTtl ?? defaultTtl;

@@ -18,7 +18,7 @@ const mostVersions = 20;
  * The templates with failed builds in a week for which no report was sent yet. A build belongs to the week in which it
  * was queued, since the index of the pages of jobs has this time.
  */
-const unreported = ({ db }: Context, { start, end, week }: Week) =>
+const selectUnreported = ({ db }: Context, { start, end, week }: Week) =>
   db
     .selectFrom((eb) =>
       eb
@@ -77,7 +77,7 @@ interface Week {
   week: string;
 }
 
-type Failures = Awaited<ReturnType<typeof unreported>>[number];
+type Failures = Awaited<ReturnType<typeof selectUnreported>>[number];
 
 /** The first day of a week in UTC, a Monday. */
 function weekOf(now: Date): Date {
@@ -96,7 +96,7 @@ export async function reportFailures(services: Services, now = new Date(database
   const ctx = systemContext(services);
   await ctx.transactional(async () => {
     await takeTurn(ctx, "failure_reports");
-    const found = await unreported(ctx, { start, end: end.toISOString(), week });
+    const found = await selectUnreported(ctx, { start, end: end.toISOString(), week });
     if (found.length > 0) await notify(ctx, ...found.map((failures) => reportOf(ctx, failures, week)));
   });
 }

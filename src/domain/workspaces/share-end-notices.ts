@@ -2,7 +2,7 @@
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf, now } from "../kernel/queries.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { batchSize, endNoticeJob, isEndDue } from "../notifications/end-notices.js";
 import { notify } from "../notifications/notify.js";
 import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
@@ -23,7 +23,7 @@ async function tellOfShares(ctx: Context): Promise<number> {
   const marked = await ctx.db
     .updateTable("workspaceAclEntries")
     .set({ endNoticedAt: now })
-    .where("id", "=", claimed(endingShares(ctx), batchSize, "e"))
+    .where("id", "=", claimIds(endingShares(ctx), batchSize, "e"))
     .returning("id")
     .execute();
   if (marked.length === 0) return 0;

@@ -5,7 +5,7 @@ import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { after, now } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { notify } from "../notifications/notify.js";
 import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
 
@@ -25,7 +25,7 @@ const take = ({ db }: Context, notice: number) =>
     .where(
       "id",
       "=",
-      claimed(
+      claimIds(
         db
           .selectFrom("workspaces as w")
           .select("w.id")

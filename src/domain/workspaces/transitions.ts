@@ -42,7 +42,7 @@ export interface Built {
   buildId: string;
 }
 
-const built = ({ id, workspaceId }: BuildRow): Built => ({ workspaceId, buildId: id });
+const builtOf = ({ id, workspaceId }: BuildRow): Built => ({ workspaceId, buildId: id });
 
 export const StartWorkspace = inputOf({
   workspace: namedWorkspace,
@@ -59,7 +59,7 @@ export type StartWorkspace = Input<typeof StartWorkspace>;
 /** Starts a workspace. Throws CONFLICT if it runs, is dormant, or has a build that has not ended. */
 export async function startWorkspace(ctx: Context, { workspace: ref, ...options }: StartWorkspace): Promise<Built> {
   const workspace = await lockWorkspace(ctx, ref, "start");
-  return built(await startLocked(ctx, workspace, options));
+  return builtOf(await startLocked(ctx, workspace, options));
 }
 
 /** `startWorkspace` for a workspace that the caller has locked, and for any reason. */
@@ -108,7 +108,7 @@ export type NamedWorkspace = Input<typeof NamedWorkspace>;
 
 /** Stops a workspace. Throws CONFLICT if it is stopped, or has a build that has not ended. */
 export async function stopWorkspace(ctx: Context, ref: string): Promise<Built> {
-  return built(await stopLocked(ctx, await lockWorkspace(ctx, ref, "stop"), "initiator"));
+  return builtOf(await stopLocked(ctx, await lockWorkspace(ctx, ref, "stop"), "initiator"));
 }
 
 /** `stopWorkspace` for a workspace that the caller has locked, and for any reason. */
@@ -141,7 +141,7 @@ export async function deleteWorkspace(ctx: Context, { workspace: ref, orphan }: 
     if (await cancelPendingJob(ctx, waiting!.jobId)) workspace = await lockWorkspace(ctx, ref, "delete");
   }
   const build = await deleteLocked(ctx, workspace, orphan ?? false);
-  return built(build);
+  return builtOf(build);
 }
 
 /** `deleteWorkspace` for a workspace that the caller has locked. */

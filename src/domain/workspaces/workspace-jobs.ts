@@ -5,7 +5,7 @@ import { hasFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { after, now } from "../kernel/queries.js";
 import { minute } from "../../runtime/durations.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { announceDormancy } from "./build-events.js";
 import { createBuild } from "./builds.js";
@@ -70,7 +70,7 @@ const claim = (db: Db, query: DueQuery) =>
   db
     .updateTable("workspaces")
     .set({ autobuildAfter: after(minute) })
-    .where("id", "=", claimed(query, batchSize, "w"))
+    .where("id", "=", claimIds(query, batchSize, "w"))
     .returning("id")
     .execute();
 
@@ -189,7 +189,7 @@ async function inTransaction(services: Services, id: string, act: Act): Promise<
   });
 }
 
-const scheduled = (select: (db: Db) => DueQuery, act: Act) => async (services: Services) => {
+const sweepIfLicensed = (select: (db: Db) => DueQuery, act: Act) => async (services: Services) => {
   if (hasFeature({ services }, "advanced_template_scheduling")) await sweep(services, select, act);
 };
 
@@ -201,6 +201,6 @@ export const workspaceJobs = [
     run: (services: Services) => sweep(services, due.stop, stopOverdue),
   },
   { name: "halt workspaces of suspended users", every: suspensionInterval, run: stopWorkspacesOfSuspended },
-  { name: "make unused workspaces dormant", every: 5 * minute, run: scheduled(due.dormancy, makeDormant) },
-  { name: "delete dormant workspaces", every: 5 * minute, run: scheduled(due.deletion, deleteExpired) },
+  { name: "make unused workspaces dormant", every: 5 * minute, run: sweepIfLicensed(due.dormancy, makeDormant) },
+  { name: "delete dormant workspaces", every: 5 * minute, run: sweepIfLicensed(due.deletion, deleteExpired) },
 ];

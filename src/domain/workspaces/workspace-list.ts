@@ -1,6 +1,6 @@
 import { type Expression, sql, type SqlBool } from "kysely";
 import { agentStatus, AgentStatus } from "../agents/agents.js";
-import { permitted } from "../authorization/authorization.js";
+import { selectPermitted } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
@@ -45,7 +45,7 @@ const readableWorkspaces = (ctx: Context) => workspaces(ctx.db).where("w.deleted
 
 /** The condition that the caller may read the workspace `w`. Callers without a role have few, which are found by id. */
 function isReadable({ actor }: Context): Expression<SqlBool> {
-  const { everywhere, organizations, own: readsOwn } = permitted(actor, "workspace:read");
+  const { everywhere, organizations, own: readsOwn } = selectPermitted(actor, "workspace:read");
   if (everywhere) return sql`true`;
   if (!readsOwn && organizations.length === 0) return sql`false`;
   const userId = userIdOf(actor) ?? null;

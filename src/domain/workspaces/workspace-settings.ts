@@ -3,7 +3,7 @@ import { Workspace } from "../../entities/workspaces.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
-import { changesOf, given, isEmpty } from "../kernel/objects.js";
+import { changesOf, pickGiven, isEmpty } from "../kernel/objects.js";
 import { check, duration, flag, inputOf, type Input, optional, required, urlName, uuid } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { weeklySchedule, weeklyScheduleOf, weeklyScheduleText } from "../quiet-hours/daily-schedule.js";
@@ -75,7 +75,7 @@ export async function updateWorkspace(ctx: Context, { workspace: ref, ...input }
   if (isEmpty(changes) && isSame) return id;
   if (changes.name !== undefined && (await hasTask(ctx, id))) throw conflict("The workspace has the name of its task.");
   ctx.em.assign(await ctx.em.findOneOrFail(Workspace, id), {
-    ...given({ name, ttl: ttlSeconds, automaticUpdates }),
+    ...pickGiven({ name, ttl: ttlSeconds, automaticUpdates }),
     ...(isSame ? {} : schedule),
   });
   await ctx.em.flush().catch(nameViolated);

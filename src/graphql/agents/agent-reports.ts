@@ -51,7 +51,7 @@ const ReportAgentResourcesInput = inputType("ReportAgentResourcesInput", AgentRe
 const reportedAgent = { agent: { type: () => WorkspaceAgentType, description: "The agent after the report." } };
 
 /** The payload of a report of an agent, which is read if selected. */
-const reported = (ctx: Context, id: string) => ({ agent: () => ctx.load(agentsById, id) });
+const payloadOf = (ctx: Context, id: string) => ({ agent: () => ctx.load(agentsById, id) });
 
 @Resolver()
 export class AgentReportsResolver {
@@ -72,7 +72,7 @@ export class AgentReportsResolver {
     @Arg("input", () => ReportAgentStartupInput, { description: "The agent." }) input: AgentStartup,
     @Ctx() ctx: Context,
   ) {
-    return reported(ctx, await reportAgentStartup(ctx, input));
+    return payloadOf(ctx, await reportAgentStartup(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
@@ -84,7 +84,7 @@ export class AgentReportsResolver {
     @Arg("input", () => ReportAgentLifecycleInput, { description: "The state." }) { state }: ReportAgentLifecycle,
     @Ctx() ctx: Context,
   ) {
-    return reported(ctx, await reportAgentLifecycle(ctx, state));
+    return payloadOf(ctx, await reportAgentLifecycle(ctx, state));
   }
 
   @Access({ openTo: ["agent"] })
@@ -93,7 +93,7 @@ export class AgentReportsResolver {
     @Arg("input", () => ReportAppHealthInput, { description: "The apps." }) input: ReportAppHealth,
     @Ctx() ctx: Context,
   ) {
-    return reported(ctx, await reportAppHealth(ctx, input));
+    return payloadOf(ctx, await reportAppHealth(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
@@ -105,7 +105,7 @@ export class AgentReportsResolver {
     @Arg("input", () => ReportAppStatusInput, { description: "The status." }) input: AppStatusReport,
     @Ctx() ctx: Context,
   ) {
-    return reported(ctx, await reportAppStatus(ctx, input));
+    return payloadOf(ctx, await reportAppStatus(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
@@ -114,7 +114,7 @@ export class AgentReportsResolver {
     @Arg("input", () => ReportScriptResultInput, { description: "The result." }) input: ScriptResult,
     @Ctx() ctx: Context,
   ) {
-    return reported(ctx, await reportScriptResult(ctx, input));
+    return payloadOf(ctx, await reportScriptResult(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
@@ -124,12 +124,12 @@ export class AgentReportsResolver {
     input: AgentResources,
     @Ctx() ctx: Context,
   ) {
-    return reported(ctx, await reportAgentResources(ctx, input));
+    return payloadOf(ctx, await reportAgentResources(ctx, input));
   }
 
   @Access({ openTo: ["agent"] })
   @Mutates("Records that the calling agent ends its connection. The next heartbeat begins another.", reportedAgent)
   async disconnectAgent(@Ctx() ctx: Context) {
-    return reported(ctx, await disconnectAgent(ctx));
+    return payloadOf(ctx, await disconnectAgent(ctx));
   }
 }

@@ -67,14 +67,14 @@ export function prepare(
   const roots = [...selection.roots];
   const { needs, open, triesSecrets, countsFailures } = admission;
   const variables = variablesOf(schema, definition, document);
-  const interpreted: Execution = (contextValue, variableValues, rootValue) =>
+  const interpret: Execution = (contextValue, variableValues, rootValue) =>
     execute({ schema, document, contextValue, variableValues, rootValue });
-  let execution = interpreted;
+  let execution = interpret;
   if (kind === OperationTypeNode.QUERY)
     execution = isStored
       ? compileOnce(schema, document)
-      : afterFirst(interpreted, () =>
-          isCompilable(schema, document, variables) ? compileOnce(schema, document) : interpreted,
+      : afterFirst(interpret, () =>
+          isCompilable(schema, document, variables) ? compileOnce(schema, document) : interpret,
         );
   const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
   const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every((field) => accessOf(field).sharesEvents);
@@ -85,7 +85,7 @@ export function prepare(
     kind,
     source: mostBytes === Infinity ? "stored" : "client",
   };
-  const traced = <Value>(work: () => Value | Promise<Value>): Value | Promise<Value> =>
+  const trace = <Value>(work: () => Value | Promise<Value>): Value | Promise<Value> =>
     channel.hasSubscribers ? channel.tracePromise(async () => work(), { operation: details }) : work();
   return {
     kind,
@@ -101,9 +101,9 @@ export function prepare(
       ctx.request.operation = details;
       admission.check(ctx, count);
       return {
-        run: (values) => traced(() => (isMutation ? inTransaction(ctx, () => run(ctx, values)) : run(ctx, values))),
+        run: (values) => trace(() => (isMutation ? inTransaction(ctx, () => run(ctx, values)) : run(ctx, values))),
         start: async (values) =>
-          traced(() => subscribe({ schema, document, contextValue: ctx, variableValues: values }, run)),
+          trace(() => subscribe({ schema, document, contextValue: ctx, variableValues: values }, run)),
       };
     },
   };
@@ -166,10 +166,10 @@ async function inTransaction(ctx: Context, run: () => Result | Promise<Result>):
 
 /** Fails results of more than `most` bytes of JSON. */
 function within(most: number, execution: Execution): Execution {
-  const checked = (result: Result): Result => (isLarger(result, most) ? tooLarge(most) : result);
+  const checkSize = (result: Result): Result => (isLarger(result, most) ? tooLarge(most) : result);
   return (ctx, variables, root) => {
     const result = execution(ctx, variables, root);
-    return result instanceof Promise ? result.then(checked) : checked(result);
+    return result instanceof Promise ? result.then(checkSize) : checkSize(result);
   };
 }
 

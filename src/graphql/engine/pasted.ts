@@ -14,7 +14,7 @@ type Values = Record<string, unknown>;
 
 const isPasted = (target: Target): boolean => {
   const { value } = accessOf(target);
-  return value !== undefined && meaningOf(value).pasted === true;
+  return value !== undefined && meaningOf(value).markPasted === true;
 };
 
 /**
@@ -25,7 +25,7 @@ export function trimPasted(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
     const { resolve, args } = field;
     if (!resolve || !args.some((arg) => holdsPasted(arg))) continue;
-    field.resolve = (root, given, context, info) => resolve(root, trimmed(args, given), context, info);
+    field.resolve = (root, given, context, info) => resolve(root, trimTargets(args, given), context, info);
   }
 }
 
@@ -38,7 +38,7 @@ const fieldsIn = ({ type }: Target): readonly Target[] => {
 const holdsPasted = (target: Target, depth = 3): boolean =>
   isPasted(target) || (depth > 0 && fieldsIn(target).some((each) => holdsPasted(each, depth - 1)));
 
-function trimmed(targets: readonly Target[], given: Values): Values {
+function trimTargets(targets: readonly Target[], given: Values): Values {
   const result = { ...given };
   for (const target of targets) {
     const { name } = target;
@@ -46,7 +46,7 @@ function trimmed(targets: readonly Target[], given: Values): Values {
     if (typeof value === "string") {
       if (isPasted(target)) result[name] = withoutEdges(value);
     } else if (typeof value === "object" && value !== null && !Array.isArray(value) && holdsPasted(target)) {
-      result[name] = trimmed(fieldsIn(target), value as Values);
+      result[name] = trimTargets(fieldsIn(target), value as Values);
     }
   }
   return result;

@@ -70,11 +70,11 @@ export class Transport<Client extends Peer> {
       until: (stop) => void (connection.isOpen ? peer.once("close", stop) : stop(abnormal)),
     };
     const client = clientOf(connection);
-    const stalled = () => connection.end(...notReading);
+    const closeStalled = () => connection.end(...notReading);
     const closed = protocol.opened(
       {
         protocol: peer.protocol,
-        send: (text) => this.#send(peer, socket, text, stalled),
+        send: (text) => this.#send(peer, socket, text, closeStalled),
         close: (code, reason) => peer.close(code, reason),
         onMessage: (take) =>
           peer.on("message", (data) => {

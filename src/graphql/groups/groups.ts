@@ -84,7 +84,7 @@ const DeleteGroupInput = inputType("DeleteGroupInput", DeleteGroup);
 const changedGroup = { group: { type: () => GroupType, description: "The group after the change." } };
 
 /** The payload of a mutation that changes a group, which is read if selected. */
-const changed = (ctx: Context, id: string) => ({ group: () => findGroup(ctx, id) });
+const readChangedGroup = (ctx: Context, id: string) => ({ group: () => findGroup(ctx, id) });
 
 /** The fields of its organization that the row of a group has: the organization need not be read for them. */
 const namesOfOrganization = new Set(["__typename", "id", "name", "displayName"]);
@@ -169,7 +169,7 @@ export class GroupsResolver {
     @Arg("input", () => CreateGroupInput, { description: "The new group." }) input: CreateGroup,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await createGroup(ctx, input));
+    return readChangedGroup(ctx, await createGroup(ctx, input));
   }
 
   @Access({ needs: ["group:update"] })
@@ -178,7 +178,7 @@ export class GroupsResolver {
     @Arg("input", () => UpdateGroupInput, { description: "The changes." }) input: UpdateGroup,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateGroup(ctx, input));
+    return readChangedGroup(ctx, await updateGroup(ctx, input));
   }
 
   @Access({ needs: ["group:delete"] })

@@ -50,7 +50,7 @@ const sentInvitation = {
   },
 };
 
-const changed = (ctx: Context, id: string) => ({ invitation: () => ctx.load(invitationsById, id) });
+const readChangedInvitation = (ctx: Context, id: string) => ({ invitation: () => ctx.load(invitationsById, id) });
 
 /** The needs of giving access, besides those of inviting. */
 const neededToGive = ({ roles, organizations, groups }: AccessFields): Need[] => [
@@ -97,7 +97,7 @@ export class InvitingResolver {
     @Ctx() ctx: Context,
   ) {
     const { id, link } = await inviteUser(ctx, input);
-    return { ...changed(ctx, id), link };
+    return { ...readChangedInvitation(ctx, id), link };
   }
 
   @Access({
@@ -113,7 +113,7 @@ export class InvitingResolver {
     @Ctx() ctx: Context,
   ) {
     const { id, link } = await resendInvitation(ctx, input);
-    return { ...changed(ctx, id), link };
+    return { ...readChangedInvitation(ctx, id), link };
   }
 
   @Access({ needs: ["invitation:delete"], openTo: ["session", "token"] })
@@ -122,7 +122,7 @@ export class InvitingResolver {
     @Arg("input", () => RevokeInvitationInput, { description: "The invitation." }) { id }: { id: string },
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await revokeInvitation(ctx, id));
+    return readChangedInvitation(ctx, await revokeInvitation(ctx, id));
   }
 
   @Access({

@@ -22,7 +22,7 @@ const UpdateOAuth2AppInput = inputType("UpdateOAuth2AppInput", UpdateApp, {
 const DeleteOAuth2AppInput = inputType("DeleteOAuth2AppInput", NamedApp);
 
 /** The payload of a mutation that leaves an application behind, which is read if selected. */
-const changed = (ctx: Context, id: string) => ({ oauth2App: () => ctx.load(clientsById, id) });
+const readChangedApp = (ctx: Context, id: string) => ({ oauth2App: () => ctx.load(clientsById, id) });
 
 /** Callers who choose a service account could act as it, as with an API token. */
 const ifServiceUser = ({ input }: { input: AppFields }) =>
@@ -42,7 +42,7 @@ export class OAuth2AppChangesResolver {
     @Arg("input", () => CreateOAuth2AppInput, { description: "The new application." }) input: CreateApp,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await createApp(ctx, input));
+    return readChangedApp(ctx, await createApp(ctx, input));
   }
 
   @Access({ needs: ["oauth2_app:update"], openTo: ["session", "token"], byArguments: ifServiceUser })
@@ -56,7 +56,7 @@ export class OAuth2AppChangesResolver {
     @Arg("input", () => UpdateOAuth2AppInput, { description: "The changes." }) input: UpdateApp,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateApp(ctx, input));
+    return readChangedApp(ctx, await updateApp(ctx, input));
   }
 
   @Access({ needs: ["oauth2_app:delete"] })

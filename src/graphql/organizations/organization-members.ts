@@ -86,7 +86,7 @@ const changedMember = {
 };
 
 /** The payload of a mutation that leaves a member behind, which is read if selected. */
-const changed = (ctx: Context, ref: MemberRef) => ({ member: () => readOrganizationMember(ctx, ref) });
+const readChangedMember = (ctx: Context, ref: MemberRef) => ({ member: () => readOrganizationMember(ctx, ref) });
 
 const OrganizationMembersArgs = argumentsOf(OrganizationMembersQuery);
 
@@ -146,7 +146,7 @@ export class OrganizationMembersResolver {
     @Arg("input", () => AddOrganizationMemberInput, { description: "The user and the organization." }) input: MemberRef,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await addOrganizationMember(ctx, input));
+    return readChangedMember(ctx, await addOrganizationMember(ctx, input));
   }
 
   @Access({ needs: ["organization_member:delete"] })
@@ -168,6 +168,6 @@ export class OrganizationMembersResolver {
     input: SetOrganizationMemberRoles,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await setOrganizationMemberRoles(ctx, input));
+    return readChangedMember(ctx, await setOrganizationMemberRoles(ctx, input));
   }
 }

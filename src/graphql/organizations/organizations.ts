@@ -47,7 +47,7 @@ const changedOrganization = {
 };
 
 /** The payload of a mutation that leaves an organization behind, which is read if selected. */
-const changed = (ctx: Context, id: string) => ({ organization: () => ctx.load(organizationsById, id) });
+const readChangedOrganization = (ctx: Context, id: string) => ({ organization: () => ctx.load(organizationsById, id) });
 
 @Resolver()
 export class OrganizationsResolver {
@@ -77,7 +77,7 @@ export class OrganizationsResolver {
     @Arg("input", () => CreateOrganizationInput, { description: "The new organization." }) input: CreateOrganization,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await createOrganization(ctx, input));
+    return readChangedOrganization(ctx, await createOrganization(ctx, input));
   }
 
   @Access({ needs: ["organization:update"] })
@@ -86,7 +86,7 @@ export class OrganizationsResolver {
     @Arg("input", () => UpdateOrganizationInput, { description: "The changes." }) input: UpdateOrganization,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateOrganization(ctx, input));
+    return readChangedOrganization(ctx, await updateOrganization(ctx, input));
   }
 
   @Access({ needs: ["organization:delete"] })

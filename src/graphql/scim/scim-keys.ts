@@ -60,7 +60,7 @@ const changedKey = {
 } as const;
 
 /** The payload of a mutation that leaves a key behind, which is read if selected. */
-const changed = (ctx: Context, id: string) => ({ scimKey: () => ctx.load(scimKeysByIds, id) });
+const readChangedKey = (ctx: Context, id: string) => ({ scimKey: () => ctx.load(scimKeysByIds, id) });
 
 const ScimKeyConnection = connectionOf("ScimKey", () => ScimKeyType);
 
@@ -138,7 +138,7 @@ export class ScimKeysResolver {
     @Ctx() ctx: Context,
   ) {
     const { id, secret } = await createScimKey(ctx, input);
-    return { ...changed(ctx, id), secret };
+    return { ...readChangedKey(ctx, id), secret };
   }
 
   @Access({ needs: ["scim_key:create"], openTo: ["session", "token"] })
@@ -147,7 +147,7 @@ export class ScimKeysResolver {
     @Arg("input", () => UpdateScimKeyInput, { description: "The changes." }) input: UpdateScimKey,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateScimKey(ctx, input));
+    return readChangedKey(ctx, await updateScimKey(ctx, input));
   }
 
   @Access({ needs: ["scim_key:delete"], openTo: ["session", "token"] })

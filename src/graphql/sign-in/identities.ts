@@ -36,7 +36,7 @@ const LinkUserIdentityInput = inputType("LinkUserIdentityInput", LinkUserIdentit
 const changedUser = { user: { type: () => UserType, description: "The user after the change." } };
 
 /** The payload of a mutation that changes a user, who is read if selected. */
-const changed = (ctx: Context, id: string) => ({ user: () => ctx.load(usersById, id) });
+const readChangedUser = (ctx: Context, id: string) => ({ user: () => ctx.load(usersById, id) });
 
 @Resolver()
 export class IdentitiesResolver {
@@ -60,7 +60,7 @@ export class IdentitiesResolver {
     @Arg("input", () => UnlinkUserIdentityInput, { description: "The user." }) input: UnlinkUserIdentity,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await unlinkUserIdentity(ctx, input));
+    return readChangedUser(ctx, await unlinkUserIdentity(ctx, input));
   }
 
   @Access({ needs: ["user:update"], openTo: ["session"] })
@@ -72,6 +72,6 @@ export class IdentitiesResolver {
     @Arg("input", () => LinkUserIdentityInput, { description: "The user and the identity." }) input: LinkUserIdentity,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await linkUserIdentity(ctx, input));
+    return readChangedUser(ctx, await linkUserIdentity(ctx, input));
   }
 }

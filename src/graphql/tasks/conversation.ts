@@ -78,7 +78,7 @@ export const ConversationMessageInput = inputType("ConversationMessageInput", Re
 export const ReportTaskConversationInput = inputType("ReportTaskConversationInput", ConversationReport);
 
 const changedTask = { task: { type: () => TaskType, description: "The task.", covers: "everything" } } as const;
-const changed = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
+const readChangedTask = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
 
 @Resolver(() => ConversationMessageType)
 export class ConversationMessageFieldsResolver {
@@ -146,7 +146,7 @@ export class TaskConversationResolver {
     input: DecideTaskPermission,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await decideTaskPermission(ctx, input));
+    return readChangedTask(ctx, await decideTaskPermission(ctx, input));
   }
 
   @Access({ needs: ["workspace:application_connect"] })
@@ -158,7 +158,7 @@ export class TaskConversationResolver {
     @Arg("input", () => InterruptTaskInput, { description: "The task." }) input: TaskReference,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await interruptTask(ctx, input));
+    return readChangedTask(ctx, await interruptTask(ctx, input));
   }
 
   @Access({ needs: ["task:read", "workspace:application_connect"] })

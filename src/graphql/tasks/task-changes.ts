@@ -57,11 +57,11 @@ const changedInput = {
 } as const;
 
 /** The payload of a mutation that changes a task, which is read if selected. */
-const changed = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
+const readChangedTask = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
 
 /** The payload of a mutation that begins a build for a task. */
-const built = (ctx: Context, { taskId, buildId }: TaskBuild) => ({
-  ...changed(ctx, taskId),
+const readBegunBuild = (ctx: Context, { taskId, buildId }: TaskBuild) => ({
+  ...readChangedTask(ctx, taskId),
   workspaceBuild: () => ctx.load(buildsByIds, buildId),
 });
 
@@ -77,7 +77,7 @@ export class TaskChangesResolver {
     input: CreateTask,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await createTask(ctx, input));
+    return readChangedTask(ctx, await createTask(ctx, input));
   }
 
   @Access({ needs: ["task:delete"] })
@@ -101,7 +101,7 @@ export class TaskChangesResolver {
     input: UpdateTaskInput,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateTaskInput(ctx, input));
+    return readChangedTask(ctx, await updateTaskInput(ctx, input));
   }
 
   @Access({ needs: ["workspace:stop"] })
@@ -110,7 +110,7 @@ export class TaskChangesResolver {
     @Arg("input", () => PauseTaskInput, { description: "The task." }) input: TaskReference,
     @Ctx() ctx: Context,
   ) {
-    return built(ctx, await pauseTask(ctx, input));
+    return readBegunBuild(ctx, await pauseTask(ctx, input));
   }
 
   @Access({ needs: ["workspace:start"] })
@@ -119,7 +119,7 @@ export class TaskChangesResolver {
     @Arg("input", () => ResumeTaskInput, { description: "The task." }) input: TaskReference,
     @Ctx() ctx: Context,
   ) {
-    return built(ctx, await resumeTask(ctx, input));
+    return readBegunBuild(ctx, await resumeTask(ctx, input));
   }
 
   @Access({ needs: ["workspace:application_connect"] })

@@ -40,7 +40,7 @@ const ResetUserPasswordInput = inputType("ResetUserPasswordInput", ResetUserPass
 const changedUser = { user: { type: () => UserType, description: "The user after the change." } };
 
 /** The payload of a mutation that changes a user, who is read if selected. */
-const changed = (ctx: Context, id: string) => ({ user: () => ctx.load(usersById, id) });
+const readChangedUser = (ctx: Context, id: string) => ({ user: () => ctx.load(usersById, id) });
 
 @Resolver()
 export class AccountsResolver {
@@ -55,7 +55,7 @@ export class AccountsResolver {
     @Arg("input", () => CreateUserInput, { description: "The new user." }) input: CreateUser,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await createUser(ctx, input));
+    return readChangedUser(ctx, await createUser(ctx, input));
   }
 
   @Access({
@@ -67,7 +67,7 @@ export class AccountsResolver {
     @Arg("input", () => UpdateUserInput, { description: "The changes." }) input: UpdateUser,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateUser(ctx, input));
+    return readChangedUser(ctx, await updateUser(ctx, input));
   }
 
   @Access({ needs: ["user:update_personal"] })
@@ -80,7 +80,7 @@ export class AccountsResolver {
     @Arg("input", () => UpdateProfileInput, { description: "The changes." }) input: UpdateProfile,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateProfile(ctx, input));
+    return readChangedUser(ctx, await updateProfile(ctx, input));
   }
 
   @Access({ needs: ["user:update"] })
@@ -89,7 +89,7 @@ export class AccountsResolver {
     @Arg("input", () => SuspendUserInput, { description: "The user to suspend." }) { user }: NamedUser,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await suspendUser(ctx, user));
+    return readChangedUser(ctx, await suspendUser(ctx, user));
   }
 
   @Access({ needs: ["user:update"] })
@@ -98,7 +98,7 @@ export class AccountsResolver {
     @Arg("input", () => ActivateUserInput, { description: "The user to reactivate." }) { user }: NamedUser,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await activateUser(ctx, user));
+    return readChangedUser(ctx, await activateUser(ctx, user));
   }
 
   @Access({ needs: ["user:delete"] })
@@ -118,7 +118,7 @@ export class AccountsResolver {
     @Arg("input", () => SetUserRolesInput, { description: "The user and the new roles." }) input: SetUserRoles,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await setUserRoles(ctx, input));
+    return readChangedUser(ctx, await setUserRoles(ctx, input));
   }
 
   @Access({ needs: ["user:update"], openTo: ["session"] })
@@ -131,6 +131,6 @@ export class AccountsResolver {
     input: ResetUserPassword,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await resetUserPassword(ctx, input));
+    return readChangedUser(ctx, await resetUserPassword(ctx, input));
   }
 }

@@ -18,7 +18,7 @@ import {
 import { Access } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { argumentsOf, inputType } from "../engine/inputs.js";
-import { changed, changedProxy } from "./workspace-proxies.js";
+import { readChangedProxy, changedProxy } from "./workspace-proxies.js";
 
 @ObjectType("AppConnectKey", {
   simpleResolvers: true,
@@ -82,7 +82,7 @@ export class ProxyReportsResolver {
     @Ctx() ctx: Context,
   ) {
     const { id, appConnectKeys } = await registerWorkspaceProxy(ctx, input);
-    return { ...changed(ctx, id), appConnectKeys };
+    return { ...readChangedProxy(ctx, id), appConnectKeys };
   }
 
   @Access({ openTo: ["proxy"] })
@@ -96,7 +96,7 @@ export class ProxyReportsResolver {
     @Ctx() ctx: Context,
   ) {
     const { id, appConnectKeys } = await heartbeatWorkspaceProxy(ctx, input);
-    return { ...changed(ctx, id), appConnectKeys };
+    return { ...readChangedProxy(ctx, id), appConnectKeys };
   }
 
   @Access({ openTo: ["proxy"] })
@@ -106,7 +106,7 @@ export class ProxyReportsResolver {
     input: DeregisterWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await deregisterWorkspaceProxy(ctx, input.replicaId));
+    return readChangedProxy(ctx, await deregisterWorkspaceProxy(ctx, input.replicaId));
   }
 
   @Access({ openTo: ["proxy"] })

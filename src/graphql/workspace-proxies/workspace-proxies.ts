@@ -134,7 +134,7 @@ export const changedProxy = {
 };
 
 /** The payload of a mutation that changes a workspace proxy, which is read if selected. */
-export const changed = (ctx: Context, id: string) => ({ workspaceProxy: () => readWorkspaceProxy(ctx, id) });
+export const readChangedProxy = (ctx: Context, id: string) => ({ workspaceProxy: () => readWorkspaceProxy(ctx, id) });
 
 @Resolver(() => WorkspaceProxyType)
 export class WorkspaceProxiesResolver {
@@ -185,7 +185,7 @@ export class WorkspaceProxiesResolver {
     @Ctx() ctx: Context,
   ) {
     const { id, proxyToken } = await createWorkspaceProxy(ctx, input);
-    return { ...changed(ctx, id), proxyToken };
+    return { ...readChangedProxy(ctx, id), proxyToken };
   }
 
   @Access({
@@ -206,7 +206,7 @@ export class WorkspaceProxiesResolver {
     @Ctx() ctx: Context,
   ) {
     const { id, proxyToken } = await updateWorkspaceProxy(ctx, input);
-    return { ...changed(ctx, id), proxyToken };
+    return { ...readChangedProxy(ctx, id), proxyToken };
   }
 
   @Access({ needs: ["workspace_proxy:delete"] })
@@ -216,6 +216,6 @@ export class WorkspaceProxiesResolver {
     { workspaceProxy }: DeleteWorkspaceProxy,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await deleteWorkspaceProxy(ctx, workspaceProxy));
+    return readChangedProxy(ctx, await deleteWorkspaceProxy(ctx, workspaceProxy));
   }
 }

@@ -63,11 +63,11 @@ const builtWorkspace = {
 };
 
 /** The payload of a mutation that changes a workspace, which is read if selected. */
-const changed = (ctx: Context, id: string) => ({ workspace: () => ctx.load(workspacesById, id) });
+const readChangedWorkspace = (ctx: Context, id: string) => ({ workspace: () => ctx.load(workspacesById, id) });
 
 /** The payload of a mutation that begins a build. */
-const built = (ctx: Context, { workspaceId, buildId }: Built) => ({
-  ...changed(ctx, workspaceId),
+const readBegunBuild = (ctx: Context, { workspaceId, buildId }: Built) => ({
+  ...readChangedWorkspace(ctx, workspaceId),
   workspaceBuild: () => ctx.load(buildsByIds, buildId),
 });
 
@@ -79,7 +79,7 @@ export class WorkspaceChangesResolver {
     @Arg("input", () => CreateWorkspaceInput, { description: "The new workspace." }) input: CreateWorkspace,
     @Ctx() ctx: Context,
   ) {
-    return built(ctx, await createWorkspace(ctx, input));
+    return readBegunBuild(ctx, await createWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:start"] })
@@ -88,7 +88,7 @@ export class WorkspaceChangesResolver {
     @Arg("input", () => StartWorkspaceInput, { description: "The workspace to start, and how." }) input: StartWorkspace,
     @Ctx() ctx: Context,
   ) {
-    return built(ctx, await startWorkspace(ctx, input));
+    return readBegunBuild(ctx, await startWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:stop"] })
@@ -97,7 +97,7 @@ export class WorkspaceChangesResolver {
     @Arg("input", () => StopWorkspaceInput, { description: "The workspace to stop." }) { workspace }: NamedWorkspace,
     @Ctx() ctx: Context,
   ) {
-    return built(ctx, await stopWorkspace(ctx, workspace));
+    return readBegunBuild(ctx, await stopWorkspace(ctx, workspace));
   }
 
   @Access({
@@ -110,7 +110,7 @@ export class WorkspaceChangesResolver {
     input: DeleteWorkspace,
     @Ctx() ctx: Context,
   ) {
-    return built(ctx, await deleteWorkspace(ctx, input));
+    return readBegunBuild(ctx, await deleteWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:update"] })
@@ -119,7 +119,7 @@ export class WorkspaceChangesResolver {
     @Arg("input", () => UpdateWorkspaceInput, { description: "The changes." }) input: UpdateWorkspace,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await updateWorkspace(ctx, input));
+    return readChangedWorkspace(ctx, await updateWorkspace(ctx, input));
   }
 
   @Access({ needs: ["workspace:update"] })
@@ -129,7 +129,7 @@ export class WorkspaceChangesResolver {
     input: ExtendWorkspaceDeadline,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await extendWorkspaceDeadline(ctx, input));
+    return readChangedWorkspace(ctx, await extendWorkspaceDeadline(ctx, input));
   }
 
   @Access({ needs: ["workspace:update"] })
@@ -142,7 +142,7 @@ export class WorkspaceChangesResolver {
     { workspace }: NamedWorkspace,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await activateWorkspace(ctx, workspace));
+    return readChangedWorkspace(ctx, await activateWorkspace(ctx, workspace));
   }
 
   @Access({ needs: ["user_secret:update"] })
@@ -152,6 +152,6 @@ export class WorkspaceChangesResolver {
     input: SetWorkspaceSecretInjection,
     @Ctx() ctx: Context,
   ) {
-    return changed(ctx, await setWorkspaceSecretInjection(ctx, input));
+    return readChangedWorkspace(ctx, await setWorkspaceSecretInjection(ctx, input));
   }
 }

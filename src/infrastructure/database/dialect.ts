@@ -222,7 +222,7 @@ class LazyConnection implements DatabaseConnection {
   /** Throws if the server has committed without the standby that it has to wait for. */
   #throwIfUnconfirmed(client: Connected): void {
     if (!client.wasUnconfirmed()) return;
-    const cause = unconfirmed();
+    const cause = unconfirmedCommit();
     this.options.observer.failed(cause);
     throw new UnknownOutcome(cause);
   }
@@ -284,7 +284,7 @@ async function giveBack(client: Promise<PoolClient> | undefined, error?: Error):
 }
 
 /** The SQLSTATE says that the outcome of a transaction is not known. */
-const unconfirmed = () =>
+const unconfirmedCommit = () =>
   Object.assign(new Error("A commit was not confirmed by a standby."), { code: "08007" as const });
 
 interface TransactionIdentity {

@@ -31,11 +31,9 @@ interface Decided {
 
 /** The consent page of authorization requests, and the decision on it. Neither is ever skipped. */
 export const authorizationPages: RowPages = (operation) => {
-  const [read, approve, deny] = [
-    operation("AuthorizationRequest"),
-    operation("ApproveAuthorization"),
-    operation("DenyAuthorization"),
-  ];
+  const read = operation("AuthorizationRequest");
+  const approve = operation("ApproveAuthorization");
+  const deny = operation("DenyAuthorization");
   return {
     async AuthorizationRequest(visit, ctx, variables) {
       const { oauth2AuthorizationRequest, me } = await perform<Shown>(read, ctx, variables);

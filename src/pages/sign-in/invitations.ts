@@ -38,7 +38,8 @@ export function invitationPages(
   forms: VisitorForms,
   operation: (name: string) => StoredOperation,
 ): Record<"show" | "accept", PageHandler> {
-  const [read, accept] = [operation("InvitationOffer"), operation("AcceptInvitation")];
+  const read = operation("InvitationOffer");
+  const accept = operation("AcceptInvitation");
 
   async function pageOf(visit: Visit, token: string, given?: Entered, rejection?: Rejection): Promise<StatusPage> {
     const { invitationOffer: offer, serverInfo } = await perform<Offered>(read, visit.anonymous(), { token });
@@ -51,7 +52,8 @@ export function invitationPages(
     return {
       status: rejection?.status,
       title: "You are invited",
-      main: html`${described(offer)} ${takesPassword ? await forms.form(visit, invitationPath, "/", fields) : undefined}
+      main: html`${describeOffer(offer)}
+        ${takesPassword ? await forms.form(visit, invitationPath, "/", fields) : undefined}
         ${takesPassword && ways.length > 0 ? html`<p class="or">or</p>` : undefined} ${otherWays(ways, email)}
         ${!takesPassword && ways.length === 0 ? html`<p>No way to sign in is configured. Ask ${offer.inviterName}.</p>` : undefined}
         <p class="faint">The link works once, and ends ${timeOf(offer.expiresAt)}.</p>`,
@@ -86,7 +88,7 @@ export function invitationPages(
 /** The only rule of the form itself: without a script, the password cannot be shown while it is typed. */
 const mistyped: Rejection = { status: 400, faults: { repeated: "Differs from the password." } };
 
-const described = ({ email, inviterName, organizationNames }: Offer): Html =>
+const describeOffer = ({ email, inviterName, organizationNames }: Offer): Html =>
   html`<p>
     <strong>${inviterName}</strong> invites you to create an account with the address <strong>${email}</strong>${
       organizationNames.length > 0 ? html` in ${organizationNames.join(", ")}` : undefined

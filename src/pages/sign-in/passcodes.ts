@@ -16,11 +16,9 @@ export function passcodePages(
   forms: VisitorForms,
   operation: (name: string) => StoredOperation,
 ): Record<"ask" | "send" | "choose" | "change", PageHandler> {
-  const [delivery, request, change] = [
-    operation("PasscodeDelivery"),
-    operation("RequestPasscode"),
-    operation("ChangePasswordWithPasscode"),
-  ];
+  const delivery = operation("PasscodeDelivery");
+  const request = operation("RequestPasscode");
+  const change = operation("ChangePasswordWithPasscode");
 
   async function requestPage(visit: Visit, email = "", rejection?: Rejection): Promise<StatusPage> {
     const returnTo = returnToOf(visit);
@@ -62,7 +60,7 @@ export function passcodePages(
       try {
         await forms.requireOwn(visit);
         await perform(request, visit.anonymous(), { input: { email } });
-        return newPasswordPage(visit, { email, top: sent(visit, email) });
+        return newPasswordPage(visit, { email, top: renderSent(visit, email) });
       } catch (error) {
         return requestPage(visit, email, rejectionOf(visit, error));
       }
@@ -100,7 +98,7 @@ const newPasswordFields = (email: string): Field[] => [
 ];
 
 /** The same for every address, whether it has an account or not. */
-const sent = ({ services }: Visit, email: string): Html =>
+const renderSent = ({ services }: Visit, email: string): Html =>
   notice(
     `If an account with a password has the address ${email}, a passcode is on its way. It works for ${Math.round(
       services.config.passcodeLifetime / 60_000,

@@ -93,7 +93,7 @@ export function errorsIn(
   const { accessUrl } = config;
 
   /** Counts a failed authentication, where these are limited. Returns RATE_LIMITED instead if there were too many. */
-  function limited({ state }: Http, failure: DomainError): DomainError {
+  function countRejection({ state }: Http, failure: DomainError): DomainError {
     if (!dialect.limitsRejections || failure.code !== "UNAUTHENTICATED") return failure;
     try {
       limits.countRejection(state.details);
@@ -108,7 +108,7 @@ export function errorsIn(
       await next();
     } catch (error) {
       const { details, variables = {} } = http.state;
-      const failure = error instanceof TransportError ? error : limited(http, translate(error));
+      const failure = error instanceof TransportError ? error : countRejection(http, translate(error));
       if (failure instanceof DomainError) report({ log, request: details }, failure, error);
       dialect.fail(http, failure, {
         accessUrl,

@@ -102,14 +102,14 @@ function withClient({ headers: { authorization = "" } }: IncomingMessage, sent: 
 function basicCredentials(encoded: string): [id: string, secret: string] {
   const text = /^[a-z0-9+/]+={0,2}$/i.test(encoded) ? Buffer.from(encoded, "base64").toString() : "";
   const [, id, secret] = /^([^:]+):(.*)$/s.exec(text) ?? [];
-  if (id === undefined || secret === undefined) throw malformed();
+  if (id === undefined || secret === undefined) throw malformedCredentials();
   try {
     return [formDecoded(id), formDecoded(secret)];
   } catch {
-    throw malformed();
+    throw malformedCredentials();
   }
 }
 
-const malformed = () => oauthFailure("invalid_client", "The Authorization header is malformed.");
+const malformedCredentials = () => oauthFailure("invalid_client", "The Authorization header is malformed.");
 
 const formDecoded = (text: string) => (/[%+]/.test(text) ? decodeURIComponent(text.replaceAll("+", " ")) : text);

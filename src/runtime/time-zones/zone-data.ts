@@ -158,12 +158,12 @@ const day = 86_400_000;
  * written as if they were UTC. Clocks are assumed to change at most once within a day before and after.
  */
 export function firstBy(offset: (instant: number) => number, time: number): number {
-  const shown = (instant: number) => instant + offset(instant);
+  const localTimeAt = (instant: number) => instant + offset(instant);
   const unchanged = time - offset(time - day);
-  if (shown(unchanged) === time) return unchanged;
+  if (localTimeAt(unchanged) === time) return unchanged;
   const changed = time - offset(time + day);
-  if (shown(changed) === time) return changed;
-  return firstInstant(changed, unchanged, (instant) => shown(instant) >= time);
+  if (localTimeAt(changed) === time) return changed;
+  return firstInstant(changed, unchanged, (instant) => localTimeAt(instant) >= time);
 }
 
 /** Returns the first instant after `before`, and at most `after`, for which a condition holds from then on. */

@@ -104,7 +104,7 @@ function valueOf(field: Resolved, data: FormData, isChange: boolean): unknown {
   if (kind === "number") return Number(text);
   if (kind === "duration") return secondsIn(name, text);
   if (kind === "date") return new Date(text).toISOString();
-  if (kind === "json") return parsed(name, text);
+  if (kind === "json") return parseJson(name, text);
   return text;
 }
 
@@ -114,7 +114,7 @@ function secondsIn(name: string, text: string): number {
   return seconds;
 }
 
-function parsed(name: string, text: string): unknown {
+function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -167,7 +167,7 @@ export function AuditView() {
   );
 }
 
-const shown = (value: unknown) =>
+const showValue = (value: unknown) =>
   value === undefined || value === null || value === ""
     ? "nothing"
     : typeof value === "string"
@@ -185,7 +185,7 @@ function Diff({ diff, requestId }: { diff: Record<string, unknown>; requestId: s
           <div key={field}>
             <dt>{wordsOf(field)}</dt>
             <dd>
-              <del>{shown(value?.old)}</del> <ins>{shown(value?.new)}</ins>
+              <del>{showValue(value?.old)}</del> <ins>{showValue(value?.new)}</ins>
             </dd>
           </div>
         ))}

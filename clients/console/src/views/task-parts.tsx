@@ -23,7 +23,7 @@ export function ConversationParts({ conversation, ...place }: Place & { conversa
           <li key={id} class={role === "USER" ? "input" : "output"}>
             <span class="hidden">{role === "USER" ? "Sent: " : "Agent: "}</span>
             {sender && <span class="faint block">{sender.name || sender.username}</span>}
-            {keyed(parts).map(({ key, part }) => (
+            {addKeys(parts).map(({ key, part }) => (
               <PartView key={key} part={part} {...place} />
             ))}
             {isCut && <p class="faint">A part of this message was cut.</p>}
@@ -35,7 +35,7 @@ export function ConversationParts({ conversation, ...place }: Place & { conversa
 }
 
 /** Parts with keys: their types, numbered. Parts keep their order while a message grows. */
-function keyed(parts: readonly Part[]) {
+function addKeys(parts: readonly Part[]) {
   const counts = new Map<string, number>();
   return parts.map((part) => {
     const count = (counts.get(part.__typename) ?? 0) + 1;
