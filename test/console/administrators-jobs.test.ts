@@ -5,7 +5,7 @@ import { goodPassword } from "../support/accounts.js";
 import { type Console, consoleTests, echoDocument, importedTemplate } from "../support/console.js";
 import { newEmail } from "../support/invitations.js";
 
-/** What one has done in the browser: pressed buttons, links, and boxes, chosen options, and visited views. */
+/** The effort in the browser: pressed buttons, links, and boxes, chosen options, and visited views. */
 interface Effort {
   clicks: number;
   views: string[];
@@ -201,12 +201,12 @@ async function openRow(c: Console, section: string, name: RegExp): Promise<void>
 }
 
 describe("an administrator's sixteen jobs", () => {
-  const console_ = consoleTests();
+  const opened = consoleTests();
   const table: string[] = [];
 
   for (const { name, clicks, prepare, run } of jobs)
     it(`${name[0]!.toLowerCase()}${name.slice(1)}`, async () => {
-      const c = console_();
+      const c = opened();
       await prepare?.(c);
       const effort: Effort = { clicks: 0, views: [] };
       await c.page.exposeFunction("notePress", () => effort.clicks++);
