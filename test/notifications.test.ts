@@ -414,14 +414,15 @@ describe("notifications", () => {
         ada!.id,
         Array.from({ length: 10 }, (_, n) => `n${n}`),
       );
-      const work = Array.from({ length: 120 }, (_, n) => {
+      const change = (n: number) => {
         if (n % 10 === 0) return w.as(ada!).put(markAll);
         if (n % 3 === 0) return deliver(w.app, ada!.id, [`more${n}`]);
         return w.as(ada!).put(readStatus(ids[n % 10]!), { is_read: n % 2 === 0 });
-      });
-      for (const answer of await Promise.all(work)) {
-        if (!Array.isArray(answer)) expect(answer.status).to.be.oneOf([200, 204]);
-      }
+      };
+      // Forty at a time: the last of more would wait longer for a connection than a busy machine's server lets them.
+      for (const round of [0, 40, 80])
+        for (const answer of await Promise.all(Array.from({ length: 40 }, (_, n) => change(round + n))))
+          if (!Array.isArray(answer)) expect(answer.status).to.be.oneOf([200, 204]);
       const { inboxNotifications } = await w
         .as(ada!)
         .graphql(`{ inboxNotifications(filter: { readStatus: UNREAD }) { totalCount unreadCount } }`);

@@ -52,7 +52,7 @@ export class Console {
   link = (name: string) => this.main().getByRole("link", { name, exact: true });
 
   /** Presses a button that opens a dialog, fills its fields by their labels, and submits it. */
-  fill = async (opener: string, values: Record<string, string | boolean>, submit?: string): Promise<void> => {
+  fill = async (opener: string | RegExp, values: Record<string, string | boolean>, submit?: string): Promise<void> => {
     await this.button(opener).first().click();
     for (const [label, value] of Object.entries(values)) await this.enter(label, value);
     await this.submit(submit);
