@@ -6,7 +6,7 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 import { minute } from "../../runtime/durations.js";
 import { instantOf } from "../../runtime/clock.js";
 import { after } from "../kernel/queries.js";
-import { claimed } from "../kernel/queue.js";
+import { claimIds } from "../kernel/queue.js";
 import { templateWithId } from "./templates/all-templates.js";
 
 const m = columnsOf("notificationMessages", "m");
@@ -158,7 +158,7 @@ const waitingFor = (db: Db, { userId, templateId }: Joining) =>
 async function leaseAlike(db: Db, leader: Joining, period: number): Promise<Joined[]> {
   const taken = await db
     .updateTable("notificationMessages as m")
-    .where("m.id", "=", claimed(waitingFor(db, leader), mostJoined))
+    .where("m.id", "=", claimIds(waitingFor(db, leader), mostJoined))
     .set((eb) => ({
       state: "leased",
       attempts: eb("m.attempts", "+", 1),
@@ -174,7 +174,7 @@ async function leaseAlike(db: Db, leader: Joining, period: number): Promise<Join
   if (taken.length === mostJoined)
     await db
       .updateTable("notificationMessages as m")
-      .where("m.id", "=", claimed(waitingFor(db, leader), 10 * mostJoined))
+      .where("m.id", "=", claimIds(waitingFor(db, leader), 10 * mostJoined))
       .set({ nextAttemptAt: after(pause) })
       .execute();
   return taken;
