@@ -192,15 +192,16 @@ describe("the live inbox", () => {
   it("releases everything for clients that disconnect before the stream starts", async () => {
     const w = the();
     const { events } = w.app.services;
-    const [ada] = await w.users("ada");
+    const [ada, bob] = await w.users("ada", "bob");
     await eventually(() => events.subscriptions === idle, "the watchers of earlier tests are gone");
-    await lockTable(w, "inbox_cursors", async ({ awaited }) => {
+    // Both are still being authenticated, each by a statement of its own.
+    await lockTable(w, "users", async ({ awaited }) => {
       const caller = connect(Number(new URL(w.url).port), "127.0.0.1");
       const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
       const key = `Sec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n`;
       caller.write(`GET ${watch} HTTP/1.1\r\nHost: x\r\nService-Session-Token: ${ada!.token}\r\n${upgrade}${key}\r\n`);
       const aborted = new AbortController();
-      const headers = { "Service-Session-Token": ada!.token };
+      const headers = { "Service-Session-Token": bob!.token };
       const lines = fetch(w.url + watch, { headers, signal: aborted.signal }).catch((error: Error) => error.name);
       await awaited(2);
       caller.destroy();

@@ -8,7 +8,7 @@ export interface Faults {
   organizations: string[];
   /** The stored number of users, and that of the rows. */
   users: { stored: number; rows: number } | undefined;
-  /** Users of whose creation an administrator was not told once, with the number of notices. */
+  /** Users of whose creation an administrator other than the creator was not told once, with the number of notices. */
   notices: Array<{ username: string; recipient: string; count: number }>;
   /** Recipients whose unread count or latest `seq` is wrong. */
   inboxes: string[];
@@ -35,6 +35,7 @@ export async function faultsOf(url: string, templateId: string): Promise<Faults>
       `select u.username, a.username as recipient, count(i.id)::int as count
        from users u cross join users a left join inbox i on i.user_id = a.id and i.template_id = $1 and i.targets[1] = u.id
        where not u.is_system and a.site_roles && '{owner,user-admin}' and u.site_roles = '{}' and a.deleted_at is null
+         and not exists (select from audit_log e where e.resource_id = u.id::text and e.action = 'create' and e.actor_id = a.id)
        group by u.username, a.username having count(i.id) <> 1`,
       templateId,
     );

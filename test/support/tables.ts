@@ -165,7 +165,7 @@ export interface Holder {
   readonly set: (values: Columns) => Promise<void>;
   /** Deletes rows in the transaction. */
   readonly remove: (from: string, condition: Columns) => Promise<void>;
-  /** Resolves when this many statements wait for locks. */
+  /** Resolves when this many statements wait for locks, or more: jobs of the server may be among them. */
   readonly awaited: (count?: number) => Promise<void>;
   readonly commit: () => Promise<void>;
 }
@@ -194,7 +194,7 @@ async function holding<Result>(
         await connection.query(`delete from ${from} where ${matches}`, values);
       },
       awaited: (count = 1) =>
-        eventually(async () => (await countWaiting(watching.connection)) === count, `${count} wait for the lock`),
+        eventually(async () => (await countWaiting(watching.connection)) >= count, `${count} wait for the lock`),
       commit: async () => void (await connection.query("commit")),
     });
   } finally {
