@@ -110,8 +110,8 @@ const labels = ["softwareId", "softwareVersion"] as const;
 type Configured = Pick<Config, "oauth2DynamicScopes" | "oauth2RedirectSchemes">;
 
 /** Whether each entry of a list is valid. Ends at the first that is not: strangers send lists of many thousands. */
-const areValid = (list: Parameters<typeof isValid>[0], entries: readonly string[]): boolean =>
-  [...new Set(entries)].every((entry) => isValid(list, [entry]));
+const areValid = (rule: Parameters<typeof isValid>[0], entries: readonly string[]): boolean =>
+  [...new Set(entries)].every((entry) => isValid(rule, [entry]));
 
 /**
  * Checks the metadata of an application, and adds defaults. Without an authentication method, it is public if `otherwise`
