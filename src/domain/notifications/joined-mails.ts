@@ -128,12 +128,13 @@ export async function takeAlong<Item extends Joining>(
   const first = new Map<string, Item & { along: Joined[] }>();
   const all: Array<Item & { along: Joined[] }> = [];
   for (const item of leased) {
-    const leader = isJoined(item) && item.payload ? first.get(kindOf(item)) : undefined;
+    const mayJoin = isJoined(item) && item.payload !== null;
+    const leader = mayJoin ? first.get(kindOf(item)) : undefined;
     if (leader) leader.along.push(item);
     else {
       const own = { ...item, along: [] as Joined[] };
       all.push(own);
-      if (isJoined(item) && item.payload) first.set(kindOf(item), own);
+      if (mayJoin) first.set(kindOf(item), own);
     }
   }
   for (const leader of first.values()) leader.along.push(...(await leaseAlike(db, leader, period)));

@@ -15,7 +15,9 @@ const keys = columnsOf("apiKeys");
  * after at every tenth token that a process issues, and so with room for those that processes issue at the same time.
  */
 const mostTokens = 1000;
-const [room, surplusRoom] = [50, 100];
+/** With more tokens than the first number, the oldest end until there are as many as the second. */
+const mostBeforeEnding = mostTokens - 50;
+const leftAfterEnding = mostTokens - 100;
 
 const tokensOf = (db: Db, clientIds: readonly string[]) =>
   db.selectFrom("apiKeys as k").where("k.clientSecretId", "=", secretsOf(db, clientIds));
@@ -43,12 +45,8 @@ export async function limitServiceTokens(ctx: Context, clientId: string): Promis
   const db = ctx.services.database.writes;
   const live = tokensOf(db, [clientId]).where("k.expiresAt", ">", now);
   const { count } = await live.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow();
-  if (count <= mostTokens - room) return;
-  const surplus = live
-    .orderBy("k.createdAt", "desc")
-    .orderBy("k.id", "desc")
-    .offset(mostTokens - surplusRoom)
-    .select("k.id");
+  if (count <= mostBeforeEnding) return;
+  const surplus = live.orderBy("k.createdAt", "desc").orderBy("k.id", "desc").offset(leftAfterEnding).select("k.id");
   const ended = await db
     .deleteFrom("apiKeys")
     .where("id", "=", sql<string>`any(array(${surplus}))`)
