@@ -53,23 +53,22 @@ export function useData<Data, Variables extends object>(
 }
 
 /**
- * Loads again every `interval` milliseconds while the page is visible, but not while a load runs, which a slow server
- * would never end. Where polling ends, it loads once more: a result is not read at one moment, and may hold the end of
- * a job beside what was true before it.
+ * Loads again every `interval` milliseconds while there is something to wait for and the page is visible, but not while
+ * a load runs, which a slow server would never end. It loads once more after the waiting ends, and after each change
+ * made here: a result is not read at one moment, and may hold the end of a job beside what was true before it.
  */
-export function usePolling({ refresh, isLoading }: Loaded<unknown>, interval: number | undefined): void {
-  const look = useLatest(() => void (!isLoading && document.visibilityState === "visible" && refresh()));
-  const wasPolling = useRef(false);
+export function usePolling({ refresh, isLoading }: Loaded<unknown>, interval: number, isWaiting = true): void {
+  const isOneLeft = useRef(false);
+  const look = useLatest(() => {
+    if (isLoading || document.visibilityState !== "visible" || !(isWaiting || isOneLeft.current)) return;
+    isOneLeft.current = isWaiting;
+    refresh();
+  });
+  useEffect(() => changes.follow(() => (isOneLeft.current = true)), []);
   useEffect(() => {
-    if (interval === undefined) {
-      if (wasPolling.current) refresh();
-      wasPolling.current = false;
-      return undefined;
-    }
-    wasPolling.current = true;
     const timer = setInterval(look, interval);
     return () => clearInterval(timer);
-  }, [interval, refresh, look]);
+  }, [interval, look]);
 }
 
 /** The latest version of a function, which never changes its identity. */

@@ -204,7 +204,7 @@ export function TemplateView({ id }: { id: string }) {
   const isImporting = template?.versions.nodes.some(
     ({ job }) => job?.status === "PENDING" || job?.status === "RUNNING",
   );
-  usePolling(loaded, isImporting ? pollInterval : undefined);
+  usePolling(loaded, pollInterval, isImporting ?? false);
   if (!template) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const { activeVersion } = template;
   const presets = activeVersion?.presets ?? [];

@@ -85,9 +85,7 @@ export function WorkspaceView({ id }: { id: string }) {
   const isSettled = agents.every(
     ({ status, apps }) => status === "CONNECTED" && apps.every(({ health }) => health !== "INITIALIZING"),
   );
-  const interval =
-    workspace?.status !== "RUNNING" ? undefined : isSettled ? pollInterval.settled : pollInterval.changing;
-  usePolling(loaded, interval);
+  usePolling(loaded, isSettled ? pollInterval.settled : pollInterval.changing, workspace?.status === "RUNNING");
   if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const build = workspace.latestBuild;
   const { activeVersion: active, requireActiveVersion } = workspace.template;

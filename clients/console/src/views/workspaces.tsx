@@ -50,7 +50,7 @@ export function WorkspacesView() {
   const workspaces = useData(Workspaces, { ...place.cursors, filter, orderBy: order });
   const rows = workspaces.data?.workspaces.nodes ?? [];
   const isChanging = rows.some(({ status, health }) => !settled.has(status) || health.state === "IN_PROGRESS");
-  usePolling(workspaces, isChanging ? pollInterval : undefined);
+  usePolling(workspaces, pollInterval, isChanging);
   const organizations = useOrganizationOptions();
   const selection = useSelection<Row>(({ owner, name }) => `${owner.username}/${name}`, rows);
   // All that one administrates is checked by owner; few objects by their IDs.
