@@ -124,15 +124,15 @@ describe("steward open, ssh, and port-forward", () => {
 
   it("leave interruptions to the command, and end it when they are ended", async () => {
     const script = `trap 'echo interrupted' INT; trap 'echo ended; exit 3' TERM; echo $$; while :; do sleep 0.05; done`;
-    const running = cli.start(["ssh", "here", "--", script]);
-    await eventually(() => /^\d+\n/.test(running.stdout()), "the command", timeout);
-    running.child.kill("SIGINT");
-    running.child.kill("SIGINT");
-    process.kill(Number.parseInt(running.stdout(), 10), "SIGINT");
-    await eventually(() => running.stdout().includes("interrupted"), "the interruption", timeout);
-    running.child.kill("SIGTERM");
-    expect(await running.ended).to.equal(3);
-    expect(running.stdout()).to.contain("ended");
+    const shell = cli.start(["ssh", "here", "--", script]);
+    await eventually(() => /^\d+\n/.test(shell.stdout()), "the command", timeout);
+    shell.child.kill("SIGINT");
+    shell.child.kill("SIGINT");
+    process.kill(Number.parseInt(shell.stdout(), 10), "SIGINT");
+    await eventually(() => shell.stdout().includes("interrupted"), "the interruption", timeout);
+    shell.child.kill("SIGTERM");
+    expect(await shell.ended).to.equal(3);
+    expect(shell.stdout()).to.contain("ended");
   });
 
   it("say where nothing can be reached, and never take another port of this machine for that of a workspace", async () => {
