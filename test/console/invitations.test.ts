@@ -121,6 +121,21 @@ describe("the console's page of a user", () => {
     await panel("Actions of the user").getByText("None in the audit log.").waitFor();
   });
 
+  it("offers the roles that the caller may assign alone, and those that the user has", async () => {
+    const { world, openAs, heading, button, dialog } = console();
+    const [ada, inviter] = await world.users("held", "placer");
+    await world.grant(inviter!, "user-admin");
+    await world.grant(ada!, "organization-auditor");
+    await openAs(inviter!, `/users/${ada!.id}`);
+    await heading(ada!.username);
+    await button("Roles in Default").click();
+    const offered = (role: string) => dialog().getByLabel(role, { exact: true }).count();
+    await dialog().getByLabel("User admin", { exact: true }).waitFor();
+    expect([await offered("Auditor"), await offered("Admin"), await offered("Template admin")]).to.deep.equal([
+      1, 0, 0,
+    ]);
+  });
+
   it("offers nothing of it to those who only read", async () => {
     const { world, openAs, heading, main, offered } = console();
     const [ada, auditor] = await world.users("ada", "reader");

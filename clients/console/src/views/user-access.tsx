@@ -14,6 +14,7 @@ import {
   LeaveOrganization,
   LogOfUser,
   type RoleName,
+  RolesThere,
   SetRolesThere,
 } from "./user-access.gql";
 
@@ -102,6 +103,10 @@ function Membership({ user, organization, mayChange, mayRemove }: MembershipProp
   const { id } = organization;
   const title = titleOf(organization);
   const held = user.roles.filter(({ organizationId }) => organizationId === id).map(({ name }) => name);
+  const { data } = useData(RolesThere, mayChange ? { organization: id } : undefined);
+  const mayAssign = (role: string) => data?.assignableRoles.some((each) => each.name === role && each.assignable);
+  // Roles that the user has are shown in any case: those that are saved replace all of them.
+  const options = roleOptions.filter(([role]) => mayAssign(role) || held.some((each) => each === role));
   return (
     <li>
       <span>
@@ -116,7 +121,7 @@ function Membership({ user, organization, mayChange, mayRemove }: MembershipProp
             title={`Roles of ${user.username} in ${title}`}
             run={SetRolesThere}
             given={{ user: user.id, organization: id }}
-            fields={[{ name: "roles", options: roleOptions, hint: "Everyone there is a member." }]}
+            fields={[{ name: "roles", options, hint: "Everyone there is a member." }]}
             values={{ roles: held }}
             prepare={({ roles }) => ({ roles: (roles as RoleName[] | undefined) ?? held })}
             submit="Save"
