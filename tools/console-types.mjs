@@ -40,9 +40,11 @@ const operationFiles = () =>
 
 const modulePath = (path) => path.replace(/\.graphql$/, ".gql.ts");
 
+/** When a file was written; before all others, if it does not exist. */
+const timeOf = (path) => statSync(join(project, path), { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
+
 /** Writes the modules, unless all are newer than what they are made of. */
 export async function updateOperations() {
-  const timeOf = (path) => statSync(join(project, path), { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
   // An installation without the clients has nothing to write.
   if (!clients.every(({ folder }) => existsSync(join(project, folder)))) return;
   const changed = Math.max(...sources.map(timeOf));
