@@ -737,7 +737,10 @@ describe("the names of Boolean values", () => {
     "src/rest/engine/area.ts": "oneElementArray; an option of rows",
     "src/infrastructure/embedded-postgres/index.ts": "fsync; a setting of Postgres",
     "src/infrastructure/embedded-postgres/postmaster.ts": "fsync; a setting of Postgres",
-    "src/infrastructure/identity-providers.ts": "primary; on the wire",
+    "src/infrastructure/identity-providers.ts": "primary verified; on the wire",
+    "src/domain/tokens/credentials.ts": "adminWorkspaceAccess; named as its setting",
+    "clients/agent/conversation.ts": "cut; on the wire",
+    "clients/console/src/views/logs.tsx": "secret; in the diffs of audit events",
     "src/domain/scim/user-mapping.ts": "primary; on the wire",
     "clients/daemon/protocol.ts": "required; on the wire",
     "clients/cli/command.ts": "flag; a kind of option",
@@ -761,7 +764,8 @@ describe("the names of Boolean values", () => {
       })
       .filter(({ type }) => getNamedType(type) === GraphQLBoolean);
     const inApi = new Set(named.map(({ name }) => name));
-    const declared = /(?<![\w.'"`])(#?[a-z]\w*)(?:\?: true|\??: boolean)(?: \| (?:undefined|null|false))*(?=[;,)\n}])/g;
+    const declared =
+      /(?<![\w.'"`])(#?[a-z]\w*)(?:\?: true|\??: boolean)(?: \| (?:undefined|null|false))*(?=\s*[;,)}])/g;
     const functions = /\b(?:function (\w+)\([^)]*\)|const (\w+) = (?:async )?\([^()]*\)): (?:boolean|\w+ is )/g;
     const wrong = [...sources, ...files("clients", ".ts"), ...files("clients", ".tsx")]
       .filter((path) => !path.startsWith("src/entities/migrations/") && !path.endsWith(".gql.ts"))
