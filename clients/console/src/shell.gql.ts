@@ -21,6 +21,6 @@ export type ShellQueryVariables = Exact<{
 }>;
 
 
-export type ShellQuery = { me: { id: string, username: string, name: string }, appearance: { applicationName: string, docsUrl: string, announcementBanners: Array<{ enabled: boolean, message: string, backgroundColor: string }>, supportLinks: Array<{ name: string, target: string }> }, authCheck: Array<{ key: string, allowed: boolean }> };
+export type ShellQuery = { me: { id: string, username: string, name: string }, appearance: { applicationName: string, logoUrl: string, docsUrl: string, announcementBanners: Array<{ enabled: boolean, message: string, backgroundColor: string }>, supportLinks: Array<{ name: string, target: string }> }, authCheck: Array<{ key: string, allowed: boolean }> };
 
-export const Shell = operation<ShellQuery, ShellQueryVariables>("query Shell($checks: [AuthCheckInput!]!) { me { id username name } appearance { applicationName announcementBanners { enabled message backgroundColor } supportLinks { name target } docsUrl } authCheck(checks: $checks) { key allowed } }");
+export const Shell = operation<ShellQuery, ShellQueryVariables>("query Shell($checks: [AuthCheckInput!]!) { me { id username name } appearance { applicationName logoUrl announcementBanners { enabled message backgroundColor } supportLinks { name target } docsUrl } authCheck(checks: $checks) { key allowed } }");
