@@ -140,6 +140,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   change("importInvitations", "invitation:create", "group:update organization_member:* user:*", () => `csv: "email\\n${name()}@example.com", delivery: LINK`, onKeys);
   read("invitationOffer", "signed in", "", `token: "x"`, "email", { ...open, outcome: "NOT_FOUND" });
   change("acceptInvitation", "signed in", "", `token: "x", username: "x", password: "x"`, { ...open, outcome: "NOT_FOUND" });
+  read("search", "signed in", "", `text: "a"`, "id");
   read("firstSteps", "deployment_config:read", "deployment_config:read", "", "isDismissed");
   change("dismissFirstSteps", "deployment_config:update", "deployment_config:update", "");
   read("userIdentities", "user:read_personal", "user:read_personal", ({ user }) => `user: "${user}"`, "subject", { on: everywhere, seen: ["user:read"] });
