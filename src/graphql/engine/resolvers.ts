@@ -67,6 +67,7 @@ export { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/scim-link
 export { ScimResourcesResolver } from "../scim/resources.js";
 export {
   ConversationMessageFieldsResolver,
+  TextPartFieldsResolver,
   TaskConversationFieldsResolver,
   TaskConversationResolver,
 } from "../tasks/conversation.js";

@@ -38,5 +38,5 @@ export type LinkChangedSubscriptionVariables = Exact<{
 export type LinkChangedSubscription = { externalAuthLinkChanged: { isLinked: boolean } };
 
 export const LinkedAccounts = operation<LinkedAccountsQuery, LinkedAccountsQueryVariables>("query LinkedAccounts { externalAuthOverview { providers { id displayName type connectUrl link { authenticated updatedAt expires validateError } } } }");
-export const UnlinkAccount = operation<UnlinkAccountMutation, UnlinkAccountMutationVariables>("mutation UnlinkAccount($input: DeleteExternalAuthInput!) { deleteExternalAuth(input: $input) { providerId tokenRevoked } }", {"providerId":{"type":"String","hint":"ID of the provider, in any letter case. The provider may have been removed.","kind":"reference","isRequired":true}});
+export const UnlinkAccount = operation<UnlinkAccountMutation, UnlinkAccountMutationVariables>("mutation UnlinkAccount($input: DeleteExternalAuthInput!) { deleteExternalAuth(input: $input) { providerId tokenRevoked } }", {"providerId":{"type":"String","kind":"reference","isRequired":true}});
 export const LinkChanged = operation<LinkChangedSubscription, LinkChangedSubscriptionVariables>("subscription LinkChanged($providerId: String!) { externalAuthLinkChanged(providerId: $providerId) { isLinked } }");
