@@ -69,6 +69,7 @@ export { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/scim-link
 export { ScimResourcesResolver } from "../scim/resources.js";
 export {
   ConversationMessageFieldsResolver,
+  TextPartFieldsResolver,
   TaskConversationFieldsResolver,
   TaskConversationResolver,
 } from "../tasks/conversation.js";
