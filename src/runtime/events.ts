@@ -11,6 +11,7 @@ export type Topic =
   | "licenses"
   | "notification_settings"
   | "notifications"
+  | "sign_in_providers"
   | "tasks";
 
 export interface Hint {
