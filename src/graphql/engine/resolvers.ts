@@ -32,6 +32,7 @@ export { InvitingResolver } from "../invitations/inviting.js";
 export { LicensesResolver } from "../licenses.js";
 export { LoginResolver } from "../sign-in/login.js";
 export { IdentitiesResolver } from "../sign-in/identities.js";
+export { IdentityProvidersResolver } from "../sign-in/sign-in-providers.js";
 export { LoginConversionsResolver } from "../sign-in/conversions.js";
 export { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
 export { OAuth2AppsResolver } from "../oauth2/apps.js";
