@@ -10,7 +10,9 @@ import {
   type GraphQLArgument,
   GraphQLBoolean,
   type GraphQLField,
+  type GraphQLInputType,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
@@ -240,6 +242,23 @@ describe("the layers", () => {
     const all = /\b(selectAll|returningAll)\(|\breturning (\w+\.)?\*|\bselect (\w+\.)?\* from (?!\(|unnest\()/i;
     const wrong = sources.filter((path) => !path.startsWith("src/entities/migrations/") && all.test(read(path)));
     expect(wrong).to.have.members(Object.keys(named));
+  });
+
+  it("export functions and constants only for other files", () => {
+    const users = new Map<string, number>();
+    const everywhere = ["src", "clients", "test", "bench", "tools", "examples"].flatMap((folder) =>
+      [".ts", ".tsx", ".mjs"].flatMap((ending) => files(folder, ending)),
+    );
+    for (const path of everywhere.filter((each) => !each.includes("node_modules/")))
+      for (const word of new Set(read(path).match(/[\w$]+/g))) users.set(word, (users.get(word) ?? 0) + 1);
+    const exported = /^export (?:async )?(?:const|function\*?) ([\w$]+)/gm;
+    const alone = [...programs, ...files("test/support", ".ts")]
+      .filter((path) => !path.endsWith(".gql.ts"))
+      // These are for mocha, and for the schema, which type-graphql fills.
+      .filter((path) => path !== "test/support/hooks.ts" && !/^src\/(graphql|entities)\//.test(path))
+      .flatMap((path) => Array.from(read(path).matchAll(exported), ([, name]) => ({ path, name: name! })))
+      .filter(({ name }) => users.get(name) === 1);
+    expect(alone).to.deep.equal([]);
   });
 
   it("keep an area in a file or in a folder, never in both", () => {
@@ -761,10 +780,8 @@ describe("the names of Boolean values", () => {
     const types = Object.values(getSchema().getTypeMap());
     const named = types
       .filter((type) => isObjectType(type) || isInterfaceType(type) || isInputObjectType(type))
-      .flatMap((type): Array<GraphQLField<unknown, unknown> | GraphQLArgument> => {
-        const own = Object.values(type.getFields() as Record<string, GraphQLField<unknown, unknown>>);
-        return [...own, ...own.flatMap(({ args = [] }) => args)];
-      })
+      .flatMap((type) => Object.values<{ name: string; type: GraphQLOutputType | GraphQLInputType }>(type.getFields()))
+      .flatMap((field) => [field, ...("args" in field ? (field.args as readonly GraphQLArgument[]) : [])])
       .filter(({ type }) => getNamedType(type) === GraphQLBoolean);
     const inApi = new Set(named.map(({ name }) => name));
     const declared =
