@@ -135,7 +135,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("invitations", "invitation:read", "user:read", "first: 1", "nodes { id }");
   read("invitation", "invitation:read", "user:read", () => `id: "${newId()}"`, "id", { outcome: "NOT_FOUND" });
   change("inviteUser", "invitation:create", "organization_member:create user:create", () => `email: "${name()}@example.com", delivery: LINK`, onKeys);
-  change("resendInvitation", "invitation:create", "group:update organization_member:create user:create user:update", () => `id: "${newId()}"`, { ...onKeys, outcome: "NOT_FOUND" });
+  change("resendInvitation", "invitation:create", "group:update organization_member:* user:*", () => `id: "${newId()}"`, { ...onKeys, outcome: "NOT_FOUND" });
   change("revokeInvitation", "invitation:create", "user:delete", () => `id: "${newId()}"`, { ...onKeys, outcome: "NOT_FOUND" });
   change("importInvitations", "invitation:create", "group:update organization_member:* user:*", () => `csv: "email\\n${name()}@example.com", delivery: LINK`, onKeys);
   read("invitationOffer", "signed in", "", `token: "x"`, "email", { ...open, outcome: "NOT_FOUND" });

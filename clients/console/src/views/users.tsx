@@ -5,6 +5,7 @@ import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
+import { HealthStatus } from "../ui/health";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
@@ -342,9 +343,9 @@ export function UserView({ id }: { id: string }) {
           title="Workspaces"
           empty="No workspaces."
           rows={user.workspaces.nodes}
-          show={({ id: workspace, name, status }) => (
+          show={({ id: workspace, name, status, health }) => (
             <>
-              <a href={`/workspaces/${workspace}`}>{name}</a> <Status name={status} />
+              <a href={`/workspaces/${workspace}`}>{name}</a> <HealthStatus status={status} health={health} />
             </>
           )}
         />
