@@ -49,7 +49,11 @@ export async function expectAccessible(page: Page, what: string): Promise<void> 
     await page.setViewportSize({ width, height: 800 });
     await expectFit(page, `${what} ${name}`);
     expect(await violationsOf(page), `${what} ${name}`).to.deep.equal([]);
-    if (pictures) await page.screenshot({ path: `${pictures}/${what.replaceAll(/\W+/g, "-")}-${scheme}-${width}.png`, fullPage: true });
+    if (pictures)
+      await page.screenshot({
+        path: `${pictures}/${what.replaceAll(/\W+/g, "-")}-${scheme}-${width}.png`,
+        fullPage: true,
+      });
   }
   await page.emulateMedia({ colorScheme: "light" });
   if (before) await page.setViewportSize(before);

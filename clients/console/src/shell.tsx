@@ -10,6 +10,7 @@ import { chapters, routes } from "./sections";
 import { Shell } from "./shell.gql";
 import { Banner } from "./ui/banner";
 import { NoticeBoard } from "./ui/notices";
+import { SignedOut } from "./ui/signed-out";
 import { Empty, hasNavigated, Heading, Person } from "./ui/parts";
 
 const checks = chapters
@@ -32,6 +33,7 @@ export const App = () => (
   <LocationProvider scope={ownPaths}>
     <Frame />
     <NoticeBoard />
+    <SignedOut />
   </LocationProvider>
 );
 

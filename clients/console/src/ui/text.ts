@@ -121,6 +121,9 @@ export function sinceNow(time: string): string {
   return unit ? relative.format(Math.round(seconds / size!), unit) : "just now";
 }
 
+/** The date of a time. */
+export const dateOf = (time: string): string => date.format(new Date(time));
+
 export const exactly = (time: string): string => exact.format(new Date(time));
 
 const done: Record<string, string> = {

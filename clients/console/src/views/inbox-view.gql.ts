@@ -2,6 +2,11 @@
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import { operation } from "../api/operation";
+export type CustomNotificationContentInput = {
+  message?: string | null | undefined;
+  title?: string | null | undefined;
+};
+
 export type InboxFilter = {
   readStatus?: InboxReadStatus | null | undefined;
   targets?: Array<string> | null | undefined;
@@ -16,6 +21,11 @@ export type InboxReadStatus =
 export type MarkInboxNotificationInput = {
   id: string;
   isRead: boolean;
+};
+
+export type SendCustomNotificationInput = {
+  content: CustomNotificationContentInput;
+  idempotencyKey?: string | null | undefined;
 };
 
 export type InboxQueryVariables = Exact<{
@@ -41,6 +51,14 @@ export type MarkAllReadMutationVariables = Exact<{ [key: string]: never; }>;
 
 export type MarkAllReadMutation = { markAllInboxNotificationsRead: { unreadCount: number } };
 
+export type SendToSelfMutationVariables = Exact<{
+  input: SendCustomNotificationInput;
+}>;
+
+
+export type SendToSelfMutation = { sendCustomNotification: { notification: { id: string } | null } };
+
 export const Inbox = operation<InboxQuery, InboxQueryVariables>("query Inbox($filter: InboxFilter, $first: Int, $after: String, $last: Int, $before: String) { inboxNotifications( filter: $filter first: $first after: $after last: $last before: $before ) { totalCount nodes { id plainTitle plainContent createdAt readAt actions { label url } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } unread: inboxNotifications(filter: {readStatus: UNREAD}, first: 1) { totalCount } }");
 export const MarkNotification = operation<MarkNotificationMutation, MarkNotificationMutationVariables>("mutation MarkNotification($input: MarkInboxNotificationInput!) { markInboxNotification(input: $input) { unreadCount } }", {"id":{"type":"UUID","isRequired":true},"isRead":{"type":"Boolean","isRequired":true}});
 export const MarkAllRead = operation<MarkAllReadMutation, MarkAllReadMutationVariables>("mutation MarkAllRead { markAllInboxNotificationsRead { unreadCount } }");
+export const SendToSelf = operation<SendToSelfMutation, SendToSelfMutationVariables>("mutation SendToSelf($input: SendCustomNotificationInput!) { sendCustomNotification(input: $input) { notification { id } } }", {"content":{"type":"CustomNotificationContentInput","isRequired":true,"fields":{"message":{"type":"String","kind":"multi-line","limits":{"maxLength":2000},"words":"at most 2000 characters"},"title":{"type":"String","limits":{"maxLength":120},"words":"at most 120 characters"}}},"idempotencyKey":{"type":"String","kind":"multi-line","limits":{"maxLength":255},"words":"at most 255 characters"}});

@@ -81,7 +81,7 @@ function InviteButton({ roles }: { roles: Options }) {
           options: optionsOf(organizationRoles),
         },
         ...(groups.length > 0 ? [{ name: "groups", options: groups }] : []),
-        { name: "roles", label: "Roles in the deployment", options: roles },
+        { name: "roles", label: "Roles everywhere", options: roles },
         ...(ways.length > 1 ? [{ name: "loginType", label: "Signs in with", options: ways }] : []),
         {
           name: "delivery",

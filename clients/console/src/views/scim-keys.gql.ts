@@ -81,9 +81,15 @@ export type RevokeScimKeyMutationVariables = Exact<{
 
 export type RevokeScimKeyMutation = { revokeScimKey: { scimKey: { id: string } } };
 
+export type ScimSetupQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ScimSetupQuery = { serverInfo: { accessUrl: string }, scimKeys: { nodes: Array<{ id: string, lastUsedAt: string | null, lastUsedIp: string | null }> } };
+
 export const ScimKeys = operation<ScimKeysQuery, ScimKeysQueryVariables>("query ScimKeys { scimKeys { nodes { id name source createdAt expiresAt lastUsedAt lastUsedIp organizations { id name displayName } } } }");
 export const ScimRequests = operation<ScimRequestsQuery, ScimRequestsQueryVariables>("query ScimRequests($key: String!, $first: Int, $after: String, $last: Int, $before: String) { scimRequests( key: $key first: $first after: $after last: $last before: $before ) { totalCount nodes { id time method path status detail requestId } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const ScimChanges = operation<ScimChangesQuery, ScimChangesQueryVariables>("query ScimChanges($key: String!, $first: Int, $after: String, $last: Int, $before: String) { auditEvents( filter: {scimKey: $key} first: $first after: $after last: $last before: $before ) { totalCount nodes { id time action resourceType resourceLabel ip requestId } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
 export const CreateScimKey = operation<CreateScimKeyMutation, CreateScimKeyMutationVariables>("mutation CreateScimKey($input: CreateScimKeyInput!) { createScimKey(input: $input) { secret scimKey { id name } } }", {"expiresAt":{"type":"DateTime"},"name":{"type":"String","limits":{"maxLength":64},"words":"1 to 64 characters","isRequired":true},"organizationIds":{"type":"UUID","limits":{"minItems":1,"maxItems":100},"isList":true},"source":{"type":"String","limits":{"pattern":"^[A-Za-z0-9_.-]{1,64}$"}}});
 export const UpdateScimKey = operation<UpdateScimKeyMutation, UpdateScimKeyMutationVariables>("mutation UpdateScimKey($input: UpdateScimKeyInput!) { updateScimKey(input: $input) { scimKey { id } } }", {"expiresAt":{"type":"DateTime"},"id":{"type":"String","kind":"reference","isRequired":true},"name":{"type":"String","limits":{"maxLength":64},"words":"1 to 64 characters"}});
 export const RevokeScimKey = operation<RevokeScimKeyMutation, RevokeScimKeyMutationVariables>("mutation RevokeScimKey($input: RevokeScimKeyInput!) { revokeScimKey(input: $input) { scimKey { id } } }", {"id":{"type":"String","kind":"reference","isRequired":true}});
+export const ScimSetup = operation<ScimSetupQuery, ScimSetupQueryVariables>("query ScimSetup { serverInfo { accessUrl } scimKeys { nodes { id lastUsedAt lastUsedIp } } }");

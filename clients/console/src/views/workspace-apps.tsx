@@ -92,7 +92,7 @@ export function Apps({ agent, workspace }: { agent: AgentData; workspace: string
 const remedies: Record<string, string> = {
   TIMEOUT: "It has not connected in time. Read its log and that of the build; then stop and start the workspace.",
   DISCONNECTED: "It is silent: its machine or its network may be down. It comes back by itself once they do.",
-  CONNECTING: "It has not connected yet.",
+  CONNECTING: "Not connected yet.",
 };
 
 /** The state of an agent in a sentence, with its troubleshooting page. */
