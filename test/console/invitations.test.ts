@@ -167,7 +167,7 @@ describe("a browser of a user who must change the password", () => {
     await asOwner("/users");
     await fill(
       "Create a user",
-      { Email: "given@example.com", Username: "given", Password: "given-by-an-administrator-7" },
+      { Email: "given@example.com", Username: "given", "First password": "given-by-an-administrator-7" },
       "Create",
     );
     await heading("given");

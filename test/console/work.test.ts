@@ -99,7 +99,7 @@ describe("the console shows work", () => {
       await button("Settings").click();
       const days = dialog().getByRole("group", { name: "Autostart days" });
       for (const day of ["Saturday", "Sunday"]) await days.getByLabel(day).uncheck();
-      await enter("Automatic updates", "Always");
+      await enter("Always", true);
       await submit("Save");
       await main().getByText("Monday, Tuesday, Wednesday, Thursday, Friday", { exact: true }).waitFor();
       const settings = async () => {
@@ -109,7 +109,7 @@ describe("the console shows work", () => {
       const autostartDays = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY"];
       expect(await settings()).to.deep.equal({ allowUserAutostart: true, autostartDays, automaticUpdates: "ALWAYS" });
       await button("Settings").click();
-      await enter("Allow user autostart", false);
+      await enter("Owners may have their workspaces started", false);
       await submit("Save");
       await main().locator("dl > div", { hasText: "Starts by schedule" }).getByText("never").waitFor();
       expect(await settings()).to.deep.equal({ allowUserAutostart: false, autostartDays, automaticUpdates: "ALWAYS" });
