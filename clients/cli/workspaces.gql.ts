@@ -25,11 +25,6 @@ export type AppHealth =
   | 'INITIALIZING'
   | 'UNHEALTHY';
 
-export type AutomaticUpdates =
-  | 'ALWAYS'
-  | 'NEVER'
-  | 'OWNERS_CHOICE';
-
 export type CancelProvisionerJobInput = {
   job: string;
 };
@@ -59,6 +54,14 @@ export type ProvisionerJobStatus =
   | 'RUNNING'
   | 'SUCCEEDED';
 
+export type RestartWorkspaceInput = {
+  parameters?: Array<WorkspaceParameterInput> | null | undefined;
+  presetId?: string | null | undefined;
+  reason?: WorkspaceStartReason | null | undefined;
+  templateVersionId?: string | null | undefined;
+  workspace: string;
+};
+
 export type StartWorkspaceInput = {
   parameters?: Array<WorkspaceParameterInput> | null | undefined;
   presetId?: string | null | undefined;
@@ -70,12 +73,6 @@ export type StartWorkspaceInput = {
 export type StopWorkspaceInput = {
   workspace: string;
 };
-
-export type TemplateParameterKind =
-  | 'BOOL'
-  | 'LIST'
-  | 'NUMBER'
-  | 'STRING';
 
 export type UserStatus =
   | 'ACTIVE'
@@ -170,6 +167,20 @@ export type StartWorkspaceMutationVariables = Exact<{
 
 export type StartWorkspaceMutation = { done: { workspaceBuild: { id: string, buildNumber: number, transition: WorkspaceTransition, status: WorkspaceStatus, job: { id: string }, workspace: { id: string, name: string, owner: { id: string, username: string } } } } };
 
+export type RestartWorkspaceMutationVariables = Exact<{
+  input: RestartWorkspaceInput;
+}>;
+
+
+export type RestartWorkspaceMutation = { done: { workspaceBuild: { id: string, buildNumber: number, transition: WorkspaceTransition, status: WorkspaceStatus, job: { id: string }, workspace: { id: string, name: string, owner: { id: string, username: string } } } } };
+
+export type LatestBuildQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type LatestBuildQuery = { workspace: { latestBuild: { id: string, buildNumber: number, transition: WorkspaceTransition, status: WorkspaceStatus, job: { id: string }, workspace: { id: string, name: string, owner: { id: string, username: string } } } | null } | null };
+
 export type StopWorkspaceMutationVariables = Exact<{
   input: StopWorkspaceInput;
 }>;
@@ -191,28 +202,13 @@ export type CancelBuildMutationVariables = Exact<{
 
 export type CancelBuildMutation = { cancelProvisionerJob: { provisionerJob: { id: string, status: ProvisionerJobStatus } } };
 
-export type NextStartQueryVariables = Exact<{
-  id: string;
-  template: string;
-}>;
-
-
-export type NextStartQuery = { workspace: { id: string, isOutdated: boolean, automaticUpdates: boolean, template: { id: string, automaticUpdates: AutomaticUpdates, requireActiveVersion: boolean, activeVersion: { id: string } | null }, latestBuild: { id: string, templateVersionId: string, parameters: Array<{ name: string, value: string }> } | null } | null, authCheck: Array<{ key: string, allowed: boolean }> };
-
-export type VersionParametersQueryVariables = Exact<{
-  id: string;
-}>;
-
-
-export type VersionParametersQuery = { templateVersion: { id: string, name: string, parameters: Array<{ name: string, type: TemplateParameterKind, defaultValue: string | null, isMutable: boolean, isEphemeral: boolean, options: Array<{ value: string }> }> } | null };
-
 export const Workspaces = operation<WorkspacesQuery, WorkspacesQueryVariables>("fragment WorkspaceRow on Workspace { id name status isOutdated dormantAt deadline lastUsedAt createdAt health { state reason since help } owner { id username } organization { id name } template { id name activeVersion { id name } } } query Workspaces($filter: WorkspaceFilter, $first: Int) { workspaces(filter: $filter, first: $first) { totalCount nodes { ...WorkspaceRow } } }");
 export const Workspace = operation<WorkspaceQuery, WorkspaceQueryVariables>("fragment WorkspaceRow on Workspace { id name status isOutdated dormantAt deadline lastUsedAt createdAt health { state reason since help } owner { id username } organization { id name } template { id name activeVersion { id name } } } fragment WorkspaceParts on Workspace { ...WorkspaceRow usage { cpuUsedMillicores cpuTotalMillicores memoryUsedBytes memoryTotalBytes diskUsedBytes diskTotalBytes reportedAt } latestBuild { id buildNumber transition status templateVersionName parameters { name value } job { id status error } resources { name agents { id name status lifecycleState expandedDirectory apps { slug displayName health hidden url } } } } } query Workspace($id: UUID!) { workspace(id: $id) { ...WorkspaceParts } }");
 export const WorkspaceByName = operation<WorkspaceByNameQuery, WorkspaceByNameQueryVariables>("fragment WorkspaceRow on Workspace { id name status isOutdated dormantAt deadline lastUsedAt createdAt health { state reason since help } owner { id username } organization { id name } template { id name activeVersion { id name } } } fragment WorkspaceParts on Workspace { ...WorkspaceRow usage { cpuUsedMillicores cpuTotalMillicores memoryUsedBytes memoryTotalBytes diskUsedBytes diskTotalBytes reportedAt } latestBuild { id buildNumber transition status templateVersionName parameters { name value } job { id status error } resources { name agents { id name status lifecycleState expandedDirectory apps { slug displayName health hidden url } } } } } query WorkspaceByName($owner: String!, $name: String!) { workspace: workspaceByName(owner: $owner, name: $name) { ...WorkspaceParts } }");
 export const CreateWorkspace = operation<CreateWorkspaceMutation, CreateWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation CreateWorkspace($input: CreateWorkspaceInput!) { done: createWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
 export const StartWorkspace = operation<StartWorkspaceMutation, StartWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation StartWorkspace($input: StartWorkspaceInput!) { done: startWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
+export const RestartWorkspace = operation<RestartWorkspaceMutation, RestartWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation RestartWorkspace($input: RestartWorkspaceInput!) { done: restartWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
+export const LatestBuild = operation<LatestBuildQuery, LatestBuildQueryVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } query LatestBuild($id: UUID!) { workspace(id: $id) { latestBuild { ...StartedBuild } } }");
 export const StopWorkspace = operation<StopWorkspaceMutation, StopWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation StopWorkspace($input: StopWorkspaceInput!) { done: stopWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
 export const DeleteWorkspace = operation<DeleteWorkspaceMutation, DeleteWorkspaceMutationVariables>("fragment StartedBuild on WorkspaceBuild { id buildNumber transition status job { id } workspace { id name owner { id username } } } mutation DeleteWorkspace($input: DeleteWorkspaceInput!) { done: deleteWorkspace(input: $input) { workspaceBuild { ...StartedBuild } } }");
 export const CancelBuild = operation<CancelBuildMutation, CancelBuildMutationVariables>("mutation CancelBuild($input: CancelProvisionerJobInput!) { cancelProvisionerJob(input: $input) { provisionerJob { id status } } }");
-export const NextStart = operation<NextStartQuery, NextStartQueryVariables>("query NextStart($id: UUID!, $template: String!) { workspace(id: $id) { id isOutdated automaticUpdates template { id automaticUpdates requireActiveVersion activeVersion { id } } latestBuild { id templateVersionId parameters { name value } } } authCheck( checks: [{key: \"update\", action: \"update\", object: {resourceType: \"template\", resourceId: $template}}] ) { key allowed } }");
-export const VersionParameters = operation<VersionParametersQuery, VersionParametersQueryVariables>("query VersionParameters($id: UUID!) { templateVersion(id: $id) { id name parameters { name type defaultValue isMutable isEphemeral options { value } } } }");

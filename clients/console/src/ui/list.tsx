@@ -295,7 +295,8 @@ export function Pager({ name, page, place, children }: PagerProps) {
 
 /** The rows of a page: "26–50 of 601". */
 function rangeOf(start: number | undefined, shown: number, total: number | undefined): string {
-  const part = start === undefined || shown === 0 ? String(shown) : `${start}–${start + shown - 1}`;
+  const part =
+    start === undefined || shown === 0 ? String(shown) : shown === 1 ? String(start) : `${start}–${start + shown - 1}`;
   return total === undefined ? part : `${part} of ${totalOf(total)}`;
 }
 

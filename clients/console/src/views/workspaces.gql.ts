@@ -32,6 +32,14 @@ export type OrderDirection =
   | 'ASC'
   | 'DESC';
 
+export type RestartWorkspaceInput = {
+  parameters?: Array<WorkspaceParameterInput> | null | undefined;
+  presetId?: string | null | undefined;
+  reason?: WorkspaceStartReason | null | undefined;
+  templateVersionId?: string | null | undefined;
+  workspace: string;
+};
+
 export type StartWorkspaceInput = {
   parameters?: Array<WorkspaceParameterInput> | null | undefined;
   presetId?: string | null | undefined;
@@ -153,6 +161,13 @@ export type StartWorkspaceMutationVariables = Exact<{
 
 export type StartWorkspaceMutation = { startWorkspace: { workspace: { id: string } } };
 
+export type RestartWorkspaceMutationVariables = Exact<{
+  input: RestartWorkspaceInput;
+}>;
+
+
+export type RestartWorkspaceMutation = { restartWorkspace: { workspace: { id: string } } };
+
 export type StopWorkspaceMutationVariables = Exact<{
   input: StopWorkspaceInput;
 }>;
@@ -192,6 +207,7 @@ export const WorkspaceCost = operation<WorkspaceCostQuery, WorkspaceCostQueryVar
 export const TemplateParameters = operation<TemplateParametersQuery, TemplateParametersQueryVariables>("query TemplateParameters($id: UUID!) { template(id: $id) { id name displayName activeVersion { id parameters { name displayName description type defaultValue isMutable isEphemeral options { name value } } presets { id name displayName parameters { name value } } } } }");
 export const CreateWorkspace = operation<CreateWorkspaceMutation, CreateWorkspaceMutationVariables>("mutation CreateWorkspace($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }", {"automaticUpdates":{"type":"Boolean","hint":"Whether its starts take the active version, where the template leaves that to the owner. Default: false."},"autostartSchedule":{"type":"String","hint":"When it starts by itself: minute, hour, and days of the week of a cron expression, `0 9 * * 1-5`, after `CRON_TZ=<IANA zone>` if not in UTC. Default: never.","limits":{"pattern":"^\\s*((CRON_TZ=\\S+\\s+)?\\d{1,2}\\s+\\d{1,2}(\\s+\\S+){3}\\s*)?$"}},"name":{"type":"String","hint":"Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.","limits":{"minLength":1,"maxLength":32,"pattern":"^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$"},"words":"at most 32 letters, digits, and single hyphens between them","isRequired":true},"owner":{"type":"String","hint":"Owner: ID, username, or `me`, which is the default.","kind":"reference"},"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the preset, or are the default.","isList":true,"fields":{"name":{"type":"String","hint":"Name of the parameter.","isRequired":true},"value":{"type":"String","hint":"Value, as text: numbers, `true` or `false`, lists as JSON.","limits":{"maxLength":8192},"words":"at most 8192 bytes","isRequired":true}}},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"templateId":{"type":"UUID","hint":"ID of the template, whose active version is used."},"templateVersionId":{"type":"UUID","hint":"ID of the template version, instead of `templateId`."},"ttlSeconds":{"type":"Int","hint":"Seconds that it runs after a start; 0 sets no limit. Default: as the template says.","kind":"duration","limits":{"minimum":0,"maximum":315360000},"words":"from 0 to 315360000"}});
 export const StartWorkspace = operation<StartWorkspaceMutation, StartWorkspaceMutationVariables>("mutation StartWorkspace($input: StartWorkspaceInput!) { startWorkspace(input: $input) { workspace { id } } }", {"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the previous build, the preset, or are the default.","isList":true,"fields":{"name":{"type":"String","hint":"Name of the parameter.","isRequired":true},"value":{"type":"String","hint":"Value, as text: numbers, `true` or `false`, lists as JSON.","limits":{"maxLength":8192},"words":"at most 8192 bytes","isRequired":true}}},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"reason":{"type":"WorkspaceStartReason","hint":"The program that requests the start. Default: the user.","kind":"choice","options":["CLI","DASHBOARD","JETBRAINS_CONNECTION","SSH_CONNECTION","VSCODE_CONNECTION"]},"templateVersionId":{"type":"UUID","hint":"ID of a version of its template. Default: that of the previous build."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","kind":"reference","isRequired":true}});
+export const RestartWorkspace = operation<RestartWorkspaceMutation, RestartWorkspaceMutationVariables>("mutation RestartWorkspace($input: RestartWorkspaceInput!) { restartWorkspace(input: $input) { workspace { id } } }", {"parameters":{"type":"WorkspaceParameterInput","hint":"Values of parameters. Others come from the previous build, the preset, or are the default.","isList":true,"fields":{"name":{"type":"String","hint":"Name of the parameter.","isRequired":true},"value":{"type":"String","hint":"Value, as text: numbers, `true` or `false`, lists as JSON.","limits":{"maxLength":8192},"words":"at most 8192 bytes","isRequired":true}}},"presetId":{"type":"UUID","hint":"ID of a preset of the version."},"reason":{"type":"WorkspaceStartReason","hint":"The program that requests the start. Default: the user.","kind":"choice","options":["CLI","DASHBOARD","JETBRAINS_CONNECTION","SSH_CONNECTION","VSCODE_CONNECTION"]},"templateVersionId":{"type":"UUID","hint":"ID of a version of its template. Default: that of the previous build."},"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","kind":"reference","isRequired":true}});
 export const StopWorkspace = operation<StopWorkspaceMutation, StopWorkspaceMutationVariables>("mutation StopWorkspace($input: StopWorkspaceInput!) { stopWorkspace(input: $input) { workspace { id } } }", {"workspace":{"type":"String","hint":"The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.","kind":"reference","isRequired":true}});
 export const OfferedWorkspaces = operation<OfferedWorkspacesQuery, OfferedWorkspacesQueryVariables>("query OfferedWorkspaces { workspaceTransfers { id workspaceName createdAt expiresAt formerOwner { id username name } offeredBy { id username name } } }");
 export const TransferWorkspaces = operation<TransferWorkspacesMutation, TransferWorkspacesMutationVariables>("mutation TransferWorkspaces($input: TransferWorkspacesInput!) { transferWorkspaces(input: $input) { isOffered } }", {"receiver":{"type":"String","hint":"The new owner: ID, username, or `me`, a member of their organizations. Another user than the caller has to accept them. Default: `me`.","kind":"reference"},"workspaces":{"type":"String","hint":"The workspaces, 1 to 50: IDs, or `<owner>/<name>`. Each must be stopped.","kind":"reference","limits":{"minItems":1,"maxItems":50},"isRequired":true,"isList":true}});
