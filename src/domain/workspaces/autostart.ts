@@ -16,8 +16,8 @@ import { templatesById } from "../templates/templates.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { userActor } from "../users/user-actors.js";
 import { openStatuses } from "./build-status.js";
+import { firstOn } from "./deadlines.js";
 import { reasonOf, startFor } from "./starts.js";
-import { firstOn } from "./workspace-schedule.js";
 import { type WorkspaceRow, workspaces } from "./workspaces.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
