@@ -213,6 +213,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   change("createWorkspace", "signed in", "template:use workspace:create", () => `templateId: "${newId()}", name: "x"`, { outcome: "NOT_FOUND" });
   change("startWorkspace", "workspace:start", "workspace:start", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`, busy);
   change("stopWorkspace", "workspace:stop", "workspace:stop", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`, busy);
+  change("restartWorkspace", "workspace:start", "workspace:start workspace:stop", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`, busy);
   change("deleteWorkspace", "workspace:delete", "workspace:delete", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`, busy);
   change("deleteWorkspace as an orphan", "workspace:delete as an orphan", "template:update workspace:delete", ({ busyWorkspace }) => `workspace: "${busyWorkspace}", orphan: true`, { ...busy, on: others, checkedFirst: ["workspace:delete"] });
   change("updateWorkspace", "workspace:update", "workspace:update", ({ busyWorkspace }) => `workspace: "${busyWorkspace}", ttlSeconds: 60`, onBusy);

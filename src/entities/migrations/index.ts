@@ -80,6 +80,7 @@ import { JoinedMails } from "./0106-joined-mails.js";
 import { AuditNumbers } from "./0112-audit-numbers.js";
 import { ApplicationSearch } from "./0107-application-search.js";
 import { SignInProviders } from "./0108-sign-in-providers.js";
+import { Restarts } from "./0107-restarts.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -164,4 +165,5 @@ export const migrations: MigrationObject[] = [
   { name: "0112-audit-numbers", class: AuditNumbers },
   { name: "0107-application-search", class: ApplicationSearch },
   { name: "0108-sign-in-providers", class: SignInProviders },
+  { name: "0107-restarts", class: Restarts },
 ];
