@@ -24,6 +24,7 @@ const withoutId: Record<string, string[]> = {
     "ScimGroupAttributes",
     "ScimUserAttributes",
     "SignInProvider",
+    "SignInReport",
     "SupportLink",
     "UsagePeriod",
     "NotificationTransportSecret",
