@@ -31,7 +31,7 @@ function read(text: string): { key: KeyObject; kid?: string } | undefined {
     if (!text.trimStart().startsWith("{")) return { key: createPrivateKey(text) };
     const jwk = jsonIn(text);
     if (!isObject(jwk)) return undefined;
-    const key = createPrivateKey({ key: jwk as never, format: "jwk" });
+    const key = createPrivateKey({ key: jwk, format: "jwk" });
     return { key, ...(typeof jwk.kid === "string" && { kid: jwk.kid }) };
   } catch {
     return undefined;

@@ -35,7 +35,7 @@ export type ProviderKind = (typeof ProviderKind)[keyof typeof ProviderKind];
 export const EmailLinking = { ANY: "any", DOMAINS: "domains", NEVER: "never" } as const;
 export type EmailLinking = (typeof EmailLinking)[keyof typeof EmailLinking];
 
-/** What owners or the operator say of a provider. */
+/** A provider as owners or the operator describe it. */
 export interface ProviderSettings extends EmailTrust {
   /** Last part of the path of its sign-in. */
   name: string;

@@ -22,7 +22,7 @@ import type { Fetch } from "./http.js";
 export interface Registration {
   /** The issuer of OpenID Connect, or the site of GitHub. */
   base: URL;
-  /** What names the issuer to operators: a setting, or the provider. */
+  /** The name of the issuer for operators: a setting, or the provider. */
   namedBy: string;
   /** The client id. */
   id: string;
@@ -130,16 +130,26 @@ export class OidcIssuer {
     try {
       return await this.#grant(config, metadata, keeping, url, checks);
     } catch (error) {
-      const claims = response && (await unverifiedClaims(response.clone()));
-      if (claims?.iss === undefined || claims.iss === metadata.issuer) throw error;
-      const expected = expectedIssuer(metadata.issuer, claims);
-      if (!isSameIssuer(claims.iss, expected))
-        throw new IssuerMismatch("The ID token has the", claims.iss, this.registration.namedBy, expected);
-      // The library compares issuers exactly. It validates the response, which was received, with the other spelling.
-      const received = response!;
+      const received = response;
+      if (!received) throw error;
       const replaying: Fetch = async (target, init) =>
         isTokenEndpoint(metadata, target) ? received.clone() : this.registration.fetch(target, init);
-      return this.#grant(config, { ...metadata, issuer: claims.iss }, replaying, url, checks);
+      const claims = await unverifiedClaims(received.clone());
+      const issuer = claims.iss ?? metadata.issuer;
+      const validate = (hasNewKey?: "new key") =>
+        this.#grant(config, { ...metadata, issuer }, replaying, url, checks, hasNewKey);
+      if (issuer === metadata.issuer) {
+        if (isUnknownKey(error)) return validate("new key");
+        throw error;
+      }
+      const expected = expectedIssuer(metadata.issuer, claims);
+      if (!isSameIssuer(issuer, expected))
+        throw new IssuerMismatch("The ID token has the", issuer, this.registration.namedBy, expected);
+      // The library compares issuers exactly. It validates the response, which was received, with the other spelling.
+      return validate().catch((failure: unknown) => {
+        if (isUnknownKey(failure)) return validate("new key");
+        throw failure;
+      });
     }
   }
 
@@ -149,12 +159,14 @@ export class OidcIssuer {
     fetch: Fetch,
     url: URL,
     checks: AuthorizationCodeGrantChecks,
+    hasNewKey?: "new key",
   ) {
     const { id, credential, namedBy } = this.registration;
     const config = new Configuration(metadata, id, {}, await authenticateWith(credential));
     config[customFetch] = fetch;
     for (const extend of this.#extensions()) extend(config);
-    const keys = getJwksCache(discovered);
+    // The provider has begun to sign with another key: they are fetched again, sooner than the library would.
+    const keys = hasNewKey ? undefined : getJwksCache(discovered);
     if (keys) setJwksCache(config, keys);
     const tokens = await authorizationCodeGrant(config, spelledFor(metadata.issuer, url, namedBy), checks);
     const newKeys = getJwksCache(config);
@@ -162,6 +174,11 @@ export class OidcIssuer {
     return tokens;
   }
 }
+
+/** Whether a token names a key that the provider had not published when its keys were fetched. */
+const isUnknownKey = (error: unknown): boolean =>
+  error instanceof Error &&
+  [error, error.cause].some((each) => (each as { code?: unknown } | undefined)?.code === "OAUTH_KEY_SELECTION_FAILED");
 
 const isTokenEndpoint = ({ token_endpoint: endpoint }: ServerMetadata, target: string | URL): boolean =>
   endpoint !== undefined && new URL(target).href === new URL(endpoint).href;

@@ -25,6 +25,7 @@ const withoutId: Record<string, string[]> = {
     "ScimGroupAttributes",
     "ScimUserAttributes",
     "SignInProvider",
+    "SignInReport",
     "SupportLink",
     "UsagePeriod",
     "NotificationTransportSecret",

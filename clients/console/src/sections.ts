@@ -43,6 +43,7 @@ export const chapters: readonly Chapter[] = [
       { path: "/applications", label: "Applications", check: reads("oauth2_app_secret", false) },
       { path: "/grants", label: "Grants" },
       { path: "/scim-keys", label: "SCIM keys", check: reads("scim_key", false) },
+      { path: "/sign-in-providers", label: "Sign-in providers", check: { may: "sign_in_provider:read" } },
     ],
   },
   {
@@ -104,6 +105,7 @@ const views: Record<string, View> = {
   "/applications/:id": async () => (await import("./views/applications")).ApplicationView as AnyComponent,
   "/grants": async () => (await import("./views/applications")).GrantsView,
   "/scim-keys": async () => (await import("./views/scim-keys")).ScimKeysView,
+  "/sign-in-providers": async () => (await import("./views/sign-in-providers")).SignInProvidersView,
   "/provisioners": async () => (await import("./views/provisioners")).ProvisionersView,
   "/jobs": async () => (await import("./views/provisioners")).JobsView,
   "/jobs/:id": async () => (await import("./views/provisioners")).JobView as AnyComponent,

@@ -38,7 +38,7 @@ export interface Attempt extends Question {
   ticket?: Ticket;
 }
 
-/** What a provider said in a test, and what it would do. */
+/** The claims of a provider in a test, and their effect. */
 export interface ProviderTest {
   identity: Identity;
   preview: SignInPreview;
@@ -109,7 +109,7 @@ export class SignInAttempts {
     });
   }
 
-  /** Finishes an attempt that tests a provider: nobody is signed in, and nothing is stored. */
+  /** Finishes an attempt that tests a provider: no user is signed in, and nothing is stored. */
   async test(ctx: Context, provider: KnownProvider, attempt: Attempt, url: URL): Promise<ProviderTest> {
     requireHolder(ctx.actor, attempt.ticket!);
     authorize(ctx.actor, "sign_in_provider:update");

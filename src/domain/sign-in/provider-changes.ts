@@ -62,13 +62,22 @@ function requireUndeclared({ services }: Context, name: string): void {
     throw conflictOn("name", "The settings of the server declare a provider of this name.");
 }
 
-const propertiesOf = ({ organizations: _, kind: __, ...settings }: PublicSettings, organizationIds: string[]) => ({
-  ...settings,
+const propertiesOf = (settings: PublicSettings, organizationIds: string[]) => ({
+  name: settings.name,
+  displayName: settings.displayName,
+  icon: settings.icon,
+  issuer: settings.issuer,
+  clientId: settings.clientId,
   scopes: [...settings.scopes],
+  subjectClaim: settings.subjectClaim,
+  emailVerified: settings.emailVerified,
   emailDomains: [...settings.emailDomains],
+  followsEmail: settings.followsEmail,
+  linksByEmail: settings.linksByEmail,
+  admitsNewcomers: settings.admitsNewcomers,
+  organizationIds,
   tenants: [...settings.tenants],
   hostedDomains: [...settings.hostedDomains],
-  organizationIds,
 });
 
 /** Resolves organizations by ID or name. Adds a fault for each that does not exist. */
@@ -209,8 +218,8 @@ async function strandedAmong(ctx: Context, ids: readonly string[]): Promise<stri
     .select("u.id")
     .where("u.id", "=", anyOf(ids))
     .where("u.deletedAt", "is", null)
-    .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom("userLinks as o").whereRef("o.userId", "=", "u.id").select("o.userId"))),
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom("userLinks as o").whereRef("o.userId", "=", "u.id").select("o.userId"))),
     )
     .execute();
   return rows.map(({ id }) => id);

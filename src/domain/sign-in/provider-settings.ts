@@ -28,7 +28,7 @@ import {
 } from "../kernel/values.js";
 import { isTrustedUrl, trustedUrlRule } from "../workspace-proxies/sites.js";
 
-/** Whether addresses in the domains of a provider count as verified if it does not say so. */
+/** How addresses in the domains of a provider count if it does not say that they are verified. */
 export const EmailVerification = { TRUSTED: "trusted", REQUIRED: "required" } as const;
 
 const nameRule = `Must be 1 to ${longestName} lower-case letters, digits and single hyphens between them.`;
@@ -99,7 +99,7 @@ const shared = {
   ),
   emailVerified: optional(
     choice(EmailVerification),
-    "Whether addresses in `emailDomains` count as verified if the provider does not say so. By default, they do.",
+    "How addresses in `emailDomains` count if the provider does not say that they are verified. By default, as verified.",
   ),
   emailDomains: optional(
     list(mostEntries, mailDomain),
@@ -155,7 +155,7 @@ export const UpdateIdentityProvider = inputOf({
     providerName,
     "New name. The provider must have the new redirect URI; linked people keep their identities.",
   ),
-  issuer: optional(pasted(issuerUrl), "New URL of the issuer or the site, as long as nobody's account is linked."),
+  issuer: optional(pasted(issuerUrl), "New URL of the issuer or the site, as long as no account is linked."),
   isEnabled: optional(flag, "Whether people can sign in. Otherwise, it can be tested."),
 });
 export type UpdateIdentityProvider = Input<typeof UpdateIdentityProvider>;

@@ -65,8 +65,8 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
   if (conversion === undefined && linkTo === undefined)
     return countSignIn(ctx, identity.kind, async () => {
       const { account, isLinked } = await accountOf(ctx, provider.settings, identity).catch((error: unknown) => {
-        const rejected = error instanceof DomainError ? rejections.get(error) : undefined;
-        throw rejected ? recordRejection(ctx, rejected, error as DomainError) : error;
+        const whose = error instanceof DomainError ? rejections.get(error) : undefined;
+        throw whose ? recordRejection(ctx, whose, error as DomainError) : error;
       });
       const sessionToken = await begin(ctx, account, identity);
       if (isLinked) await followEmail(ctx, account, identity, provider.settings);
@@ -218,12 +218,12 @@ async function linkByEmail(ctx: Context, identity: Identity, settings: PublicSet
 const speaksFor = ({ linksByEmail, emailDomains }: PublicSettings, email: string): boolean =>
   linksByEmail === "any" || (linksByEmail === "domains" && isInDomains(email, emailDomains));
 
-/** Nobody is linked by an address across providers: any of them could send it. */
+/** No user is linked by an address across providers: any of them could send it. */
 function linkedElsewhere({ services }: Context, { provider }: Identity, other: string): DomainError {
   if (provider === other) return forbidden("The account with this email belongs to another identity of the provider.");
   const label = services.identityProviders.find(other)?.label ?? other;
   return forbidden("The account with this email signs in through another provider.", {
-    detail: `Sign in through ${label}, and link this provider to your account there, in the preferences.`,
+    detail: `Sign in through ${label}, and link this provider to your account there: Sessions and keys, Identities.`,
   });
 }
 

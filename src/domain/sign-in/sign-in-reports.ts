@@ -22,7 +22,7 @@ export type SignInReport = Omit<InferResult<ReturnType<typeof reports>>[number],
 /** Batch read of reports by the names of providers, for `ctx.load`. */
 export async function reportsOf({ db }: Pick<Context, "db">, names: readonly string[]): Promise<SignInReport[]> {
   const found = await reports(db).where("provider", "=", anyOf(names, "text")).execute();
-  const byName = new Map(found.map(({ provider, ...report }) => [provider, report]));
+  const byName = new Map(found.map(({ provider, ...rest }) => [provider, rest]));
   return names.map((name) => byName.get(name) ?? { succeededAt: null, failedAt: null, failure: "" });
 }
 

@@ -116,7 +116,7 @@ export async function listUserIdentities(ctx: Context, ref: string): Promise<Use
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "user:read_personal", userTarget(user));
   const links = await linksOf(ctx, user.id);
-  return links.map(({ provider: providerName, kind: provider, ...link }) => ({ provider, providerName, ...link }));
+  return links.map(({ provider: providerName, kind: provider, ...rest }) => ({ provider, providerName, ...rest }));
 }
 
 export const UnlinkUserIdentity = inputOf({

@@ -37,9 +37,9 @@ import { argumentsOf, inputType } from "../engine/inputs.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 
-enumType({ EmailVerification }, "Whether an address counts as verified if its provider does not say so.", {
-  TRUSTED: "In the email domains of the provider.",
-  REQUIRED: "Never.",
+enumType({ EmailVerification }, "How an address counts if its provider does not say that it is verified.", {
+  TRUSTED: "As verified, in the email domains of the provider.",
+  REQUIRED: "As unverified.",
 });
 enumType({ EmailLinking }, "Which accounts without an identity a provider links by their verified address.", {
   ANY: "All of them.",
@@ -86,7 +86,7 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   @Field(() => [String], { description: "The requested scopes." }) scopes!: readonly string[];
   @Field({ description: "Claim that identifies users permanently." }) subjectClaim!: string;
   @Field(() => EmailVerification, {
-    description: "Whether addresses in its email domains count as verified if it does not say so.",
+    description: "How addresses in its email domains count if it does not say that they are verified.",
   })
   emailVerified!: SignInProviderRow["emailVerified"];
   @Field(() => [String], { description: "Domains of email addresses whose people are admitted." })
@@ -251,7 +251,7 @@ export class IdentityProvidersResolver {
 
   @Access({ needs: ["sign_in_provider:update"], openTo: ["session"] })
   @Mutates(
-    "Begins a test of a provider. The browser of the session goes to the URL, signs in at the provider, and sees the claims that came and what they would do. Nobody is signed in, and nothing is stored. Requires the owner role and a session.",
+    "Begins a test of a provider. The browser of the session goes to the URL, signs in at the provider, and sees the claims that came and what they would do. No user is signed in, and nothing is stored. Requires the owner role and a session.",
     issuedTicket,
   )
   testIdentityProvider(

@@ -47,7 +47,7 @@ export function providerPages(attempts: SignInAttempts): { ask: PageHandler; fin
       if (ticket?.purpose === "test") return showTest(ctx, provider, attempt, url);
       const { sessionToken } = await attempts.finish(ctx, provider, attempt, url);
       if (sessionToken !== undefined) visit.beginSession(sessionToken);
-      if (ticket) return { goTo: "/preferences?linked" };
+      if (ticket) return { goTo: "/keys?linked" };
       return { goTo: conversion !== undefined && returnTo === "/" ? "/?converted" : returnTo };
     },
   };
@@ -61,10 +61,11 @@ export function providerPages(attempts: SignInAttempts): { ask: PageHandler; fin
 const mostClaims = 200;
 const longestClaim = 2000;
 
-/** What a provider said in a test, and what it would do. */
+const shown = (text: string, longest = longestClaim) => cleanLabel(text, longest);
+
+/** The page of a test: the claims of the provider, and their effect. */
 function testPage({ label, settings }: KnownProvider, { identity, preview }: ProviderTest): Outcome {
   const claims = Object.entries(identity.claims).slice(0, mostClaims);
-  const shown = (text: string, longest = longestClaim) => cleanLabel(text, longest);
   const rows = claims.map(
     ([name, value]) =>
       html`<tr>
@@ -75,7 +76,7 @@ function testPage({ label, settings }: KnownProvider, { identity, preview }: Pro
   return {
     title: `Test of ${label}`,
     main: html`<p>
-        Nobody was signed in, and nothing was stored. This is what the provider said, and what it would do.
+        You are still signed in as before, and nothing was stored. This is what the provider said, and what it would do.
       </p>
       <dl>
         <dt>Outcome</dt>
