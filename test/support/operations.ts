@@ -327,6 +327,8 @@ const rule = "seven-lamps-beside-the-old-canal";
   change("muteHealthCheck", "deployment_config:update", "deployment_config:update", "code: CLOCK", { outcome: "NOT_FOUND" });
   read("encryptionStatus", "system:read", "all", "", "activeKeyId");
   read("auditEvents", "audit_log:read", "audit_log:read", "first: 1", "nodes { id ip }");
+  read("auditReaders", "audit_log:read", "audit_log:read", "", "nodes { id ip }");
+  add("auditEventNumbered", "audit_log:read", "audit_log:read", { rest: row("HEAD", "/api/v2/audit/stream") });
   read("dailyCounts", "signed in", "", "", "days");
   read("connectionLogs", "connection_log:read", "connection_log:read", "first: 1", "nodes { id ip }");
   read("applicationsHost", "signed in", "", "", "");

@@ -99,6 +99,7 @@ const views: Record<string, View> = {
   "/jobs/:id": async () => (await import("./views/provisioners")).JobView as AnyComponent,
   "/proxies": async () => (await import("./views/proxies")).ProxiesView,
   "/audit": async () => (await import("./views/logs")).AuditView,
+  "/audit/readers": async () => (await import("./views/audit-readers")).AuditReadersView,
   "/connections": async () => (await import("./views/logs")).ConnectionsView,
   "/deliveries": async () => (await import("./views/deliveries")).DeliveriesView,
   "/notification-settings": async () => (await import("./views/notification-settings")).NotificationSettingsView,

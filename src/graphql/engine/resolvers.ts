@@ -7,7 +7,8 @@ export { AgentManifestAppsResolver, AgentManifestResolver, AgentManifestScriptsR
 export { AgentReportsResolver } from "../agents/agent-reports.js";
 export { AppearanceResolver } from "../appearance.js";
 export { ApplicationsResolver } from "../applications.js";
-export { AuditResolver, DailyCountsResolver } from "../audit.js";
+export { AuditResolver, DailyCountsResolver } from "../audit/audit-log.js";
+export { AuditStreamResolver } from "../audit/audit-stream.js";
 export { AuthorizationResolver } from "../authorization.js";
 export { ConnectionLogsResolver, ConnectionWebInfoResolver } from "../connection-logs.js";
 export { DeploymentResolver } from "../deployment.js";
