@@ -17,7 +17,7 @@ export const AuditNumberSchema = defineEntity({
   tableName: "audit_numbers",
   indexes: [{ name: "audit_numbers_time_index", properties: ["numberedAt"] }],
   properties: {
-    number: p.bigint("number").primary(),
+    number: p.bigint("number").primary().autoincrement(false),
     eventId: p.uuid(),
     /** Never earlier than that of a lower number. */
     numberedAt: moment(),
@@ -31,7 +31,7 @@ export const AuditNumberCounterSchema = defineEntity({
   name: "AuditNumberCounter",
   tableName: "audit_number_counter",
   properties: {
-    id: p.smallint().primary(),
+    id: p.smallint().primary().autoincrement(false),
     lastNumber: p.bigint("number"),
     numberedAt: moment(),
   },

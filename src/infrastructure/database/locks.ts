@@ -25,7 +25,7 @@ export const numberOf = (lock: Lock): string => `hashtext('steward.${lock}')`;
 /** Takes a lock until the transaction ends, unless another one has it. Returns whether it was free. */
 export async function takeFree({ db }: { db: Db }, lock: Lock): Promise<boolean> {
   const { rows } = await sql<{ isFree: boolean }>`
-    select pg_try_advisory_xact_lock(hashtext(${`steward.${lock}`})) as "isFree"`.execute(db);
+    select pg_try_advisory_xact_lock(${sql.raw(numberOf(lock))}) as "isFree"`.execute(db);
   return rows[0]!.isFree;
 }
 
