@@ -112,17 +112,6 @@ function isLocale(name: string): boolean {
   }
 }
 
-/** The locale of the user's browser for dates; English where it has none, as under a POSIX locale. */
-const locale = navigator.languages.find(isLocale) ?? "en";
-
-function isLocale(name: string): boolean {
-  try {
-    return Intl.DateTimeFormat.supportedLocalesOf(name).length > 0;
-  } catch {
-    return false;
-  }
-}
-
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" });
 const date = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
