@@ -46,7 +46,7 @@ describe("the console invites people", () => {
     await dialog().getByText("Roles in the organization", { exact: true }).waitFor();
     const offered = (role: string) => dialog().getByLabel(role, { exact: true }).count();
     expect([await offered("User admin"), await offered("Auditor"), await offered("Owner")]).to.deep.equal([1, 0, 0]);
-    expect(await dialog().getByText("Roles in the deployment").count()).to.equal(0);
+    expect(await dialog().getByText("Roles everywhere").count()).to.equal(0);
   });
 
   it("again, and revokes what was sent", async () => {
@@ -182,7 +182,7 @@ describe("a browser of a user who must change the password", () => {
     await asOwner("/users");
     await fill(
       "Create a user",
-      { Email: "given@example.com", Username: "given", Password: "given-by-an-administrator-7" },
+      { Email: "given@example.com", Username: "given", "First password": "given-by-an-administrator-7" },
       "Create",
     );
     await heading("given");

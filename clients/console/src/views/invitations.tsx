@@ -94,7 +94,7 @@ function InviteButton() {
             ]
           : []),
         ...(groups.length > 0 ? [{ name: "groups", options: groups }] : []),
-        ...(roles.length > 0 ? [{ name: "roles", label: "Roles in the deployment", options: roles }] : []),
+        ...(roles.length > 0 ? [{ name: "roles", label: "Roles everywhere", options: roles }] : []),
         ...(ways.length > 1 ? [{ name: "loginType", label: "Signs in with", options: ways }] : []),
         {
           name: "delivery",

@@ -97,7 +97,7 @@ export function Apps({ agent, workspace }: { agent: AgentData; workspace: string
 const remedies: Record<string, string> = {
   TIMEOUT: "It has not connected in time. Read its log and that of the build; then stop and start the workspace.",
   DISCONNECTED: "It is silent: its machine or its network may be down. It comes back by itself once they do.",
-  CONNECTING: "It has not connected yet.",
+  CONNECTING: "Not connected yet.",
 };
 
 const sentenceOf = (text: string): string =>
