@@ -65,13 +65,21 @@ export const runningNotice = ({ isConfined }: Running): string => {
   return `Programs of workspaces run ${who}: they can read what you can read.`;
 };
 
-export class OwnDaemon {
-  private constructor(private readonly child: ChildProcess) {}
+/** Milliseconds before a daemon that has ended starts again. */
+const restartDelay = 1_000;
 
-  /** Starts the daemon, and waits until it takes jobs. Its output goes to a file. It ends when this process does. */
+/** The daemon process. It starts again if it ends by itself, and ends when this process does. */
+export class OwnDaemon {
+  readonly #life = new AbortController();
+  #child: ChildProcess | undefined;
+
+  private constructor(
+    private readonly settings: Record<string, string>,
+    private readonly logFile: string,
+  ) {}
+
+  /** Starts the daemon, and waits until it takes jobs. Its output goes to a file. */
   static async start(url: string, key: string, running: Running, logFile: string): Promise<OwnDaemon> {
-    const log = openSync(logFile, "w", 0o600);
-    const isRoot = process.getuid?.() === 0;
     const settings = {
       STEWARD_URL: url,
       STEWARD_PROVISIONER_KEY: key,
@@ -79,28 +87,55 @@ export class OwnDaemon {
       STEWARD_PROVISIONER_TYPES: "process",
       STEWARD_PROVISIONER_SLOTS: "8",
       STEWARD_PROVISIONER_DIR: running.directory,
-      ...(isRoot && { STEWARD_PROVISIONER_USER: running.isConfined ? "nobody" : "root" }),
+      ...(isRoot() && { STEWARD_PROVISIONER_USER: running.isConfined ? "nobody" : "root" }),
     };
-    const options = ["--end-programs", "--allow-shared-user", ...(isRoot ? ["--allow-root"] : [])];
-    const child = spawn(newNode(), [join(project, "dist/provisioner/main.js"), ...options], {
-      env: { ...environment(), ...settings },
-      stdio: ["ignore", log, log, "ipc"],
-      detached: true,
-    });
-    closeSync(log);
-    const daemon = new OwnDaemon(child);
+    const daemon = new OwnDaemon(settings, logFile);
+    const child = daemon.#run("w");
     for (const end = Date.now() + startLimit; Date.now() < end; await delay(50)) {
       const output = readFileSync(logFile, "utf8");
-      if (output.includes("Waiting for jobs")) return daemon;
+      if (output.includes("Waiting for jobs")) {
+        void daemon.#keepRunning();
+        return daemon;
+      }
       if (child.exitCode !== null) throw new Failure(`The daemon did not start: ${output.trim()}`, "UNREACHABLE");
     }
     await daemon.stop();
     throw new Failure(`The daemon did not connect; see ${logFile}.`, "UNREACHABLE");
   }
 
+  #run(flags: "w" | "a"): ChildProcess {
+    const log = openSync(this.logFile, flags, 0o600);
+    const options = ["--end-programs", "--allow-shared-user", ...(isRoot() ? ["--allow-root"] : [])];
+    this.#child = spawn(newNode(), [join(project, "dist/provisioner/main.js"), ...options], {
+      env: { ...environment(), ...this.settings },
+      stdio: ["ignore", log, log, "ipc"],
+      detached: true,
+    });
+    closeSync(log);
+    return this.#child;
+  }
+
+  async #keepRunning(): Promise<void> {
+    const { signal } = this.#life;
+    while (!signal.aborted) {
+      await ended(this.#child!);
+      if (signal.aborted) return;
+      console.error(`The daemon has ended; see ${this.logFile}. It starts again.`);
+      await delay(restartDelay, undefined, { signal }).catch(() => {});
+      if (!signal.aborted) this.#run("a");
+    }
+  }
+
   /** Ends the daemon with all programs of workspaces. */
   stop = async (): Promise<void> => {
-    this.child.kill("SIGTERM");
-    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, "exit");
+    this.#life.abort();
+    this.#child!.kill("SIGTERM");
+    await ended(this.#child!);
   };
 }
+
+const isRoot = () => process.getuid?.() === 0;
+
+const ended = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+};

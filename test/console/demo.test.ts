@@ -1,4 +1,5 @@
 // The demonstration in a browser: what a visitor does first, as each of the accounts that it prints.
+import { execFileSync } from "node:child_process";
 import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,6 +22,15 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The processes that a process has started with a program. */
+function childrenOf(parent: number, program: string): number[] {
+  const lines = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" }).trim().split("\n");
+  return lines
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line)!)
+    .filter(([, , ppid, words]) => Number(ppid) === parent && words!.includes(program))
+    .map(([, pid]) => Number(pid));
 }
 
 describe("a visitor of the demonstration", function () {
@@ -162,6 +172,20 @@ describe("a visitor of the demonstration", function () {
       "the agent of the board",
       most(),
     );
+  });
+
+  it("still works after its daemon was killed, which starts again", async () => {
+    const [daemon] = childrenOf(run.program.child.pid!, "dist/provisioner/main.js");
+    process.kill(daemon!, "SIGKILL");
+    await eventually(() => run.program.output().includes("The daemon has ended"), "the notice", most());
+    await signIn("liam");
+    await page.goto(`${run.url()}/workspaces?owner=me`);
+    await page.getByRole("link", { name: "first", exact: true }).click();
+    await button("Stop").click();
+    await status("Stopped");
+    await button("Start").click();
+    await status("Running");
+    await page.locator(".agent .status", { hasText: /^Connected$/ }).waitFor();
   });
 
   it("leaves no program behind when it ends, and finds its workspaces again", async () => {

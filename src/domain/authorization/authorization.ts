@@ -70,7 +70,9 @@ export function authorize<P extends Permission>(actor: Actor, permission: P, ...
   if (mayOn(actor, permission, target)) return;
   requireScope(actor, permission);
   if (mayOn(actor, permission, { ...target, siteRoles: [], memberships: [] }))
-    throw forbidden("Forbidden.", { detail: "The account holds a role that you may not give." });
+    throw forbidden("Forbidden.", {
+      detail: `The ${permission.startsWith("invitation:") ? "invitation gives" : "account holds"} a role that you may not give.`,
+    });
   throw forbidden();
 }
 

@@ -119,7 +119,7 @@ export function WorkspacesView() {
         selection={may("startAll") || may("stopAll") ? selection : undefined}
         rows={workspaces.data?.workspaces}
         from={workspaces}
-        empty="No workspace matches. Create one from a template."
+        empty={filter.unhealthy ? "No workspace is unhealthy." : "No workspace matches. Create one from a template."}
         place={place}
         order={order}
         columns={[
