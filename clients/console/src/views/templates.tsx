@@ -16,6 +16,7 @@ import { useOrganizationOptions } from "./organization-choice";
 import { ParametersForm } from "./parameters-form";
 import { CreateButton } from "./workspace-changes";
 import { DocumentAction } from "./template-document";
+import { TemplateUsePanel } from "./template-use";
 import { TemplateSharing } from "./template-sharing";
 import {
   ArchiveTemplateVersion,
@@ -298,6 +299,7 @@ export function TemplateView({ id }: { id: string }) {
           ["Created by", template.creator.name || template.creator.username],
         ]}
       />
+      <TemplateUsePanel id={id} />
       <Panel title="Versions">
         <List
           name="Versions"
