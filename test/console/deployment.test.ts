@@ -427,7 +427,7 @@ describe("the console shows the deployment", () => {
     await button("Use the default").click();
     await text("The deployment");
     await fill("Edit profile", { Name: "Nova" }, "Save");
-    await page.getByRole("navigation", { name: "Pages" }).getByText("Nova").waitFor();
+    await page.getByRole("button", { name: /^Account of .*Nova/ }).waitFor();
     const toggle = page.getByLabel(/^Custom Notification, Inbox/);
     await toggle.click();
     await page

@@ -9,8 +9,12 @@ interface Section {
   check?: Check;
 }
 
+/** The parts of the navigation: the daily work, the administration, and, in the corner, the account of the caller. */
+type Area = "work" | "administration" | "account";
+
 interface Chapter {
-  title?: string;
+  area: Area;
+  title: string;
   sections: readonly Section[];
 }
 
@@ -18,6 +22,8 @@ const reads = (resource: string, anyOrg = true): Check => ({ may: `${resource}:r
 
 export const chapters: readonly Chapter[] = [
   {
+    area: "work",
+    title: "Work",
     sections: [
       { path: "/", label: "Overview" },
       { path: "/workspaces", label: "Workspaces" },
@@ -27,6 +33,7 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
+    area: "administration",
     title: "People",
     sections: [
       { path: "/users", label: "Users", check: reads("user", false) },
@@ -39,6 +46,7 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
+    area: "administration",
     title: "Infrastructure",
     sections: [
       { path: "/provisioners", label: "Provisioners", check: reads("provisioner_daemon") },
@@ -47,6 +55,7 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
+    area: "administration",
     title: "Deployment",
     sections: [
       { path: "/audit", label: "Audit log", check: reads("audit_log") },
@@ -59,7 +68,8 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
-    title: "Yours",
+    area: "account",
+    title: "Your account",
     sections: [
       { path: "/keys", label: "Sessions and keys" },
       { path: "/secrets", label: "Secrets" },

@@ -77,6 +77,7 @@ import { Health } from "./0101-health.js";
 import { EndNotices } from "./0102-end-notices.js";
 import { Invitations } from "./0105-invitations.js";
 import { JoinedMails } from "./0106-joined-mails.js";
+import { Restarts } from "./0107-restarts.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -158,4 +159,5 @@ export const migrations: MigrationObject[] = [
   { name: "0103-service-tokens", class: ServiceTokens },
   { name: "0104-service-tokens-checked", class: ServiceTokensChecked },
   { name: "0106-joined-mails", class: JoinedMails },
+  { name: "0107-restarts", class: Restarts },
 ];

@@ -59,6 +59,7 @@ export { ProvisionerJobsResolver } from "../provisioners/provisioner-jobs.js";
 export { ProvisionerDaemonsResolver, ProvisionerKeysResolver } from "../provisioners/provisioner-keys.js";
 export { ProvisionerJobLogsResolver } from "../provisioners/job-logs.js";
 export { ProvisionerWorkResolver } from "../provisioners/work.js";
+export { QuickSearchResolver } from "../quick-search.js";
 export { QuietHoursResolver } from "../quiet-hours.js";
 export { ScimChangesResolver } from "../scim/scim-changes.js";
 export { ScimDiscoveryResolver } from "../scim/discovery.js";

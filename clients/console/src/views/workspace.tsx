@@ -17,7 +17,7 @@ import { bytesOf, durationOf, titleOf, wordsOf } from "../ui/text";
 import { AddPerson } from "./groups";
 import { JobLog } from "./job-log";
 import { AgentState, Apps, Connect } from "./workspace-apps";
-import { canStart, CreateButton, StartWith, Transition } from "./workspace-changes";
+import { canStart, canStop, Restart, CreateButton, StartWith, Transition } from "./workspace-changes";
 import {
   ActivateWorkspace,
   AgentLog,
@@ -89,7 +89,10 @@ export function WorkspaceView({ id }: { id: string }) {
   if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const build = workspace.latestBuild;
   const { activeVersion: active, requireActiveVersion } = workspace.template;
-  const canRestart = build && canStart(workspace.status) && !workspace.dormantAt && may("start") && may("use");
+  const isRunning = canStop(workspace.status);
+  const mayRestart = may("start") && may("stop");
+  const isStartable = isRunning ? mayRestart : canStart(workspace.status) && may("start");
+  const canRestart = build && isStartable && !workspace.dormantAt && may("use");
   const given = { workspace: id };
   return (
     <>
@@ -105,11 +108,13 @@ export function WorkspaceView({ id }: { id: string }) {
         ) : (
           <Transition workspace={workspace} mayStart={may("start")} mayStop={may("stop")} />
         )}
+        {isRunning && mayRestart && <Restart workspace={workspace} />}
         {canRestart && workspace.isOutdated && active && (
           <StartWith
             label="Update"
             note={`It starts with version ${active.name} of its template.`}
             workspaceId={id}
+            isRunning={isRunning}
             versionId={active.id}
             previous={build.parameters}
           />
@@ -119,6 +124,7 @@ export function WorkspaceView({ id }: { id: string }) {
             label="Change parameters"
             note="It starts with these values."
             workspaceId={id}
+            isRunning={isRunning}
             versionId={build.templateVersionId}
             previous={build.parameters}
           />
