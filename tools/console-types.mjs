@@ -40,6 +40,7 @@ const operationFiles = () =>
 
 const modulePath = (path) => path.replace(/\.graphql$/, ".gql.ts");
 
+/** When a file was written; before all others, if it does not exist. */
 const timeOf = (path) => statSync(join(project, path), { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
 
 /** Writes the modules, unless all are newer than what they are made of. */

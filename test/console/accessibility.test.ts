@@ -66,6 +66,7 @@ describe("every view of the console", () => {
       `/workspaces/${workspace.id}/${build.id}`,
       `/jobs/${build.job.id}`,
       `/applications/${app.createOAuth2App.oauth2App.id}`,
+      "/audit/readers",
       `/scim-keys?key=${createScimKey.scimKey.id}`,
     ];
   }

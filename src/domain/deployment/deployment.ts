@@ -1,6 +1,6 @@
 import { commit, version } from "../../runtime/program-files.js";
 import { zoneSources } from "../../runtime/time-zones/zone-data.js";
-import type { ProviderName } from "../../infrastructure/identity-providers.js";
+import type { ProviderKind } from "../../infrastructure/identity-providers.js";
 import type { Context } from "../kernel/context.js";
 
 /** Public information about this server. */
@@ -20,8 +20,10 @@ export interface ServerInfo {
 
 /** An identity provider, as sign-in pages show it. */
 export interface SignInProvider {
-  type: ProviderName;
+  name: string;
+  type: ProviderKind;
   label: string;
+  icon: string;
   signInUrl: string;
 }
 
@@ -35,9 +37,11 @@ export async function readDeploymentId(ctx: Context): Promise<string> {
 export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
   const deploymentId = await readDeploymentId(ctx);
   const { accessUrl, passwordAuth, apiKeyMaxLifetime } = ctx.config;
-  const identityProviders = [...ctx.services.identityProviders.values()].map(({ name, label }) => ({
-    type: name,
+  const identityProviders = ctx.services.identityProviders.active.map(({ settings: { name, kind, icon }, label }) => ({
+    name,
+    type: kind,
     label,
+    icon,
     signInUrl: `${accessUrl}/login/${name}`,
   }));
   const timeZoneDataVersion = zoneSources()[0].version;

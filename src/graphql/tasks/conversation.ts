@@ -196,7 +196,7 @@ export class TaskConversationResolver {
     return change;
   }
 
-  @Access({ noUsers: true, openTo: ["agent"] })
+  @Access({ ignoresUsers: true, openTo: ["agent"] })
   @Mutates(
     "Begins, or continues after a restart of the program, the conversation of the task of the agent's workspace. Requests for permissions that are still open are closed.",
     {
@@ -222,7 +222,7 @@ export class TaskConversationResolver {
     return { ...begun, omittedCount };
   }
 
-  @Access({ noUsers: true, openTo: ["agent"] })
+  @Access({ ignoresUsers: true, openTo: ["agent"] })
   @Mutates(
     "Stores messages of the conversation of the task of the agent's workspace, and the state of its program. One of an older build is ignored.",
     { taskId: { type: () => UUID, description: "ID of the task." } },

@@ -1,17 +1,15 @@
 // A field for a long text, which can be that of a file: typed, chosen, or dropped.
+import type { ComponentProps } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { bytesOf } from "./text";
 
-interface TextFromFileProps {
-  id: string;
-  name: string;
-  required: boolean;
+interface TextFromFileProps extends Pick<
+  ComponentProps<"textarea">,
+  "id" | "name" | "required" | "rows" | "aria-invalid" | "aria-describedby"
+> {
   label: string;
   accept: string;
-  rows: number;
   value: string;
-  "aria-invalid"?: boolean;
-  "aria-describedby"?: string;
 }
 
 /** The most bytes of a file: more than any text that the server takes. */

@@ -5,6 +5,7 @@ import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
+import { HealthStatus } from "../ui/health";
 import type { Options } from "../ui/form";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
@@ -321,9 +322,9 @@ export function UserView({ id }: { id: string }) {
           title="Workspaces"
           empty="No workspaces."
           rows={user.workspaces.nodes}
-          show={({ id: workspace, name, status }) => (
+          show={({ id: workspace, name, status, health }) => (
             <>
-              <a href={`/workspaces/${workspace}`}>{name}</a> <Status name={status} />
+              <a href={`/workspaces/${workspace}`}>{name}</a> <HealthStatus status={status} health={health} />
             </>
           )}
         />
@@ -345,15 +346,13 @@ export function UserView({ id }: { id: string }) {
                 run={LinkIdentity}
                 given={{ user: id }}
                 fields={[
+                  { name: "provider", hint: "Its name. Without any, that of the user, or the first one." },
                   { name: "subject", label: "ID at the provider", hint: "Its permanent one, not a name or an email." },
-                  {
-                    name: "issuer",
-                    label: "Issuer",
-                    hint: "The address of the provider. Without one, that of the settings of the server.",
-                  },
+                  { name: "issuer", label: "Issuer", hint: "Without any, that of the provider." },
                 ]}
-                prepare={({ subject = "", issuer }) => ({
+                prepare={({ provider, subject = "", issuer }) => ({
                   subject: subject as string,
+                  ...((provider as string | undefined) && { provider: provider as string }),
                   ...((issuer as string | undefined) && { issuer: issuer as string }),
                 })}
                 submit="Link"
@@ -361,7 +360,7 @@ export function UserView({ id }: { id: string }) {
               />
             )
           }
-          actionOf={({ subject }) =>
+          actionOf={({ subject, providerName }) =>
             may("update") && (
               <Action
                 label="Unlink"
@@ -369,7 +368,7 @@ export function UserView({ id }: { id: string }) {
                 look="danger"
                 confirm="All sessions end; API tokens keep working. The next sign-in with the email of the user links an identity again."
                 run={UnlinkIdentity}
-                given={{ user: id }}
+                given={{ user: id, provider: providerName }}
                 said="The identity is unlinked."
               />
             )
