@@ -16,7 +16,7 @@ import {
   unregister,
 } from "./oauth.js";
 import { moment, type Output } from "./output.js";
-import { requireUrl } from "./session.js";
+import { requireServer, requireUrl } from "./session.js";
 
 const login = command({
   usage: "login [URL]",
@@ -32,7 +32,7 @@ const login = command({
     const { current, logins } = await readLogins();
     const named = word ?? server ?? process.env.STEWARD_URL ?? current;
     if (!named) throw new UsageError("Specify the URL of the server.");
-    const url = requireUrl(named);
+    const url = await requireServer(named);
     requireProtection(url, isHttpAllowed);
     const asked = options.scope ?? (options.admin ? `${scopes} ${administrationScopes}` : scopes);
     const { registration, device } = await begin(url, logins[url]?.registration, asked);
@@ -97,7 +97,7 @@ const logout = command({
   run: async ({ words: [word], server, options, isHttpAllowed, output }) => {
     const { current, logins } = await readLogins();
     const named = word ?? server;
-    const url = named === undefined ? current : requireUrl(named);
+    const url = named === undefined ? current : await requireServer(named);
     const found = url === undefined ? undefined : logins[url];
     if (url === undefined || !found) throw notSignedIn(url);
     try {
@@ -156,15 +156,99 @@ const use = command({
   summary: "Choose the server that commands use.",
   takes: [1, 1],
   run: async ({ words: [word = ""], output }) => {
-    const url = requireUrl(word);
-    await changeLogins((content) => {
-      if (!content.logins[url]?.accessToken) throw notSignedIn(url);
-      content.current = url;
-    });
-    // Otherwise, it would look as if the choice had no effect.
-    if (process.env.STEWARD_URL) output.note("STEWARD_URL is set: it comes first.");
-    output.done({ server: url }, `Commands use ${url}.`);
+    await choose(requireUrl(word), output);
   },
 });
 
-export const accountCommands = { login, logout, whoami, "servers use": use, servers };
+/** Lets commands use a server from now on. */
+async function choose(url: string, output: Output): Promise<void> {
+  await changeLogins((content) => {
+    if (!content.logins[url]?.accessToken) throw notSignedIn(url);
+    content.current = url;
+  });
+  // Otherwise, it would look as if the choice had no effect.
+  if (process.env.STEWARD_URL) output.note("STEWARD_URL is set: it comes first.");
+  output.done({ server: url }, `Commands use ${url}.`);
+}
+
+const isProfileName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,31}$/i.test(name);
+
+/** Maximum number of profiles. */
+const mostProfiles = 100;
+
+const addProfile = command({
+  usage: "profile add NAME URL",
+  summary: "Give a server a name, which can stand for its URL: in login, logout, --server, and STEWARD_URL.",
+  takes: [2, 2],
+  run: async ({ words: [name = "", word = ""], output }) => {
+    if (!isProfileName(name))
+      throw new UsageError(
+        "The name must be 1 to 32 letters, digits, hyphens, or underscores, and begin with none of the last two.",
+      );
+    const server = requireUrl(word);
+    await changeLogins((content) => {
+      const profiles = { ...content.profiles, [name]: server };
+      if (Object.keys(profiles).length > mostProfiles) throw new Failed(`There are ${mostProfiles} profiles already.`);
+      content.profiles = profiles;
+    });
+    const { logins } = await readLogins();
+    if (!logins[server]?.accessToken) output.note(`To sign in there: login ${name}`);
+    output.done({ name, server }, `The profile ${name} is ${server}.`);
+  },
+});
+
+/** The server of a profile. Throws `Failed` if there is none of the name. */
+async function serverOf(name: string): Promise<string> {
+  const { profiles = {} } = await readLogins();
+  if (!Object.hasOwn(profiles, name)) throw new Failed(`There is no profile ${name}. See profile list.`);
+  return profiles[name]!;
+}
+
+const useProfile = command({
+  usage: "profile use NAME",
+  summary: "Choose the server that commands use by its profile.",
+  takes: [1, 1],
+  run: async ({ words: [name = ""], output }) => choose(await serverOf(name), output),
+});
+
+const listProfiles = command({
+  usage: "profile list",
+  summary: "List the profiles. Commands use the one with a star.",
+  run: async ({ output }) => {
+    const { current, logins, profiles = {} } = await readLogins();
+    const rows = Object.entries(profiles)
+      .map(([name, server]) => ({ name, server, isCurrent: server === current, login: logins[server] }))
+      .map(({ login: own, ...row }) => ({ ...row, username: own?.accessToken ? own.username : null }));
+    output.list(rows, {
+      "": ({ isCurrent }) => (isCurrent ? "*" : " "),
+      NAME: ({ name }) => name,
+      SERVER: ({ server }) => server,
+      USER: ({ username }) => username ?? "not signed in",
+    });
+  },
+});
+
+const removeProfile = command({
+  usage: "profile remove NAME",
+  summary: "Forget the name of a server. The login there stays: see logout.",
+  takes: [1, 1],
+  run: async ({ words: [name = ""], output }) => {
+    const server = await serverOf(name);
+    await changeLogins((content) => {
+      content.profiles = Object.fromEntries(Object.entries(content.profiles ?? {}).filter(([each]) => each !== name));
+    });
+    output.done({ name, server }, `The profile ${name} is forgotten.`);
+  },
+});
+
+export const accountCommands = {
+  login,
+  logout,
+  whoami,
+  "servers use": use,
+  servers,
+  "profile add": addProfile,
+  "profile use": useProfile,
+  "profile list": listProfiles,
+  "profile remove": removeProfile,
+};

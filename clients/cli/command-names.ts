@@ -9,6 +9,7 @@ const otherGroups: Readonly<Record<string, string>> = {
   workspace: "workspaces",
   task: "tasks",
   template: "templates",
+  profiles: "profile",
   secret: "secrets",
   user: "users",
   group: "groups",
@@ -25,7 +26,7 @@ const otherGroups: Readonly<Record<string, string>> = {
 const otherVerbs: Readonly<Record<string, readonly string[]>> = {
   ls: ["list"],
   get: ["show"],
-  rm: ["delete", "revoke"],
+  rm: ["delete", "revoke", "remove"],
   new: ["create"],
   add: ["create"],
 };

@@ -33,6 +33,8 @@ interface Content {
   current?: string | undefined;
   /** By the URL of the server. */
   logins: Record<string, Login>;
+  /** URLs of servers by the names that the user gave them. */
+  profiles?: Record<string, string>;
 }
 
 /** Milliseconds for which a command waits for another one to write, and after which it takes the other one for dead. */
@@ -48,10 +50,15 @@ const file = (): string => join(directory(), "logins.json");
 
 const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
+const isNamed = (profiles: unknown) =>
+  profiles === undefined ||
+  (isObject(profiles) && Object.values(profiles as object).every((url) => typeof url === "string"));
+
 export async function readLogins(): Promise<Content> {
   try {
     const content = JSON.parse(await readFile(file(), "utf8")) as Content;
-    if (isObject(content) && isObject(content.logins) && Object.values(content.logins).every(isObject)) return content;
+    const hasLogins = isObject(content) && isObject(content.logins) && Object.values(content.logins).every(isObject);
+    if (hasLogins && isNamed(content.profiles)) return content;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { logins: {} };
     if (!(error instanceof SyntaxError))

@@ -34,6 +34,12 @@ export function requireUrl(text: string, name = "The URL"): string {
   return url;
 }
 
+/** The origin of a server that the user named by its URL, or by a profile. */
+export async function requireServer(text: string, name?: string): Promise<string> {
+  const { profiles = {} } = await readLogins();
+  return Object.hasOwn(profiles, text) ? requireUrl(profiles[text]!) : requireUrl(text, name);
+}
+
 /**
  * The credential of a command: STEWARD_TOKEN for STEWARD_URL, if it is set, else the login at `server`, at STEWARD_URL,
  * or the current one. Throws `Failed` if it would be sent to another machine without encryption, unless that is allowed.
@@ -43,7 +49,8 @@ export async function openSession(server: string | undefined, isHttpAllowed: boo
   if (server === undefined && (STEWARD_TOKEN || STEWARD_TOKEN_FILE)) return ofEnvironment(isHttpAllowed);
   const { current, logins } = await readLogins();
   const wanted = server ?? (STEWARD_URL || undefined);
-  const url = wanted === undefined ? current : requireUrl(wanted, server === undefined ? "STEWARD_URL" : "--server");
+  const named = server === undefined ? "STEWARD_URL" : "--server";
+  const url = wanted === undefined ? current : await requireServer(wanted, named);
   if (url === undefined || !logins[url]?.accessToken) throw notSignedIn(url);
   requireProtection(url, isHttpAllowed || logins[url].isHttpAllowed === true);
   return ofLogin(url);

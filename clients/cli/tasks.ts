@@ -22,7 +22,8 @@ import {
   Tasks,
   type TaskStatus,
 } from "./tasks.gql.js";
-import { findTemplate, presetOf } from "./templates.js";
+import { findTemplate } from "./find-template.js";
+import { presetOf } from "./templates.js";
 
 const statuses: TaskStatus[] = ["PENDING", "INITIALIZING", "ACTIVE", "PAUSED", "UNKNOWN", "ERROR"];
 

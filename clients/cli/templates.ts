@@ -1,25 +1,13 @@
-import type { Api } from "./api.js";
-import { command, isId, limit, limitOf, text } from "./command.js";
-import { existing, Failed } from "./failures.js";
+import { command, limit, limitOf, text } from "./command.js";
+import { Failed } from "./failures.js";
+import { findTemplate, type FoundTemplate } from "./find-template.js";
 import { push } from "./push.js";
 import { words as wordsOf } from "./output.js";
-import { Template, TemplateByName, type TemplateByNameQuery, Templates } from "./templates.gql.js";
-
-type Found = NonNullable<TemplateByNameQuery["template"]>;
-
-/** Finds a template by its name in an organization, or its ID. */
-export async function findTemplate(api: Api, reference: string, organization = "default"): Promise<Found> {
-  const read = isId(reference)
-    ? api.run(Template, { id: reference })
-    : api.run(TemplateByName, { organization, name: reference });
-  return existing(
-    `template "${reference}"`,
-    read.then(({ template }) => template),
-  );
-}
+import { init, pull, versions } from "./template-files.js";
+import { Templates } from "./templates.gql.js";
 
 /** The ID of a preset of the active version. */
-export function presetOf({ name, activeVersion }: Found, preset: string): string {
+export function presetOf({ name, activeVersion }: FoundTemplate, preset: string): string {
   const presets = activeVersion?.presets ?? [];
   const found = presets.find((each) => each.id === preset || each.name.toLowerCase() === preset.toLowerCase());
   if (found) return found.id;
@@ -73,7 +61,7 @@ const show = command({
   },
 });
 
-type Version = NonNullable<Found["activeVersion"]>;
+type Version = NonNullable<FoundTemplate["activeVersion"]>;
 
 function parameterText({ type, defaultValue, options, isMutable, description }: Version["parameters"][number]): string {
   const parts = [
@@ -91,4 +79,11 @@ function presetText({ parameters, isDefault, description }: Version["presets"][n
   return [...(isDefault ? ["default"] : []), values, description].filter(Boolean).join("; ") || "no values";
 }
 
-export const templateCommands = { "templates list": list, "templates show": show, "templates push": push };
+export const templateCommands = {
+  "templates list": list,
+  "templates show": show,
+  "templates versions": versions,
+  "templates init": init,
+  "templates pull": pull,
+  "templates push": push,
+};

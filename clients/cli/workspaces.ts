@@ -5,7 +5,8 @@ import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, 
 import { confirm } from "./confirm.js";
 import { existing, Failed } from "./failures.js";
 import { healthLines, healthText, moment, words as wordsOf } from "./output.js";
-import { findTemplate, presetOf } from "./templates.js";
+import { findTemplate } from "./find-template.js";
+import { presetOf } from "./templates.js";
 import {
   CancelBuild,
   CreateWorkspace,

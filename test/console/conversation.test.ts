@@ -1,5 +1,4 @@
 // The conversation of a task in the console, which is held with the keyboard.
-// Looks inside: no interface shows what was sent to the agent of a task.
 import { expect } from "chai";
 import { expectAccessible } from "../support/accessibility.js";
 import { AgentProgram } from "../support/agent-api.js";
@@ -174,11 +173,12 @@ describe("the console holds the conversation of a task", () => {
     expect(await messages.locator("[onclick]").count()).to.equal(0);
     await expectAccessible(c.page, "a conversation");
     await messages.getByRole("button", { name: "Reject it" }).focus();
-    await c.page.keyboard.press("Enter");
-    const { pool } = c.world.app.services.database;
-    const decisions = async () =>
-      (await pool.query<{ option_id: string }>("select option_id from task_actions where task_id = $1", [id])).rows;
-    await eventually(async () => (await decisions()).length === 1, "the decision");
-    expect(await decisions()).to.deep.equal([{ option_id: "n" }]);
+    const [decision] = await Promise.all([
+      c.page.waitForResponse((response) => response.request().postData()?.includes("decideTaskPermission") ?? false),
+      c.page.keyboard.press("Enter"),
+    ]);
+    const { input } = decision.request().postDataJSON().variables;
+    expect(input).to.deep.equal({ task: id, requestId: "r", optionId: "n" });
+    expect((await decision.json()).data.decideTaskPermission.task.id).to.equal(id);
   });
 });

@@ -152,9 +152,7 @@ describe("lists of the console", () => {
     await page.getByLabel("Until").fill("2026-10-05");
     await page.waitForURL(/from=2026-10-05&until=2026-10-05/);
     await shown("dated").first().waitFor();
-    await pager("Audit log")
-      .getByText(/^1–(\d+) of \1$/)
-      .waitFor();
+    await pager("Audit log").getByText("1 of 1").waitFor();
     await page.getByLabel("Until").fill("2026-10-04");
     await page.getByText("No event matches.").waitFor();
     await console().open("/audit?from=2026-10-05&until=2026-10-05");

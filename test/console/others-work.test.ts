@@ -62,7 +62,7 @@ describe("the console shows work of others", () => {
     await asOwner(`/workspaces/${workspaceId}`);
     await heading(workspaceName);
     await button("Stop").waitFor();
-    expect(await offered()).to.have.members(["Stop", "Edit", "Duplicate", "Delete"]);
+    expect(await offered()).to.have.members(["Stop", "Restart", "Edit", "Duplicate", "Delete"]);
     await openAs(ada, `/tasks/${id}`);
     for (const name of ["Allow it", "Interrupt", "Send"]) await button(name).waitFor();
     await openAs(ada, `/workspaces/${workspaceId}`);

@@ -207,15 +207,26 @@ describe("the console shows work", () => {
       await asOwner(`/workspaces/${id}`);
       await heading("renewed");
       await button("Stop").click();
+      await button("Start").waitFor();
       await button("Change parameters").click();
       await dialog().getByLabel("Size").waitFor();
       expect(await dialog().getByLabel("Region").count(), "what cannot change").to.equal(0);
-      await enter("Size", "Large");
+      await enter("Size", "Small");
       await submit("Start");
       await row("Build 3", "Builds").waitFor();
+      await valueOf("Size").getByText("small").waitFor();
+      await button("Stop").waitFor();
+      // While it runs, it is stopped first.
+      await button("Change parameters").click();
+      await enter("Size", "Large");
+      await submit("Restart");
+      await row("Build 5", "Builds").waitFor();
       await valueOf("Size").getByText("large").waitFor();
       await button("Stop").waitFor();
-      expect(await button("Change parameters").count(), "while it runs").to.equal(0);
+      await button("Restart").click();
+      await dialog().getByRole("button", { name: "Restart" }).click();
+      await row("Build 7", "Builds").waitFor();
+      await button("Stop").waitFor();
 
       const presets = [{ name: "tiny", parameters: { size: "small" } }];
       const shell = { name: "shell", display_name: "Shell" };
@@ -224,7 +235,7 @@ describe("the console shows work", () => {
       const document = echoDocument([], { parameters: [...parameters, shell], presets });
       await as.graphql(version, { input: { templateId, document, name: "second", activate: true } });
       await button("Stop").click();
-      await row("Build 4", "Builds").getByText("Stopped").waitFor();
+      await row("Build 8", "Builds").getByText("Stopped").waitFor();
       await eventually(async () => {
         const outdated = "query($id: UUID!) { workspace(id: $id) { isOutdated } }";
         return (await as.graphql(outdated, { id })).workspace.isOutdated as boolean;

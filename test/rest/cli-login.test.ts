@@ -223,6 +223,31 @@ describe("the login of the command line", () => {
         expect(await cli.output("servers", "use", url)).to.equal(`Commands use ${url}.\n`);
         expect(await nameAt()).to.equal(ada.username);
         expect((await cli.run("servers", "use", "https://unknown.example.com")).status).to.equal(3);
+
+        // Profiles are names of servers.
+        expect(await cli.output("profile", "add", "home", url)).to.equal(`The profile home is ${url}.\n`);
+        await cli.output("profiles", "add", "work", its);
+        expect(await nameAt("--server", "work")).to.equal("owner");
+        const named = await cli.runWith({ env: { STEWARD_URL: "work" } }, "whoami", "--json");
+        expect(JSON.parse(named.stdout).username).to.equal("owner");
+        expect(await cli.output("profile", "use", "work")).to.equal(`Commands use ${its}.\n`);
+        expect(await nameAt()).to.equal("owner");
+        const profiles = [
+          { name: "home", server: url, isCurrent: false, username: ada.username },
+          { name: "work", server: its, isCurrent: true, username: "owner" },
+        ];
+        expect(await cli.json("profile", "list")).to.deep.equal(profiles);
+        expect(await cli.output("profile", "rm", "work")).to.equal("The profile work is forgotten.\n");
+        expect(await nameAt(), "the login stays").to.equal("owner");
+        const missing = await cli.run("profile", "use", "work");
+        expect(missing).to.deep.include({ status: 1, stdout: "" });
+        expect(missing.stderr).to.include("There is no profile work.");
+        expect((await cli.run("profile", "add", "no name", url)).status).to.equal(2);
+        expect((await cli.run("profile", "add", "other", "ftp://x")).status).to.equal(2);
+        expect((await cli.run("whoami", "--server", "work")).stderr, "a host, not a profile").to.include(
+          "https://work",
+        );
+        await cli.output("profile", "use", "home");
         expect(await cli.output("logout", url)).to.equal(`Signed out of ${url}.\n`);
         expect(await nameAt()).to.equal("owner");
       } finally {

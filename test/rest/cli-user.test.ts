@@ -645,7 +645,7 @@ describe("the commands of users", () => {
       ...help.matchAll(/^ {2}((?:workspaces|tasks|templates|inbox|secrets|servers|log\w+|whoami)[a-z ]*)/gm),
     ];
     const commands = names.map(([, name]) => name!.trim());
-    expect(commands).to.have.length(35);
+    expect(commands).to.have.length(38);
     for (const group of ["workspaces", "tasks", "templates", "inbox", "secrets"])
       expect(await cli.output(group, "--help")).to.include(`${group} list`);
     for (const name of ["login", "workspaces create", "tasks create", "inbox read", "secrets set", "templates push"]) {

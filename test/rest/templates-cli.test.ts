@@ -1,5 +1,5 @@
 // `npm run steward -- templates push`, as its users run it: against a server whose own daemon imports the versions.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -179,6 +179,64 @@ describe("templates push", () => {
       .graphql(`mutation { cancelProvisionerJob(input: { job: "${job.id}" }) { __typename } }`);
     expect(await pushing.ended).to.equal(1);
     expect(pushing.stdout()).to.equal("The import of version v1 failed: canceled\n");
+  });
+
+  it("goes on from a starter, and from what the server has", async () => {
+    const run = (...words: string[]) => command(settings(), "templates", ...words);
+    const place = join(directory, "begun");
+    const begun = await run("init", place, "--starter", "external");
+    expect(begun).to.include({ status: 0, stderr: "" });
+    expect(begun.stdout).to.include(`${join(place, "template.json")} is written.`);
+    const again = await run("init", place);
+    expect(again).to.deep.include({ status: 1, stdout: "" });
+    expect(again.stderr).to.include("To replace it, use --force.");
+    expect(await run("init", place, "--starter", "none")).to.include({ status: 2 });
+    const written = async (at: string) => JSON.parse(await readFile(join(at, "template.json"), "utf8"));
+    expect((await written(place)).resources[0].agents[0].external).to.equal(true);
+    expect(await run("push", place)).to.include({ status: 0, stderr: "" });
+    expect(await run("init", place, "--force")).to.include({ status: 0 });
+    expect(await run("push", place, "--version-name", "second", "--no-activate")).to.include({ status: 0 });
+
+    const versions = await run("versions", "begun", "--columns", "version,state,by");
+    expect(versions.stdout).to.equal(`second\t\t${tina.username}\nv1\tactive\t${tina.username}\n`);
+    const listed = JSON.parse((await run("versions", "begun", "--json")).stdout);
+    expect(listed.map(({ name, isActive }: { name: string; isActive: boolean }) => [name, isActive])).to.deep.equal([
+      ["second", false],
+      ["v1", true],
+    ]);
+
+    const copy = join(directory, "copy");
+    const pulled = await run("pull", "begun", copy);
+    expect(pulled.stdout).to.equal(`${join(copy, "template.json")} has version v1 of the template begun.\n`);
+    expect((await written(copy)).resources[0].agents[0].external).to.equal(true);
+    expect((await run("pull", "begun", copy, "--version", "second")).status).to.equal(1);
+    expect((await run("pull", "begun", copy, "--version", "second", "--force")).status).to.equal(0);
+    expect((await written(copy)).provisioner).to.equal("echo");
+    expect(await run("push", copy, "--name", "begun"), "what was pulled can be pushed").to.include({ status: 0 });
+    expect((await run("pull", "begun", copy, "--version", "third")).stderr).to.include('has no version "third"');
+    expect((await run("pull", "nothing")).stderr).to.include('There is no template "nothing"');
+    const narrow = await the().scoped(tina, "template:read", "organization:read");
+    const { status, stderr } = await command(settings(narrow.token), "templates", "pull", "begun", copy, "--force");
+    expect({ status, stderr }).to.deep.include({ status: 1 });
+    expect(stderr).to.include("file:read");
+  });
+
+  it("begins with starters that the server takes", async () => {
+    for (const starter of ["echo", "agentapi", "acp", "external"]) {
+      const place = join(directory, `of-${starter}`);
+      expect(await command(settings(), "templates", "init", place, "--starter", starter)).to.include({ status: 0 });
+      const document = JSON.parse(await readFile(join(place, "template.json"), "utf8"));
+      const variables = (document.variables ?? []).map(({ name }: { name: string }) => ({
+        name,
+        value: "/opt/program",
+      }));
+      const { createTemplate } = await the()
+        .as(tina)
+        .graphql(`mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { template { name } } }`, {
+          input: { organization: "default", name: `of-${starter}`, document, variables },
+        });
+      expect(createTemplate.template.name).to.equal(`of-${starter}`);
+    }
   });
 
   it("fails for others, without a credential, and where there is no server", async () => {

@@ -85,7 +85,7 @@ export function Copyable({ label, text, isSecret }: { label: string; text: strin
 interface RevealedProps {
   title: string;
   secret: string;
-  /** What is shown instead of the secret alone, which it contains. */
+  /** Shown instead of the secret alone, which it contains. */
   children?: ComponentChildren;
   onClose: () => void;
 }

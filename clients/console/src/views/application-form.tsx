@@ -75,7 +75,7 @@ interface Known {
   serviceUser: object | null;
 }
 
-const nameField: FieldSpec = { name: "name", hint: "People see it when they are asked for access." };
+const nameField: FieldSpec = { name: "name", hint: "People see it when it wants access." };
 
 const redirectField: FieldSpec = {
   name: "redirectUris",

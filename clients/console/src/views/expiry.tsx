@@ -33,6 +33,7 @@ function Expiry({ id, name, value, isInvalid, describedBy, maximum }: ExpiryProp
       </select>
       {choice === "date" ? (
         <input
+          key="date"
           type="datetime-local"
           name={name}
           aria-label="Date and time"
@@ -42,7 +43,7 @@ function Expiry({ id, name, value, isInvalid, describedBy, maximum }: ExpiryProp
           max={maximum === undefined ? undefined : localTime(endOf(maximum / day))}
         />
       ) : (
-        <input type="hidden" name={name} value={choice === "never" ? "" : endOf(Number(choice))} />
+        <input key="preset" type="hidden" name={name} value={choice === "never" ? "" : endOf(Number(choice))} />
       )}
     </div>
   );

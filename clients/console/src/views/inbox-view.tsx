@@ -63,8 +63,12 @@ function Notification({ notification }: { notification: InboxQuery["inboxNotific
   return (
     <li class={isRead ? "" : "unread"}>
       <article aria-label={title}>
-        <h2>{title}</h2>
-        <p class="text">{content}</p>
+        <h2>
+          <bdi>{title}</bdi>
+        </h2>
+        <p class="text" dir="auto">
+          {content}
+        </p>
         <p>
           <Time at={createdAt} />
           {actions.map(({ label, url }) => (

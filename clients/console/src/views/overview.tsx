@@ -9,6 +9,7 @@ import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts"
 import { amountOf, countOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { isMuted } from "./health-checks";
 import { FirstSteps } from "./first-steps";
+import { OwnWork } from "./overview-own";
 import { OrganizationChoice, useOrganization } from "./organization-choice";
 import { Overview as OverviewQuery, OverviewOrganization, ReleaseHeldWorkspaces } from "./overview.gql";
 
@@ -86,6 +87,7 @@ export function Overview() {
         </p>
       )}
       {may("config") && <FirstSteps mayDismiss={may("release")} />}
+      <OwnWork />
       <ul class="tiles">
         {data.people && (
           <Tile

@@ -18,6 +18,7 @@ import { ParametersForm } from "./parameters-form";
 import { CreateButton } from "./workspace-changes";
 import { DocumentAction } from "./template-document";
 import { starters } from "./template-starters";
+import { TemplateUsePanel } from "./template-use";
 import { TemplateSharing } from "./template-sharing";
 import {
   ArchiveTemplateVersion,
@@ -336,6 +337,7 @@ export function TemplateView({ id }: { id: string }) {
           ["Created by", template.creator.name || template.creator.username],
         ]}
       />
+      <TemplateUsePanel id={id} />
       <Panel title="Versions">
         <List
           name="Versions"

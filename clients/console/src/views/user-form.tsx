@@ -18,9 +18,11 @@ function useTypes(): Options {
     ...(passwordAuth
       ? [["PASSWORD", "A person with a password", "You set the first one, which the person changes."] as const]
       : []),
-    ...identityProviders.map(
-      ({ type, label }) => [type, `A person at ${label}`, `Signs in at ${label}, with the address below.`] as const,
-    ),
+    ...[...new Set(identityProviders.map(({ type }) => type))].map((type) => {
+      const labels = identityProviders.filter((each) => each.type === type).map(({ label }) => label);
+      const place = labels.join(" or ");
+      return [type, `A person at ${place}`, `Signs in at ${place}, with the address below.`] as const;
+    }),
     [service, "A service account", "For programs: it has keys, and never signs in."],
   ];
 }

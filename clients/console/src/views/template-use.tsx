@@ -1,0 +1,59 @@
+// How a template is used: its workspaces, how long their builds took, and those that failed, as far as the caller sees them.
+import { useData } from "../api/hooks";
+import { Facts, Panel, Time } from "../ui/parts";
+import { countOf, totalOf } from "../ui/text";
+import { TemplateUse, type TemplateUseQuery } from "./template-use.gql";
+
+type Listed = TemplateUseQuery["all"]["nodes"][number];
+
+/** Seconds that the latest builds of workspaces took which started them, in ascending order. */
+const startTimes = (workspaces: readonly Listed[]): number[] =>
+  workspaces
+    .flatMap(({ latestBuild }) => {
+      const { startedAt, completedAt, status } = latestBuild?.job ?? {};
+      const isStart = latestBuild?.transition === "START" && status === "SUCCEEDED";
+      return isStart && startedAt && completedAt ? (Date.parse(completedAt) - Date.parse(startedAt)) / 1_000 : [];
+    })
+    .toSorted((one, other) => one - other);
+
+const secondsText = (seconds: number): string =>
+  seconds < 120 ? countOf(Math.round(seconds), "second") : countOf(Math.round(seconds / 60), "minute");
+
+export function TemplateUsePanel({ id }: { id: string }) {
+  const { data } = useData(TemplateUse, { id });
+  if (!data) return null;
+  const { all, running, failed } = data;
+  const times = startTimes(all.nodes);
+  return (
+    <Panel title="Use" actions={<a href={`/workspaces?template=${id}`}>Workspaces</a>}>
+      <Facts
+        facts={[
+          ["Workspaces", totalOf(all.totalCount)],
+          ["Running", totalOf(running.totalCount)],
+          ["Latest build failed", totalOf(failed.totalCount)],
+          [
+            "A start takes",
+            times.length === 0
+              ? ""
+              : `${secondsText(times[Math.floor(times.length / 2)]!)}, at most ${secondsText(times.at(-1)!)}`,
+          ],
+        ]}
+      />
+      {failed.nodes.length > 0 && (
+        <ul class="links" aria-label="Failed builds">
+          {failed.nodes.map(({ id: workspace, name, owner, latestBuild }) => (
+            <li key={workspace}>
+              <span>
+                <a href={`/workspaces/${workspace}`}>
+                  {owner.username}/{name}
+                </a>
+                {latestBuild?.job?.error && <span class="faint block">{latestBuild.job.error}</span>}
+              </span>
+              <Time at={latestBuild?.createdAt} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
