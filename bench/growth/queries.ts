@@ -182,6 +182,12 @@ export const lists = [
     orders: ["TIME"],
   }),
   ...list({
+    field: "auditReaders",
+    nodes: "id username user { id } filter position behind isActive startedAt seenAt endedAt",
+    roles: ["owner", "administrator"],
+    filters: { active: "active: true", gone: "active: false" },
+  }),
+  ...list({
     field: "connectionLogs",
     nodes: `id connectTime type ip workspaceId workspaceName agentName organization { id name }
       workspaceOwner { id username } sshInfo { connectionId disconnectTime } webInfo { slugOrPort statusCode }`,

@@ -109,11 +109,16 @@ const show = command({
         ({ name, status, lifecycleState }) =>
           [`Agent ${name}`, `${wordsOf(status)}, ${wordsOf(lifecycleState)}`] as const,
       ),
-      ...agents.flatMap(({ apps }) => apps.map(({ slug, health }) => [`App ${slug}`, wordsOf(health)] as const)),
+      // What an agent has reported before it was lost says nothing of its apps.
+      ...agents.flatMap(({ status, apps }) =>
+        apps.map(({ slug, health }) => [`App ${slug}`, isLost(status) ? "unknown" : wordsOf(health)] as const),
+      ),
       ["Address", addressOf(api, workspace)],
     ]);
   },
 });
+
+const isLost = (status: string): boolean => status === "DISCONNECTED" || status === "TIMEOUT";
 
 const roundToTenths = (value: number) => String(Math.round(value * 10) / 10);
 

@@ -13,6 +13,7 @@ import { chapters, routes } from "./sections";
 import { Shell } from "./shell.gql";
 import { Banner } from "./ui/banner";
 import { NoticeBoard } from "./ui/notices";
+import { SignedOut } from "./ui/signed-out";
 import { Empty, hasNavigated, Heading, Person, productName } from "./ui/parts";
 
 const checks = chapters
@@ -35,6 +36,7 @@ export const App = () => (
   <LocationProvider scope={ownPaths}>
     <Frame />
     <NoticeBoard />
+    <SignedOut />
   </LocationProvider>
 );
 

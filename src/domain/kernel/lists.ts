@@ -221,9 +221,9 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
     const types = Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type]));
     const { isId } = this.definition.id;
     const range =
-      most === undefined ? readRange(page, types, problems, isId) : { limit: most, offset: 0, backward: false };
+      most === undefined ? readRange(page, types, problems, isId) : { limit: most, offset: 0, isBackward: false };
     problems.throwIfAny(invalidQuery);
-    const isDescending = (orderBy?.direction === OrderDirection.DESC) !== range.backward;
+    const isDescending = (orderBy?.direction === OrderDirection.DESC) !== range.isBackward;
     const given = Object.entries(filter ?? {}).filter(([, value]) => value != null && value !== "");
     return { keys, range, isDescending, filter: Object.fromEntries(given) as Partial<Values> };
   }

@@ -64,7 +64,7 @@ export function Person({ user }: { user: PersonData }) {
         {initials}
       </span>
       <span>
-        {name || username} {name && name !== username && <span class="faint">{username}</span>}
+        <bdi>{name || username}</bdi> {name && name !== username && <span class="faint">{username}</span>}
       </span>
     </span>
   );
@@ -113,7 +113,7 @@ export function Heading({ title, children, note, up }: HeadingProps) {
           </a>
         )}
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          <bdi>{title}</bdi>
         </h1>
         {note && <p class="faint">{note}</p>}
       </div>

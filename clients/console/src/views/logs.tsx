@@ -133,6 +133,7 @@ export function AuditView() {
   return (
     <>
       <Heading title="Audit log" note="Who changed what, and when.">
+        <a href="/audit/readers">Readers</a>
         {log.data && <Exports name="audit-log" load={load} />}
       </Heading>
       <Filters place={place}>

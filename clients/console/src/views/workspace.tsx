@@ -134,7 +134,25 @@ export function WorkspaceView({ id }: { id: string }) {
             label="Edit"
             run={UpdateWorkspace}
             given={given}
-            fields={["name", { name: "ttlSeconds", label: "Stops after" }, "autostartSchedule", "automaticUpdates"]}
+            fields={[
+              { name: "name", hint: "Part of addresses and commands. The former one no longer works." },
+              {
+                name: "ttlSeconds",
+                label: "Stops after",
+                hint: "How long it runs after a start, such as 8 hours, or never.",
+              },
+              {
+                name: "autostartSchedule",
+                label: "Starts by schedule",
+                hint: "Minute, hour, and days with a time zone: CRON_TZ=Europe/Berlin 30 9 * * 1-5 is 9:30 on weekdays. Without one, it starts only when you start it.",
+                placeholder: "CRON_TZ=Europe/Berlin 30 9 * * 1-5",
+              },
+              {
+                name: "automaticUpdates",
+                label: "Automatic updates",
+                hint: "Whether a start takes the active version of the template.",
+              },
+            ]}
             values={workspace}
             submit="Save"
           />
@@ -145,7 +163,7 @@ export function WorkspaceView({ id }: { id: string }) {
             title="When it stops by itself"
             run={ExtendDeadline}
             given={given}
-            fields={["deadline"]}
+            fields={[{ name: "deadline", label: "Stops at" }]}
             values={workspace}
             submit="Save"
           />
