@@ -378,3 +378,55 @@ describe("documentation and support links", () => {
     expect(() => readConfig({ STEWARD_DOCS_URL: "docs.example.com" })).to.throw(ConfigError, "STEWARD_DOCS_URL");
   });
 });
+
+describe("the pages of the server", () => {
+  const the = world();
+  const html = { Accept: "text/html" };
+
+  it("look as the deployment does: with its name and logo for visitors, and its banners for users", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const policyOf = ({ headers }: { headers: Headers }) => headers.get("content-security-policy");
+    const plain = await w.nobody.get("/login", html);
+    expect(plain.body).to.include("<title>Sign in · Steward</title>");
+    expect(policyOf(plain)).to.include("img-src 'self' data:;");
+
+    const announcementBanners = [
+      { enabled: true, message: "Maintenance <b>at noon</b>", backgroundColor: "#ff0000" },
+      { enabled: false, message: "Not yet", backgroundColor: "#ff0000" },
+    ];
+    const input = { applicationName: 'Nova & "Co"', logoUrl: "https://cdn.example.com/logo.png", announcementBanners };
+    await w.as(w.owner).graphql(update, { input });
+    const { serverInfo } = await w.nobody.graphql("{ serverInfo { branding { applicationName logoUrl } } }");
+    expect(serverInfo.branding).to.deep.equal({ applicationName: input.applicationName, logoUrl: input.logoUrl });
+
+    const visitors = await Promise.all(
+      ["/login", "/login/forgot-password", "/login/invitation", "/no-such-page"].map((at) => w.nobody.get(at, html)),
+    );
+    for (const page of visitors) {
+      expect(page.body)
+        .to.include("Nova &amp; &quot;Co&quot;</bdi>")
+        .and.include(`<img src="${input.logoUrl}" alt="" />`);
+      expect(page.body).to.not.include("Maintenance").and.not.include("<b>");
+      expect(policyOf(page)).to.include("img-src 'self' data: https://cdn.example.com;");
+    }
+    expect(visitors[0]!.body).to.include("<title>Sign in · Nova &amp; &quot;Co&quot;</title>");
+    for (const at of ["/account/password", "/account/keys", "/external-auth", "/oauth2/device"]) {
+      const { body } = await w.as(ada).get(at, html);
+      expect(body, at)
+        .to.include("Nova &amp;")
+        .and.include('<p class="banner">Maintenance &lt;b&gt;at noon&lt;/b&gt;</p>');
+      expect(body, at).to.not.include("Not yet");
+    }
+    expect(policyOf(await w.as(ada).get("/workspaces", html)), "the console").to.include("https://cdn.example.com;");
+
+    for (const logoUrl of ["/own.png", "https://cdn.example.com:8443/x;script-src"]) {
+      await w.as(w.owner).graphql(update, { input: { logoUrl } });
+      const policy = policyOf(await w.nobody.get("/login", html))!;
+      expect(policy.split("; ").filter((part) => part.startsWith("script-src"))).to.deep.equal([]);
+      expect(policy).to.include(
+        `img-src 'self' data:${logoUrl.startsWith("/") ? "" : " https://cdn.example.com:8443"};`,
+      );
+    }
+  });
+});

@@ -598,6 +598,7 @@ describe("the GraphQL schema", () => {
       "FirstSteps",
       "ServerInfo",
       "SignInProvider",
+      "Branding",
       // Each of its series has a scope of its own.
       "DailyCounts",
       // For those who may update the template.

@@ -1,6 +1,6 @@
 // Documents with which templates begin, from the smallest to those whose agents do tasks.
 
-export interface Starter {
+interface Starter {
   name: string;
   title: string;
   sentence: string;

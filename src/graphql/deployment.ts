@@ -2,6 +2,7 @@ import { Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver } from "typ
 import type { Context } from "../domain/kernel/context.js";
 import { readServerInfo, type ServerInfo, type SignInProvider } from "../domain/deployment/deployment.js";
 import { ProviderKind } from "../infrastructure/identity-providers.js";
+import { type Branding, readAppearance } from "../domain/appearance/appearance.js";
 import { sendsPasscodes } from "../domain/sign-in/passcodes.js";
 import { Access } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";
@@ -17,6 +18,15 @@ class SignInProviderType implements SignInProvider {
       "Where a browser starts to sign in. It returns to the path in the query parameter `return_to`, with a session cookie.",
   })
   signInUrl!: string;
+}
+
+@ObjectType("Branding", {
+  simpleResolvers: true,
+  description: "The part of the appearance that visitors see.",
+})
+class BrandingType implements Branding {
+  @Field({ description: "Name of the application; empty for the built-in name." }) applicationName!: string;
+  @Field(() => Url, { description: "URL of the logo; empty for the built-in logo." }) logoUrl!: string;
 }
 
 @ObjectType("ServerInfo", { simpleResolvers: true, description: "Public information about this server." })
@@ -53,6 +63,11 @@ export class DeploymentResolver {
   })
   sendsPasscodes(@Ctx() ctx: Context): Promise<boolean> {
     return sendsPasscodes(ctx);
+  }
+
+  @FieldResolver(() => BrandingType, { description: "Name and logo, as sign-in pages show them." })
+  branding(@Ctx() ctx: Context): Promise<Branding> {
+    return readAppearance(ctx);
   }
 
   @Access({ open: true })

@@ -3,14 +3,13 @@
 import { readFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
-import type { Services } from "../domain/kernel/context.js";
 import { TransportError } from "../http/errors.js";
 import type { Http } from "../http/exchange.js";
 import type { Routes } from "../http/routes.js";
 import { programFile } from "../runtime/program-files.js";
 import { html } from "./html.js";
-import { bodyOf, icon, keptForGood, type Page, stylePath } from "./layout.js";
-import { type Outcome, type PageHandler, pageErrors, signedIn, visited } from "./visit.js";
+import { bodyOf, builtInBrand, icon, keptForGood, type Page, stylePath } from "./layout.js";
+import { type Outcome, type PageHandler, pageErrors, signedIn, type Site, visited } from "./visit.js";
 import { consolePolicy } from "./content-security-policy.js";
 
 /** The list of files that the build writes. */
@@ -35,13 +34,13 @@ export interface Console {
 }
 
 /** Adds the files of the console. Its document is for users who are signed in. */
-export function routeConsole(routes: Routes, services: Services): Console {
+export function routeConsole(routes: Routes, site: Site): Console {
   const manifest = JSON.parse(readFileSync(new URL("manifest.json", folder), "utf8")) as Manifest;
   const names = new Set(manifest.files);
   routes.of(assetPath).get(`${assetPath}:file`, (http) => sendAsset(http, http.params.file!, names));
   const documentWith = (page: Page): Outcome => ({ document: documentOf(manifest, page), policy: consolePolicy });
   const show: PageHandler = signedIn(async () => documentWith(needsScript));
-  const handlers = [pageErrors(services), visited(services, show)];
+  const handlers = [pageErrors(site), visited(site, show)];
   const routeSections = () => {
     for (const section of manifest.sections)
       for (const path of [`/${section}`, `/${section}/:id`, `/${section}/:id/:part`])
@@ -71,7 +70,7 @@ const documentOf = ({ script, style, preloads }: Manifest, page: Page) =>
       </head>
       <body>
         <div id="root"></div>
-        <noscript>${bodyOf(page)}</noscript>
+        <noscript>${bodyOf(page, builtInBrand)}</noscript>
       </body>
     </html> `;
 

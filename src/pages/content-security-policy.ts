@@ -1,22 +1,30 @@
 // The content security policies (CSP) of all pages.
 
+const ownImages = "img-src 'self' data:";
+
 /** No scripts, only our own style, nothing from other origins but the target of a form, and no framing. */
 export const pagePolicy = (formAction = "") =>
   [
     "default-src 'none'",
     "style-src 'self'",
-    "img-src 'self' data:",
+    ownImages,
     "base-uri 'none'",
     "frame-ancestors 'none'",
     `form-action 'self' ${formAction}`.trim(),
   ].join("; ");
+
+/** A policy that allows the image at a URL, too. */
+export function withImage(policy: string, url: string): string {
+  const origin = /^https?:/i.test(url) && URL.canParse(url) ? new URL(url).origin : undefined;
+  return origin === undefined ? policy : policy.replace(ownImages, `${ownImages} ${origin}`);
+}
 
 /** The console: only our own scripts, styles, and connections; nothing from other origins, no markup from texts, and no framing. */
 export const consolePolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:",
+  ownImages,
   "connect-src 'self'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",

@@ -15,26 +15,27 @@ import type { Routes } from "../http/routes.js";
 import { programFile, version } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
 import { colors, fingerprint, icon, keptForGood, logo, pageFile } from "./layout.js";
-import { ownPath, pageErrors, type PageHandler, perform, type Visit, visited } from "./visit.js";
+import { ownPath, pageErrors, type PageHandler, perform, Site, type Visit, visited } from "./visit.js";
 import { explorerPolicy } from "./content-security-policy.js";
 
 const referencePath = "/docs";
 
 /** Adds the API reference and the assets of both explorers. Everything comes from this server. */
-export function routeExplorer(routes: Routes, services: Services, signedIn: StoredOperation): void {
-  const page = visited(services, explorer(reference, signedIn));
-  routes.of(referencePath).get(referencePath, pageErrors(services), page);
+export function routeExplorer(routes: Routes, site: Site, signedIn: StoredOperation): void {
+  const page = visited(site, explorer(reference, signedIn));
+  routes.of(referencePath).get(referencePath, pageErrors(site), page);
   routes.of(assetPath).get(`${assetPath}:file`, (http) => sendAsset(http, http.params.file!));
 }
 
 /** Serves GraphiQL to browsers that navigate to the GraphQL endpoint; clients of the API, which prefer JSON, go on. */
 export function graphiqlPage(services: Services, schema: GraphQLSchema): Middleware {
   const show = explorer(graphiql, storedOperations(schema, "pages/sign-in/login").get("SignedIn")!);
-  const page = visited(services, (visit) => {
+  const site = new Site(services, schema);
+  const page = visited(site, (visit) => {
     services.limits.countCaller(visit.anonymous());
     return show(visit);
   });
-  const guarded = within(pageErrors(services), page);
+  const guarded = within(pageErrors(site), page);
   return (http, next) => (asksForPage(http) ? guarded(http, next) : next());
 }
 

@@ -26,7 +26,7 @@ import { providerPages } from "./sign-in/providers.js";
 import { VisitorForms } from "./sign-in/visitor-forms.js";
 import { keyPages } from "./tokens.js";
 import { unsubscribePages } from "./unsubscribe.js";
-import { browserErrors, pageErrors, type PageHandler, passwordPath, visited, visitedRow } from "./visit.js";
+import { browserErrors, pageErrors, type PageHandler, passwordPath, Site, visited, visitedRow } from "./visit.js";
 
 /** Capabilities of the domain that only browsers need, which therefore are no operations of the schema. */
 export interface BrowserServices {
@@ -47,6 +47,7 @@ export function routePages(
     const operations = storedOperations(schema, `pages/${path}`);
     return (name: string) => operations.get(name)!;
   };
+  const site = new Site(services, schema);
   const signingIn = operationsOf("sign-in/login");
   const forms = new VisitorForms(seals);
   const login = loginPages(forms, signingIn);
@@ -54,7 +55,7 @@ export function routePages(
   const password = passwordPages(operationsOf("sign-in/passwords"));
   const invitations = invitationPages(forms, operationsOf("sign-in/invitations"));
   const provider = providerPages(attempts);
-  const console = routeConsole(routes, services);
+  const console = routeConsole(routes, site);
   const home = homePages(console, signingIn("SignedIn"), signingIn("SignOut"));
   const keys = keyPages(operationsOf("tokens"));
   const device = devicePages(operationsOf("oauth2/device-consent"));
@@ -97,25 +98,26 @@ export function routePages(
     ["GET", "/external-auth/:id/callback", externalAuth.callback],
     ...Object.entries(objects).map(([path, page]): PageRoute => ["GET", path, page]),
   ];
-  const errors = pageErrors(services);
+  const errors = pageErrors(site);
   const unsubscribePath = "/notifications/unsubscribe";
-  routes.of(unsubscribePath).get(unsubscribePath, errors, visited(services, unsubscribe.show));
+  routes.of(unsubscribePath).get(unsubscribePath, errors, visited(site, unsubscribe.show));
   // Mail programs send a form of any encoding, whose content does not matter.
-  routes.of(unsubscribePath).post(unsubscribePath, errors, visited(services, unsubscribe.submit, skipBody));
+  routes.of(unsubscribePath).post(unsubscribePath, errors, visited(site, unsubscribe.submit, skipBody));
   for (const [method, path, handler] of pages)
-    routes.of(path).register(path, [method], [errors, visited(services, handler)]);
+    routes.of(path).register(path, [method], [errors, visited(site, handler)]);
   console.routeSections();
-  routeExplorer(routes, services, signingIn("SignedIn"));
+  routeExplorer(routes, site, signingIn("SignedIn"));
   routes.of(stylePath).get(stylePath, sendStyle);
 }
 
 /** The pages that browsers get for rows of the REST contract, and where there is no route. */
 export function browserPages(services: Services, schema: GraphQLSchema) {
+  const site = new Site(services, schema);
   const operations = storedOperations(schema, "pages/oauth2/authorization");
   const pages = authorizationPages((name) => operations.get(name)!);
   return {
-    errors: browserErrors(services),
-    pages: Object.fromEntries(Object.entries(pages).map(([name, page]) => [name, visitedRow(services, page)])),
+    errors: browserErrors(site),
+    pages: Object.fromEntries(Object.entries(pages).map(([name, page]) => [name, visitedRow(site, page)])),
   };
 }
 

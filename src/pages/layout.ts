@@ -10,6 +10,17 @@ export interface Page {
   navigation?: Html;
 }
 
+/** How the pages of a deployment look. */
+export interface Brand {
+  name: string;
+  /** Empty for the built-in logo. */
+  logoUrl: string;
+  /** Messages above all pages. */
+  banners: readonly string[];
+}
+
+export const builtInBrand: Brand = { name: "Steward", logoUrl: "", banners: [] };
+
 /** A file of this folder, as text. */
 export const pageFile = (name: string): string => readFileSync(programFile(`pages/${name}`), "utf8");
 
@@ -46,28 +57,30 @@ export const logo = mark("var(--accent)", "var(--on-accent)");
 const image = mark("#1d5fbf", "#ffffff").text.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
 export const icon = `data:image/svg+xml,${encodeURIComponent(image)}`;
 
-/** The content of a page, with the bar above it. */
-export const bodyOf = ({ title, main, navigation }: Page): Html =>
-  html`<header><a href="/">${logo}Steward</a></header>
-    ${navigation}
+/** The content of a page, with the bar and the messages above it. */
+export const bodyOf = ({ title, main, navigation }: Page, { name, logoUrl, banners }: Brand): Html =>
+  html`<header>
+      <a href="/">${logoUrl ? html`<img src="${logoUrl}" alt="" />` : logo}<bdi>${name}</bdi></a>
+    </header>
+    ${banners.map((message) => html`<p class="banner">${message}</p>`)} ${navigation}
     <main>
       <h1>${title}</h1>
       ${main}
     </main>`;
 
 /** The document around the content of a page. */
-export const documentOf = (page: Page): Html =>
+export const documentOf = (page: Page, brand: Brand): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${page.title} · Steward</title>
+        <title>${page.title} · ${brand.name}</title>
         <link rel="icon" href="${icon}" />
         <link rel="stylesheet" href="${stylePath}" />
       </head>
       <body>
-        ${bodyOf(page)}
+        ${bodyOf(page, brand)}
       </body>
     </html> `;
 

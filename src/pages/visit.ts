@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
@@ -11,10 +12,10 @@ import { statusOf, TransportError } from "../http/errors.js";
 import { type Http, type Middleware, redirect } from "../http/exchange.js";
 import { actorOf, sessionCookie } from "../http/credentials.js";
 import { csrfCookie, csrfTokenOf } from "../http/csrf.js";
-import type { StoredOperation } from "../graphql/engine/stored-operations.js";
+import { type StoredOperation, storedOperations } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
-import { alarm, documentOf, type Page } from "./layout.js";
-import { pagePolicy } from "./content-security-policy.js";
+import { alarm, type Brand, builtInBrand, documentOf, type Page } from "./layout.js";
+import { pagePolicy, withImage } from "./content-security-policy.js";
 
 /** A page with its own document and content security policy. */
 interface OwnDocument {
@@ -26,7 +27,7 @@ interface OwnDocument {
 export type StatusPage = Page & { status?: number; formAction?: string };
 
 /** The result of a visit: a page or a redirect, with status 303 by default. */
-export type Outcome = StatusPage | OwnDocument | { goTo: string; status?: 302 | 303 };
+export type Outcome = StatusPage | OwnDocument | Redirect;
 
 export type PageHandler = (visit: Visit) => Promise<Outcome>;
 
@@ -36,9 +37,55 @@ export type RowPage = (visit: Visit, ctx: Context, variables: Variables) => Prom
 /** Makes the pages of an area of the REST contract, by the name of the operation in the row. */
 export type RowPages = (operation: (name: string) => StoredOperation) => Record<string, RowPage>;
 
+interface Appearance {
+  applicationName: string;
+  logoUrl: string;
+  announcementBanners?: ReadonlyArray<{ enabled: boolean; message: string }>;
+}
+
+const brandOf = ({ applicationName, logoUrl, announcementBanners = [] }: Appearance): Brand => ({
+  name: applicationName || builtInBrand.name,
+  logoUrl,
+  banners: announcementBanners.flatMap(({ enabled, message }) => (enabled ? message : [])),
+});
+
+/** The pages of a deployment: what they are made of, and how they look. */
+export class Site {
+  readonly #operations: ReadonlyMap<string, StoredOperation>;
+
+  constructor(
+    readonly services: Services,
+    schema: GraphQLSchema,
+  ) {
+    this.#operations = storedOperations(schema, "pages/branding");
+  }
+
+  /** How a page looks: banners are for users. If that cannot be read, as while Postgres is away, it looks as without it. */
+  async brandFor(visit: Visit): Promise<Brand> {
+    try {
+      const { user } = visit;
+      if (!user) return await this.#brandForVisitors(visit);
+      return brandOf((await perform<{ appearance: Appearance }>(this.#operation("UserBranding"), user)).appearance);
+    } catch (error) {
+      if (!(error instanceof DomainError)) return builtInBrand;
+      // Users who must change their password first may read nothing else.
+      return this.#brandForVisitors(visit).catch(() => builtInBrand);
+    }
+  }
+
+  async #brandForVisitors(visit: Visit): Promise<Brand> {
+    const read = perform<{ serverInfo: { branding: Appearance } }>;
+    return brandOf((await read(this.#operation("VisitorBranding"), visit.anonymous())).serverInfo.branding);
+  }
+
+  #operation = (name: string): StoredOperation => this.#operations.get(name)!;
+}
+
 /** One request for a page by a browser. */
 export class Visit {
   readonly query: URLSearchParams;
+  /** The context of the caller, if that is a user who is known by now. */
+  user: Context | undefined;
 
   constructor(
     readonly services: Services,
@@ -62,7 +109,9 @@ export class Visit {
     const actor = await actorOf(this.services, this.http.req, { surface: "page", csrfToken });
     if (this.http.method === "POST") requireOneOf(["session", "token", "application"], actor);
     if (!changingPaths.has(this.http.path)) requireChangedPassword(actor);
-    return this.#context(actor);
+    const ctx = this.#context(actor);
+    if (actor.kind === "user") this.user = ctx;
+    return ctx;
   }
 
   /** The same, but anonymous for a bad credential. */
@@ -101,7 +150,7 @@ export const passwordPath = "/account/password";
 const changingPaths: ReadonlySet<string> = new Set([passwordPath, "/logout"]);
 
 /** The page at which users change a password that they must change first, and go on from there. */
-const changeFirst = ({ method, path, originalUrl }: Http): Outcome => ({
+const changeFirst = ({ method, path, originalUrl }: Http): Redirect => ({
   goTo: withReturnTo(passwordPath, ownPath(method === "GET" ? originalUrl : path)),
 });
 
@@ -125,7 +174,7 @@ export const withReturnTo = (path: string, returnTo: string): string =>
   `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ return_to: returnTo }).toString()}`;
 
 /** The sign-in page, which leads back to the request. */
-export const signInFirst = ({ originalUrl }: Pick<Http, "originalUrl">): Outcome => ({
+export const signInFirst = ({ originalUrl }: Pick<Http, "originalUrl">): Redirect => ({
   goTo: withReturnTo("/login", ownPath(originalUrl)),
 });
 
@@ -157,13 +206,14 @@ export async function perform<Data>(
 /** Responds to the requests of a page with the outcome of its handler. */
 export const visited =
   (
-    services: Services,
+    site: Site,
     handler: PageHandler,
     readBody: (request: IncomingMessage) => Promise<URLSearchParams> = readForm,
   ): Middleware =>
   async (http) => {
     const form = http.method === "POST" ? await readBody(http.req) : new URLSearchParams();
-    show(http, await handler(new Visit(services, http, form)));
+    const visit = new Visit(site.services, http, form);
+    await show(http, await handler(visit), () => site.brandFor(visit));
   };
 
 /** A request for a page that is a row of the REST contract. */
@@ -175,23 +225,23 @@ interface RowRequest {
 
 /** Responds to the requests of such a page. Callers are rejected before the query is read. */
 export const visitedRow =
-  (services: Services, page: RowPage) =>
+  (site: Site, page: RowPage) =>
   async (http: Http, { operation, form, variables }: RowRequest): Promise<void> => {
-    const visit = new Visit(services, http, form);
+    const visit = new Visit(site.services, http, form);
     const ctx = await visit.caller();
     operation.admit(ctx);
-    show(http, await page(visit, ctx, variables()));
+    await show(http, await page(visit, ctx, variables()), () => site.brandFor(visit));
   };
 
 /** Error middleware of pages. */
 export const pageErrors =
-  (services: Services): Middleware =>
+  (site: Site): Middleware =>
   async (http, next) => {
     try {
       await next();
     } catch (error) {
-      if (asksForChange(error)) show(http, changeFirst(http));
-      else fail(services, http, error);
+      if (asksForChange(error)) goTo(http, changeFirst(http));
+      else await fail(site, http, error);
     }
   };
 
@@ -200,35 +250,49 @@ export const pageErrors =
  * browsers by the sign-in page or an error page. The errors of other clients are left to the middleware before it.
  */
 export const browserErrors =
-  (services: Services): Middleware =>
+  (site: Site): Middleware =>
   async (http, next) => {
     try {
       await next();
     } catch (error) {
       const { code, details } = translate(error);
-      if (details.redirectUri !== undefined) show(http, { goTo: details.redirectUri, status: 302 });
+      if (details.redirectUri !== undefined) goTo(http, { goTo: details.redirectUri, status: 302 });
       else if (http.accepts("json", "html") !== "html") throw error;
-      else if (code === "UNAUTHENTICATED") show(http, signInFirst(http));
-      else if (asksForChange(error)) show(http, changeFirst(http));
-      else fail(services, http, error);
+      else if (code === "UNAUTHENTICATED") goTo(http, signInFirst(http));
+      else if (asksForChange(error)) goTo(http, changeFirst(http));
+      else await fail(site, http, error);
     }
   };
 
-function show(http: Http, outcome: Outcome): void {
-  http.set({ "Cache-Control": "no-store", Pragma: "no-cache" });
-  if ("goTo" in outcome) return redirect(http, outcome.status ?? 303, outcome.goTo);
+interface Redirect {
+  goTo: string;
+  status?: 302 | 303;
+}
+
+const notStored = { "Cache-Control": "no-store", Pragma: "no-cache" };
+
+function goTo(http: Http, { goTo: to, status = 303 }: Redirect): void {
+  http.set(notStored);
+  redirect(http, status, to);
+}
+
+async function show(http: Http, outcome: Outcome, readBrand: () => Promise<Brand>): Promise<void> {
+  if ("goTo" in outcome) return goTo(http, outcome);
+  const brand = await readBrand();
   const isOwn = "document" in outcome;
+  http.set(notStored);
   http.status = isOwn ? 200 : (outcome.status ?? 200);
   http.type = "html";
   http.set({
     "X-Frame-Options": "DENY",
-    "Content-Security-Policy": isOwn ? outcome.policy : pagePolicy(outcome.formAction),
+    "Content-Security-Policy": withImage(isOwn ? outcome.policy : pagePolicy(outcome.formAction), brand.logoUrl),
   });
-  http.body = (isOwn ? outcome.document : documentOf(outcome)).text;
+  http.body = (isOwn ? outcome.document : documentOf(outcome, brand)).text;
 }
 
 /** Logs a failure, and shows its status, its message, and the request id, for support. */
-function fail({ log }: Services, http: Http, error: unknown): void {
+async function fail(site: Site, http: Http, error: unknown): Promise<void> {
+  const { log } = site.services;
   const { details: request } = http.state;
   if (!(error instanceof TransportError)) report({ log, request }, translate(error), error);
   const { status, title, detail, headers } = describeFailure(error);
@@ -236,7 +300,7 @@ function fail({ log }: Services, http: Http, error: unknown): void {
   const main = html`${alarm(detail)}
     <p class="faint">Status ${status} · Request id <code>${request.id}</code></p>
     <a class="button" href="/">Back to Steward</a>`;
-  show(http, { status, title, main });
+  await show(http, { status, title, main }, () => site.brandFor(new Visit(site.services, http, new URLSearchParams())));
 }
 
 function describeFailure(thrown: unknown) {

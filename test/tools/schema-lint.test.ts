@@ -87,6 +87,7 @@ const withoutId: Record<string, string[]> = {
     "QuietHours",
     "WorkspaceCost",
     "ServerInfo",
+    "Branding",
     "UserSecretUsage",
     "TemplateAcl",
     "TemplateAclAvailable",

@@ -14,7 +14,7 @@ import { Shell } from "./shell.gql";
 import { Banner } from "./ui/banner";
 import { NoticeBoard } from "./ui/notices";
 import { SignedOut } from "./ui/signed-out";
-import { Empty, hasNavigated, Heading, Person } from "./ui/parts";
+import { Empty, hasNavigated, Heading, Person, productName } from "./ui/parts";
 
 const checks = chapters
   .flatMap(({ sections }) => sections)
@@ -62,6 +62,7 @@ function Frame() {
 
   const allowed = new Set(data?.authCheck.filter((check) => check.allowed).map(({ key }) => key));
   const name = data?.appearance.applicationName || "Steward";
+  useEffect(() => productName.set(name), [name]);
   const logo = data?.appearance.logoUrl;
   const banners = data?.appearance.announcementBanners.filter(({ enabled }) => enabled) ?? [];
   const offered = chapters

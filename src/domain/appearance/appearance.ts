@@ -27,10 +27,14 @@ export interface Banner {
   backgroundColor: string;
 }
 
-/** The part of the appearance that administrators set. */
-export interface ChosenAppearance {
+/** The part of the appearance that visitors see. */
+export interface Branding {
   applicationName: string;
   logoUrl: string;
+}
+
+/** The part of the appearance that administrators set. */
+export interface ChosenAppearance extends Branding {
   announcementBanners: Banner[];
 }
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { signal } from "../api/signal";
+import { signal, useSignal } from "../api/signal";
 import { exactly, nounOf, sinceNow, titleOf, wordsOf } from "./text";
 
 const tones: Record<string, string> = {};
@@ -87,15 +87,19 @@ interface HeadingProps {
   up?: readonly [path: string, label: string];
 }
 
+/** The name of the application, as administrators chose it. */
+export const productName = signal("Steward");
+
 /** Whether another page was opened since the console was loaded. */
 export const hasNavigated = signal(false);
 
 /** The heading of a page, with its actions. */
 export function Heading({ title, children, note, up }: HeadingProps) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const product = useSignal(productName);
   useEffect(() => {
-    document.title = `${title} · Steward`;
-  }, [title]);
+    document.title = `${title} · ${product}`;
+  }, [title, product]);
   useEffect(() => {
     // Screen readers begin at the new page, as after a page load.
     if (hasNavigated.value) heading.current?.focus({ preventScroll: true });

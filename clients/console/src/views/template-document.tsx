@@ -5,7 +5,7 @@ import { InvalidInput } from "../api/errors";
 import type { Operation } from "../api/operation";
 import { Dialog } from "../ui/dialog";
 import { type FieldSpec, Form } from "../ui/form";
-import { starters } from "./template-starters";
+import { starters } from "../../../api/template-starters";
 import type { TemplateVariableInput } from "./templates.gql";
 
 interface Variable {

@@ -1,3 +1,4 @@
+import { starters } from "../../../api/template-starters";
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useAllowed } from "../api/allowed";
@@ -17,7 +18,6 @@ import { useOrganizationOptions } from "./organization-choice";
 import { ParametersForm } from "./parameters-form";
 import { CreateButton } from "./workspace-changes";
 import { DocumentAction } from "./template-document";
-import { starters } from "./template-starters";
 import { TemplateUsePanel } from "./template-use";
 import { TemplateSharing } from "./template-sharing";
 import {

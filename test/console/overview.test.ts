@@ -1,0 +1,58 @@
+// The overview of people who work, and the use of a template on its page.
+import { expect } from "chai";
+import { consoleTests, echoDocument, importedTemplate } from "../support/console.js";
+import { eventually } from "../support/watchers.js";
+
+describe("the overview of the console", () => {
+  const console = consoleTests();
+  const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
+
+  it("shows own workspaces with their actions, by keyboard", async () => {
+    const { world, page, openAs, heading, button, main } = console();
+    const [ada, eve] = await world.users("ada", "eve");
+    const templateId = await importedTemplate(world, "daily", echoDocument());
+    await world.as(ada!).graphql(create, { input: { name: "mine", templateId } });
+    await world.as(eve!).graphql(create, { input: { name: "hers", templateId } });
+    await openAs(ada!, "/");
+    await heading(`Hello, ${ada!.username}`);
+    const own = main().locator(".panel", { hasText: "Your workspaces" });
+    await own.getByText("Running").waitFor();
+    expect(await own.getByRole("link", { name: "hers" }).count()).to.equal(0);
+    await button("Stop mine").focus();
+    await page.keyboard.press("Enter");
+    await own.getByText("Stopped").waitFor();
+    await button("Start mine").press("Enter");
+    await own.getByText("Running").waitFor();
+    await own.getByRole("link", { name: "mine" }).press("Enter");
+    await heading("mine");
+  });
+
+  it("has nothing of that for those who have nothing", async () => {
+    const { world, page, openAs, heading } = console();
+    const person = await world.user("idle");
+    await openAs(person, "/");
+    await heading(`Hello, ${person.username}`);
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByText("Your workspaces").count()).to.equal(0);
+  });
+
+  it("has on the page of a template how it is used, and what failed", async () => {
+    const { world, asOwner, heading, main } = console();
+    const templateId = await importedTemplate(world, "used", echoDocument());
+    const person = await world.user("user");
+    const { createWorkspace } = await world.as(person).graphql(create, { input: { name: "fine", templateId } });
+    const status = `{ workspace(id: "${createWorkspace.workspace.id}") { status } }`;
+    await eventually(
+      async () => (await world.as(person).graphql(status)).workspace.status === "RUNNING",
+      "the workspace",
+      20_000,
+    );
+    await asOwner(`/templates/${templateId}`);
+    await heading("used");
+    const use = main().locator(".panel", { hasText: "A start takes" });
+    const valueOf = (name: string) => use.locator("dl > div", { hasText: name }).locator("dd");
+    expect(await valueOf("Running").innerText()).to.equal("1");
+    expect(await valueOf("Latest build failed").innerText()).to.equal("0");
+    expect(await valueOf("A start takes").innerText()).to.match(/^\d+ seconds?, at most \d+ seconds?$/);
+  });
+});
