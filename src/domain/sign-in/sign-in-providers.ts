@@ -20,8 +20,8 @@ const l = columnsOf("userLinks", "l");
 
 /** A provider as owners see it. Its credential is never returned. */
 export interface SignInProviderRow extends PublicSettings {
-  /** Null unless owners made it. */
-  id: string | null;
+  /** The name of one that the settings of the server declare. */
+  id: string;
   source: ProviderSource;
   /** Whether it authenticates this server by a private key. */
   usesKey: boolean;
@@ -67,7 +67,16 @@ export function rowOfStored(ctx: Context, stored: StoredProvider): SignInProvide
 function rowOfDeclared(ctx: Context, { settings, source, isActive, label }: KnownProvider): SignInProviderRow {
   const { credential, ...shown } = settings;
   const usesKey = "privateKey" in credential;
-  return { ...shown, ...urlsOf(ctx, settings.name), id: null, source, usesKey, isEnabled: isActive, isActive, label };
+  return {
+    ...shown,
+    ...urlsOf(ctx, settings.name),
+    id: settings.name,
+    source,
+    usesKey,
+    isEnabled: isActive,
+    isActive,
+    label,
+  };
 }
 
 /** Lists the providers in the order of sign-in pages: those that the settings of the server declare come first. */

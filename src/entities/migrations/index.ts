@@ -78,6 +78,7 @@ import { EndNotices } from "./0102-end-notices.js";
 import { Invitations } from "./0105-invitations.js";
 import { JoinedMails } from "./0106-joined-mails.js";
 import { SignInProviders } from "./0108-sign-in-providers.js";
+import { ClaimMappings } from "./0109-claim-mappings.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -160,4 +161,5 @@ export const migrations: MigrationObject[] = [
   { name: "0104-service-tokens-checked", class: ServiceTokensChecked },
   { name: "0106-joined-mails", class: JoinedMails },
   { name: "0108-sign-in-providers", class: SignInProviders },
+  { name: "0109-claim-mappings", class: ClaimMappings },
 ];
