@@ -61,7 +61,7 @@ import {
   requestListener,
   upgradable,
 } from "./http/listener.js";
-import { countVisitors } from "./http/quotas.js";
+import { countVisitors } from "./http/rate-limits.js";
 import { longestProbe, RequestLog } from "./http/request-log.js";
 import { Routes } from "./http/routes.js";
 import { Unread } from "./http/unread.js";

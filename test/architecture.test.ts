@@ -308,7 +308,7 @@ describe("the columns of statements", () => {
       "src/domain/encryption/encryption-status.ts": [1, "what the query itself names"],
       "src/domain/groups/access-lists.ts": [2, "of either access list"],
       "src/domain/groups/group-members.ts": [3, "of the union of both kinds of members"],
-      "src/domain/groups/spending.ts": [2, "of the rows that are sent"],
+      "src/domain/groups/ai-spending.ts": [2, "of the rows that are sent"],
       "src/domain/notifications/inbox.ts": [1, "of an inbox, which is a query"],
       "src/domain/notifications/notify.ts": [2, "of the recipients, which are sent"],
       "src/domain/notifications/watch-inbox.ts": [1, "of an inbox, which is a query"],
@@ -324,7 +324,7 @@ describe("the columns of statements", () => {
       "src/domain/tokens/activity.ts": [2, "of the uses that are sent"],
       "src/domain/users/listing.ts": [2, "what the query itself returns"],
       "src/domain/users/mass-suspension.ts": [2, "what the statement itself returns further up"],
-      "src/domain/workspaces/deadline-changes.ts": [4, "of the record that is sent"],
+      "src/domain/workspaces/deadlines.ts": [4, "of the record that is sent"],
     };
     const { orm } = openDatabase({ url: "postgres://localhost/unused", pool: 1, statementTimeout: 1000 });
     const columns = columnsOfWords([...orm.getMetadata().getAll().values()]);

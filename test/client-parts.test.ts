@@ -3,6 +3,7 @@
 // Looks inside: these are functions and files of the programs.
 import { globSync, readFileSync } from "node:fs";
 import { expect } from "chai";
+import * as graphql from "graphql";
 import { buildSchema, parse, print, separateOperations, stripIgnoredCharacters, validate } from "graphql";
 import { faultOf } from "../clients/console/src/api/limits.js";
 import * as shown from "../clients/console/src/ui/text.js";
@@ -13,6 +14,7 @@ import { moment, words } from "../clients/cli/output.js";
 import { isForUsers } from "../clients/cli/run.js";
 import { requireUrl } from "../clients/cli/session.js";
 import { parametersOf } from "../clients/cli/workspaces.js";
+import { moduleOf } from "../tools/console-types.mjs";
 
 const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 
@@ -38,6 +40,76 @@ describe("the operations of clients", () => {
       ]);
       expect(found).to.deep.equal(Object.fromEntries(wanted));
     });
+});
+
+describe("the modules of operations", () => {
+  const client = { folder: "clients/console/src", home: "api/operation", hasForms: true };
+  const made = (operations: string) => {
+    const types = buildSchema(`
+      enum Color { RED GREEN }
+      scalar DateTime
+      union Pet = Cat | Dog
+      type Cat { id: ID! lives: Int }
+      type Dog { id: ID! walks: [[DateTime!]]! }
+      type Query { pets(first: Int, color: Color): [Pet!]! cat: Cat }
+      input Chip { at: DateTime! colors: [Color!] }
+      input AddInput { "Its name." name: String! size: Float = 1 chips: [Chip!]! }
+      type Mutation { add(input: AddInput!): Boolean! }`);
+    const values = { AddInput: { name: { limits: { maxLength: 3 } } } };
+    const source = new graphql.Source(operations, "clients/console/src/views/pets.graphql");
+    return moduleOf(graphql, types, values, source, client);
+  };
+
+  it("have the types of results: of unions, lists, fragments, and fields that may be skipped", () => {
+    const module = made(`
+      fragment Lives on Cat { lives }
+      query Pets($first: Int, $with: Boolean!, $color: Color = RED) {
+        pets(first: $first, color: $color) { __typename ... on Cat { id ...Lives } ... on Dog { walks } }
+        cat @include(if: $with) { name: id ...Lives }
+        all: pets { ... on Cat { lives } }
+      }`);
+    expect(module).to.contain('import { operation } from "../api/operation";');
+    expect(module).to.contain('export type Color = "RED" | "GREEN";');
+    expect(module).to.contain("export type LivesFragment = { lives: number | null };");
+    expect(module).to.contain(
+      'export type PetsQuery = { pets: Array<({ __typename: "Cat"; id: string; lives: number | null } | ' +
+        '{ __typename: "Dog"; walks: Array<Array<string> | null> })>; ' +
+        "cat?: { name: string; lives: number | null } | null; " +
+        "all: Array<({ lives: number | null } | Record<never, never>)> };",
+    );
+    expect(module).to.contain(
+      "export type PetsQueryVariables = " +
+        "{ first?: number | null | undefined; with: boolean; color?: Color | null | undefined };",
+    );
+  });
+
+  it("have the types of inputs, and the fields of those from which forms are made", () => {
+    const module = made("mutation Add($input: AddInput!) { add(input: $input) }");
+    expect(module).to.contain("export type Chip = { at: string; colors?: Array<Color> | null | undefined };");
+    expect(module).to.contain(
+      "export type AddInput = { name: string; size?: number | null | undefined; chips: Array<Chip> };",
+    );
+    const [, fields] = /^export const Add = operation<AddMutation, AddMutationVariables>\("[^"]*", (.*)\);$/m.exec(
+      module,
+    )!;
+    expect(JSON.parse(fields!)).to.deep.equal({
+      name: { type: "String", hint: "Its name.", limits: { maxLength: 3 }, isRequired: true },
+      size: { type: "Float" },
+      chips: {
+        type: "Chip",
+        isRequired: true,
+        isList: true,
+        fields: {
+          at: { type: "DateTime", isRequired: true },
+          colors: { type: "Color", isList: true, options: ["RED", "GREEN"] },
+        },
+      },
+    });
+  });
+
+  it("are not written for operations that the schema does not know", () => {
+    expect(() => made("{ cat { wings } }")).to.throw('Cannot query field "wings" on type "Cat"');
+  });
 });
 
 describe("the limits of forms", () => {

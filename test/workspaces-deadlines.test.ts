@@ -1,7 +1,7 @@
 // What the server does with workspaces by itself: deadlines, dormancy, and deletion.
 // Looks inside: deadlines at quiet hours are computed for days to come.
 import { expect } from "chai";
-import { deadlinesAt } from "../src/domain/workspaces/workspace-schedule.js";
+import { deadlinesAt } from "../src/domain/workspaces/deadlines.js";
 import { systemContext } from "./support/app.js";
 import { runSchedule } from "./support/background.js";
 import {

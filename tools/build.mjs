@@ -7,6 +7,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, stat
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildConsole } from "./build-console.mjs";
+import { sources as operationSources, updateOperations } from "./console-types.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 const source = join(project, "src");
@@ -74,6 +75,7 @@ export async function build() {
   const made = fingerprint();
   const unfinished = `${result}.${process.pid}`;
   try {
+    await updateOperations();
     await bundle(unfinished);
     console.error("Compiling the console…");
     await buildConsole(join(unfinished, "console"));
@@ -172,7 +174,8 @@ const escaped = (character) =>
 /** Returns a hash that changes when a source or a build setting is edited, added, renamed, or removed. */
 function fingerprint() {
   const hash = createHash("sha256");
-  const settings = ["tsconfig.json", "package-lock.json", "tools/build.mjs", "tools/build-console.mjs"];
+  const tools = ["tools/build.mjs", "tools/build-console.mjs"];
+  const settings = ["tsconfig.json", "package-lock.json", ...tools, ...operationSources];
   const inputs = [...settings, ...["src", "clients", demo.folder].flatMap(filesIn)];
   for (const path of inputs) {
     const content = readFileSync(join(project, path));
@@ -181,11 +184,14 @@ function fingerprint() {
   return hash.digest("hex");
 }
 
-/** The files in a folder of the project, but for its manuals, in an order that is the same on every system. */
+/**
+ * The files in a folder of the project, but for its manuals and what is written from others, in an order that is the same on
+ * every system.
+ */
 const filesIn = (folder) =>
   readdirSync(join(project, folder), { recursive: true })
     .map((path) => join(folder, path))
-    .filter((path) => !path.endsWith(".md") && statSync(join(project, path)).isFile())
+    .filter((path) => !/\.(md|gql\.ts)$/.test(path) && statSync(join(project, path)).isFile())
     .toSorted((a, b) => (a < b ? -1 : 1));
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

@@ -31,7 +31,10 @@ const layers = new Set([
 
 /** Returns those of the test files that concern the changed ones. */
 export function concernedBy(project, tests) {
-  const changed = changedFiles(project).filter((path) => !concernsNone.test(path));
+  // The modules of operations are not committed: they change with their operations.
+  const changed = changedFiles(project)
+    .filter((path) => !concernsNone.test(path))
+    .flatMap((path) => (/^clients\/.*\.graphql$/.test(path) ? [path, path.replace(/\.graphql$/, ".gql.ts")] : [path]));
   if (changed.some((path) => concernsAll.test(path))) return tests;
   const found = new Set();
   const reach = new Map(tests.map((test) => [test, reachable(test)]));

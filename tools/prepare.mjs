@@ -19,6 +19,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, isBuilt, noteCommit } from "./build.mjs";
+import { updateOperations } from "./console-types.mjs";
 import { closure, lockOf, rootsForBuild, rootsOf } from "./packages.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
@@ -27,6 +28,7 @@ const isFor = (flag) => process.argv.includes(flag);
 if (["--dev", "--tests", "--tools", "--bench"].some(isFor)) {
   await install(project, "all packages");
   dropHeaders();
+  await updateOperations();
 } else if (!isBuilt()) await installFew();
 else if (!isInstalled(project, closure(rootsOf(["dependencies", "optionalDependencies"])))) await installFew();
 if (isFor("--bench")) await install(join(project, "bench"), "the packages of the benchmarks");

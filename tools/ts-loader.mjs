@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import module, { createRequire, registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { updateOperations } from "./console-types.mjs";
 
 const options = {
   jsc: {
@@ -48,6 +49,9 @@ function keep(path, code) {
     if (error.code !== "EACCES") throw error;
   }
 }
+
+// Operations that do not fit the schema may be corrected by what runs now: `npm run schema` writes it.
+await updateOperations().catch((error) => console.error(error.message));
 
 registerHooks({
   resolve(specifier, context, nextResolve) {

@@ -2,7 +2,7 @@ import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
 import { checkArguments, requireDeclaredScopes } from "./engine/access.js";
 import { paceConnections } from "./engine/result.js";
-import { trimPasted } from "./engine/pasted.js";
+import { trimPasted } from "./engine/inputs.js";
 import { limitTries } from "./engine/rate-limits.js";
 import * as resolvers from "./engine/resolvers.js";
 

@@ -4,7 +4,7 @@ import type { Services } from "../domain/kernel/context.js";
 import { TransportError } from "./errors.js";
 import { type Http, type Middleware, type State, upgrades } from "./exchange.js";
 import type { Lifetimes } from "./lifetimes.js";
-import { quotaHeaders } from "./quotas.js";
+import { quotaHeaders } from "./rate-limits.js";
 import { requestDetailsOf } from "./request-details.js";
 import type { RequestObserver } from "./request-log.js";
 import type { Unread } from "./unread.js";

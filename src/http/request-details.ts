@@ -4,7 +4,7 @@ import type { Cidr, Config } from "../runtime/config.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
 import { cleanLabel } from "../runtime/text.js";
 import { newId } from "../domain/kernel/ids.js";
-import { unreadCredentialOf } from "./misplaced-credentials.js";
+import { unreadCredentialOf } from "./credentials.js";
 
 const acceptableId = /^[A-Za-z0-9._-]{8,128}$/;
 

@@ -7,9 +7,8 @@ import { admitDaemon, type ServeRequest } from "../domain/provisioners/serving.j
 import type { ProvisionerKeyHolder } from "../domain/provisioners/provisioner-key-tokens.js";
 import { requireChangedPassword } from "../graphql/engine/access.js";
 import { DaemonSockets } from "../graphql/provisioners/daemon-sockets.js";
-import { bearerOf, headerText, hasSentCredential } from "../http/credentials.js";
+import { bearerOf, hasSentCredential, headerText, rightPlaceOf } from "../http/credentials.js";
 import { TransportError } from "../http/errors.js";
-import { rightPlaceOf } from "../http/misplaced-credentials.js";
 import { type ContextOf, type Http, upgrades } from "../http/exchange.js";
 import type { Routes } from "../http/routes.js";
 import { apiDialect, errorsIn } from "./engine/dialects.js";

@@ -25,8 +25,11 @@ describe("the build", () => {
   it("is the same with all packages and with the few that it needs, wherever it runs", async () => {
     const copy = await mkdtemp(join(tmpdir(), "steward-build-"));
     try {
-      const inputs = ["package.json", "package-lock.json", "tsconfig.json", "tools", "src", "clients", "examples"];
-      await Promise.all(inputs.map((path) => cp(path, join(copy, path), { recursive: true })));
+      const manifests = ["package.json", "package-lock.json", "tsconfig.json", "schema.graphql", "input-values.json"];
+      const inputs = [...manifests, "tools", "src", "clients", "examples"];
+      // As in a fresh clone, without the modules of operations.
+      const filter = (path: string) => !path.endsWith(".gql.ts");
+      await Promise.all(inputs.map((path) => cp(path, join(copy, path), { recursive: true, filter })));
       // Packages in packages are listed themselves, and those of other platforms are not installed.
       for (const path of closure(rootsForBuild()).filter((each) => existsSync(each)))
         await cp(path, join(copy, path), {

@@ -8,7 +8,7 @@ import { now } from "../kernel/queries.js";
 import { announceTaskError } from "../tasks/task-errors.js";
 import { updateTaskStatus } from "../tasks/task-status.js";
 import { appStatusReported } from "../tasks/workspace-events.js";
-import { noteActivity } from "../workspaces/workspace-schedule.js";
+import { noteActivity } from "../workspaces/deadlines.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import { AppHealth } from "./agent-apps.js";
 import { callingAgent, publishChange, taskOfAgent } from "./caller.js";

@@ -12,7 +12,7 @@ import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { inputOf, type Input, list, required } from "../kernel/values.js";
 import { cleanLabel } from "../../runtime/text.js";
-import { noteActivity } from "../workspaces/workspace-schedule.js";
+import { noteActivity } from "../workspaces/deadlines.js";
 import { addressOf, ConnectionEvent, requireValid, timeOf } from "./connection-events.js";
 
 /** The number of events that changed the log, and of those that did not. */

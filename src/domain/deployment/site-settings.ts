@@ -1,6 +1,6 @@
 import { type AuditEntry, sidesOf } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
-import { differing, isEmpty } from "../kernel/objects.js";
+import { differing, isEmpty } from "../kernel/changed-fields.js";
 
 /** A setting of the whole deployment. `initially` supplies properties that the stored value lacks. */
 export interface SiteSetting<Value extends object> {

@@ -6,7 +6,7 @@ import { StoredLicenses } from "../licenses/stored-licenses.js";
 import type { Feature, FeatureName } from "./features.js";
 import { Entitlement } from "./license-grants.js";
 import { nextChange } from "../licenses/grace-period.js";
-import { entitlementsFrom } from "./set.js";
+import { entitlementsFrom } from "./entitlement-set.js";
 import type { EntitlementSet } from "./state.js";
 import { countManagedAgents, type Period, readUsage } from "./usage.js";
 

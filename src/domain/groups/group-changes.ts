@@ -5,7 +5,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/queries.js";
-import { changesOf, pickGiven } from "../kernel/objects.js";
+import { changesOf, pickGiven } from "../kernel/changed-fields.js";
 import {
   check,
   icon,

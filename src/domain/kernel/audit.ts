@@ -1,5 +1,5 @@
 import { type Actor, idOf } from "./actor.js";
-import { changesOf } from "./objects.js";
+import { changesOf } from "./changed-fields.js";
 import type { RequestDetails } from "./request.js";
 import { newId } from "./ids.js";
 import { sql } from "kysely";

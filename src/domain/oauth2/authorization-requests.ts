@@ -15,6 +15,7 @@ import {
 import { audiencesOf } from "./default-resources.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { hasGrant } from "./grants.js";
+import { checkCodeChallenge, codeChallengeValue } from "./pkce.js";
 import {
   isRegistered,
   longestUri,
@@ -28,23 +29,10 @@ import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
 import { resourceList } from "./audiences.js";
 import { clientReference } from "./client-authentication.js";
-import {
-  bytes,
-  inputOf,
-  type Input,
-  listOf,
-  oneOfTexts,
-  optional,
-  required,
-  string,
-  textWith,
-} from "../kernel/values.js";
+import { bytes, inputOf, type Input, listOf, oneOfTexts, optional, required, string } from "../kernel/values.js";
 
 /** Maximum length of `state` in bytes. */
 const longestState = 4096;
-
-/** The form of code challenges (RFC 7636 §4.2). */
-const challengeForm = /^([A-Za-z0-9_-]{43})?$/;
 
 /** The parameters of an authorization request. Empty ones count as absent (RFC 6749 §3.1). */
 export const AuthorizationParameters = inputOf({
@@ -62,7 +50,7 @@ export const AuthorizationParameters = inputOf({
   ),
   // RFC 7636 §4.3
   codeChallenge: optional(
-    textWith({ pattern: challengeForm.source }),
+    codeChallengeValue,
     "SHA-256 of the code verifier in base64url (RFC 7636). Required for most applications.",
   ),
   codeChallengeMethod: optional(oneOfTexts(["S256"]), "`S256`. Required with `codeChallenge`."),
@@ -154,14 +142,6 @@ function requireProtection({ given: { state, codeChallenge }, client }: Identifi
   if (codeChallenge !== undefined) return;
   if (client.pkceRequired) throw oauthFailure("invalid_request", "code_challenge is required for this application.");
   if (state === undefined) throw oauthFailure("invalid_request", "state or code_challenge is required.");
-}
-
-function checkCodeChallenge({ given: { codeChallenge, codeChallengeMethod } }: Identified): void {
-  if (codeChallenge === undefined && codeChallengeMethod === undefined) return;
-  if (codeChallengeMethod !== "S256")
-    throw oauthFailure("invalid_request", "The only supported code_challenge_method is S256.");
-  if (codeChallenge === undefined || !challengeForm.test(codeChallenge))
-    throw oauthFailure("invalid_request", "code_challenge must be a SHA-256 in base64url, 43 characters long.");
 }
 
 /**

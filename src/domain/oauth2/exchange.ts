@@ -19,25 +19,11 @@ import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
 import { limitServiceTokens } from "./service-tokens.js";
 import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
-import {
-  bytes,
-  inputOf,
-  type Input,
-  listOf,
-  meant,
-  oneOfTexts,
-  optional,
-  pasted,
-  required,
-  textWith,
-} from "../kernel/values.js";
+import { bytes, inputOf, type Input, listOf, oneOfTexts, optional, pasted, required } from "../kernel/values.js";
 import { scopeNotice, scopeValue } from "./requested-scopes.js";
+import { codeVerifierValue } from "./pkce.js";
 import { longestUri } from "./redirect-uris.js";
 import { resourceNotice, resourceUri } from "./audiences.js";
-
-/** The form of code verifiers (RFC 7636 §4.1). */
-export const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
-const codeVerifier = meant(textWith({ pattern: "^([A-Za-z0-9._~-]{43,128})?$" }), { kind: "secret" });
 
 /** The columns that all kinds of presented credentials have, and those of a refresh token. */
 const any = columnsOf<"oauth2Codes" | "oauth2DeviceCodes" | "oauth2RefreshTokens">("oauth2Codes", "p");
@@ -61,7 +47,7 @@ export const IssueOAuth2Token = inputOf({
   code: optional(pasted(credential), "Authorization code. Required for `authorization_code`."),
   redirectUri: optional(bytes(0, longestUri), "Redirect URI of the authorization request. May be omitted."),
   codeVerifier: optional(
-    codeVerifier,
+    codeVerifierValue,
     "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
   ),
   refreshToken: optional(pasted(credential), "Refresh token. Required for `refresh_token`."),

@@ -1,4 +1,3 @@
-import { hash, timingSafeEqual } from "node:crypto";
 import type { Context } from "../kernel/context.js";
 import { type DomainError, rateLimited } from "../kernel/errors.js";
 import { day } from "../../runtime/durations.js";
@@ -25,9 +24,9 @@ import {
   revokeAfterwards,
   rotateRefreshToken,
   useServiceAccount,
-  verifierForm,
 } from "./exchange.js";
 import { oauthFailure, requireValues } from "./oauth-errors.js";
+import { isCodeVerifier, isVerifierOf } from "./pkce.js";
 import { isRegistered } from "./redirect-uris.js";
 import { coversAll, exactScopes, requireWithin } from "./requested-scopes.js";
 import { requireOAuth2 } from "./oauth2-settings.js";
@@ -186,19 +185,12 @@ function verifyCodeChallenge(exchange: CodeExchange): void {
   const verifier = exchange.input.codeVerifier ?? "";
   if (codeChallenge === null) {
     if (verifier === "") return;
-    if (!verifierForm.test(verifier))
+    if (!isCodeVerifier(verifier))
       throw oauthFailure("invalid_request", "The code verifier must be 43 to 128 unreserved characters.");
     throw burnt(exchange, invalidGrant("The authorization request had no code challenge."));
   }
-  if (!verifierForm.test(verifier) || !isVerifierOf(codeChallenge, verifier))
+  if (!isVerifierOf(codeChallenge, verifier))
     throw burnt(exchange, invalidGrant("The code verifier does not match the code challenge."));
-}
-
-/** Compares in constant time. The length of a challenge is no secret. */
-function isVerifierOf(challenge: string, verifier: string): boolean {
-  const expected = Buffer.from(challenge, "base64url");
-  const given = hash("sha256", verifier, "buffer");
-  return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
 /** The audiences of the code, or the `resource` parameters among them. */

@@ -8,7 +8,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { pickGiven } from "../kernel/objects.js";
+import { pickGiven } from "../kernel/changed-fields.js";
 import { anyOf, now, rowById } from "../kernel/queries.js";
 import { isUuid } from "../../runtime/text.js";
 import {

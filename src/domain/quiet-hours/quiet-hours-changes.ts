@@ -4,7 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
 import { check, inputOf, type Input, optional, otherwise, reference } from "../kernel/values.js";
 import { authorizeOn, type FoundUser, lockUser } from "../users/users.js";
-import { quietHoursChanged } from "../workspaces/deadline-changes.js";
+import { quietHoursChanged } from "../workspaces/deadlines.js";
 import { dailySchedule, scheduleOf, scheduleText } from "./daily-schedule.js";
 import { type QuietHours, quietHours, storedSchedule } from "./quiet-hours.js";
 

@@ -10,7 +10,7 @@ import { conflict, notFound, Problems } from "../kernel/errors.js";
 import { anyOf, rowById } from "../kernel/queries.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import type { Page, PageArguments } from "../kernel/paging.js";
-import { pickGiven } from "../kernel/objects.js";
+import { pickGiven } from "../kernel/changed-fields.js";
 import { defineList, time } from "../kernel/lists.js";
 import { organizationsById } from "../organizations/organizations.js";
 import {

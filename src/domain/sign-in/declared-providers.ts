@@ -6,7 +6,7 @@ import type { Config } from "../../runtime/config.js";
 import { jsonIn } from "../../runtime/json.js";
 import { foldCase } from "../../runtime/text.js";
 import { Problems } from "../kernel/errors.js";
-import { pickGiven } from "../kernel/objects.js";
+import { pickGiven } from "../kernel/changed-fields.js";
 import { jsonSchemaOf, optional, string, validate } from "../kernel/values.js";
 import { type ClaimMappingInput, mappingsOf } from "./claim-mappings.js";
 import { addProviderProblems, CreateIdentityProvider, initially, type PublicSettings } from "./provider-settings.js";

@@ -7,7 +7,7 @@ import { providerSecrets } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { isEmpty, differing } from "../kernel/objects.js";
+import { isEmpty, differing } from "../kernel/changed-fields.js";
 import { anyOf } from "../kernel/queries.js";
 import { check, inputOf, type Input, int, list, optional, reference, required } from "../kernel/values.js";
 import { userHint } from "../tokens/hints.js";

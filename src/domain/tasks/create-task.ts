@@ -24,7 +24,7 @@ import { buildsByIds } from "../workspaces/builds.js";
 import { createWorkspace } from "../workspaces/create-workspace.js";
 import { type Built } from "../workspaces/transitions.js";
 import { type BuildVersion, creationProblem, readVersion } from "../workspaces/build-versions.js";
-import { requireBudget } from "./ai-budget.js";
+import { requireBudget } from "../groups/ai-spending.js";
 import { inputProblem, taskText } from "./input-text.js";
 import { displayNameFor, nameFor } from "./names.js";
 import { ownerHint } from "./task-status.js";

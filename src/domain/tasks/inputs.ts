@@ -10,7 +10,7 @@ import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
 import { flag, inputOf, type Input, optional, required, uuid } from "../kernel/values.js";
 import { AgentUnreachable, type AppPlace } from "../../infrastructure/agent-api.js";
-import { requireBudget } from "./ai-budget.js";
+import { requireBudget } from "../groups/ai-spending.js";
 import { appPlace, deliver, newestOf } from "./input-delivery.js";
 import { inputProblem, taskText } from "./input-text.js";
 import { isUnfinished, messageById, type TaskInputState } from "./task-messages.js";

@@ -8,7 +8,7 @@ import { isOpen } from "../workspaces/build-status.js";
 import { latestBuildOf } from "../workspaces/builds.js";
 import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions.js";
 import { lockWorkspace } from "../workspaces/workspaces.js";
-import { requireBudget } from "./ai-budget.js";
+import { requireBudget } from "../groups/ai-spending.js";
 import { inputProblem, taskText } from "./input-text.js";
 import { taskHint } from "./task-status.js";
 import { findTaskFor, notInStatus, TaskReference, type TaskRow, tasksById } from "./tasks.js";

@@ -7,7 +7,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { changesOf, pickGiven } from "../kernel/objects.js";
+import { changesOf, pickGiven } from "../kernel/changed-fields.js";
 import { newId } from "../kernel/ids.js";
 import {
   check,
@@ -32,7 +32,7 @@ import { now } from "../kernel/queries.js";
 import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { templateTimesChanged } from "../workspaces/deadline-changes.js";
+import { templateTimesChanged } from "../workspaces/deadlines.js";
 import { type FoundTemplate, lockTemplate, type TemplateRow } from "./templates.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { addVersion, FirstVersion, readContent } from "./version-changes.js";

@@ -7,7 +7,7 @@ import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
-import { pickGiven, isEmpty } from "../kernel/objects.js";
+import { isEmpty, pickGiven } from "../kernel/changed-fields.js";
 import { newId } from "../kernel/ids.js";
 import {
   check,

@@ -3,7 +3,7 @@ import { User } from "../../entities/users.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
-import { changesOf, isEmpty } from "../kernel/objects.js";
+import { changesOf, isEmpty } from "../kernel/changed-fields.js";
 import { foldCase } from "../../runtime/text.js";
 import { foldedColumn, now } from "../kernel/queries.js";
 import {

@@ -5,7 +5,7 @@ import { auditChangesOf, auditedAs } from "../kernel/audit.js";
 import { authorize, may } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { changesOf, pickGiven, isEmpty } from "../kernel/objects.js";
+import { changesOf, isEmpty, pickGiven } from "../kernel/changed-fields.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";

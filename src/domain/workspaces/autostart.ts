@@ -17,7 +17,7 @@ import { systemIdentity } from "../users/system-identities.js";
 import { userActor } from "../users/user-actors.js";
 import { openStatuses } from "./build-status.js";
 import { startFor } from "./transitions.js";
-import { firstOn } from "./workspace-schedule.js";
+import { firstOn } from "./deadlines.js";
 import { type WorkspaceRow, workspaces } from "./workspaces.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 

@@ -10,7 +10,7 @@ import { systemIdentity } from "../users/system-identities.js";
 import { updateTaskStatusOf } from "../tasks/task-status.js";
 import { announceDeletion, announceFailure, endedBuilds } from "./build-events.js";
 import { createBuild } from "./builds.js";
-import { deadlinesAt } from "./workspace-schedule.js";
+import { deadlinesAt } from "./deadlines.js";
 import { buildStatus } from "./build-status.js";
 import { workspaceHint, workspacesById } from "./workspaces.js";
 

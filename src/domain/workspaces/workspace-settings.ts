@@ -3,7 +3,7 @@ import { Workspace } from "../../entities/workspaces.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
-import { changesOf, pickGiven, isEmpty } from "../kernel/objects.js";
+import { changesOf, isEmpty, pickGiven } from "../kernel/changed-fields.js";
 import { check, duration, flag, inputOf, type Input, optional, required, urlName, uuid } from "../kernel/values.js";
 import { now } from "../kernel/queries.js";
 import { weeklySchedule, weeklyScheduleOf, weeklyScheduleText } from "../quiet-hours/daily-schedule.js";

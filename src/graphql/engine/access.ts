@@ -1,10 +1,12 @@
 // Who may use a part of the schema: how parts declare it, what an operation needs by all that it selects, and the decision.
 import {
   type DocumentNode,
+  type FragmentDefinitionNode,
   getNamedType,
   getOperationAST,
   type GraphQLField,
   type GraphQLNamedType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   type GraphQLType,
   isInterfaceType,
@@ -19,7 +21,6 @@ import type { Actor, Credential, MachineActor } from "../../domain/kernel/actor.
 import type { Context } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
 import type { Watch } from "../../domain/kernel/watching.js";
-import { fragmentsOf } from "./selections.js";
 
 /** A kind of credential: any of a user, one kind of a user's, or the token of a kind of machine. */
 type Caller = "user" | Credential["kind"] | MachineActor["kind"];
@@ -196,6 +197,25 @@ export function countedAs(field: Field, args: Record<string, unknown>): number |
   if (typeof countsAs !== "object") return countsAs;
   const given = args[countsAs.argument];
   return Array.isArray(given) ? given.length : 1;
+}
+
+/** The fragments of a document by their names. */
+export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
+  new Map(
+    definitions
+      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  );
+
+/** Whether nothing but some fields of the object behind a field is selected. Skipped fields count as selected. */
+export function selectsOnly({ fieldNodes, fragments }: GraphQLResolveInfo, fields: ReadonlySet<string>): boolean {
+  const isCovered = ({ selections }: SelectionSetNode): boolean =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) return fields.has(selection.name.value);
+      const { selectionSet } = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value]! : selection;
+      return isCovered(selectionSet);
+    });
+  return fieldNodes.every(({ selectionSet }) => isCovered(selectionSet!));
 }
 
 /** The root fields of an operation, and what it needs of the credential's scopes. */

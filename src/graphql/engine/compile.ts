@@ -14,7 +14,7 @@ import {
 } from "graphql";
 import { type CompiledQuery, compileQuery } from "graphql-jit";
 import type { Context } from "../../domain/kernel/context.js";
-import { fragmentsOf } from "./selections.js";
+import { fragmentsOf } from "./access.js";
 import { memoize } from "./memoized.js";
 import type { Result } from "./result.js";
 import type { Variable, Variables } from "./variables.js";

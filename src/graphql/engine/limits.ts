@@ -33,9 +33,8 @@ import {
 import type { Config } from "../../runtime/config.js";
 import type { Actor } from "../../domain/kernel/actor.js";
 import { DomainError, unauthenticated } from "../../domain/kernel/errors.js";
-import { countedAs } from "./access.js";
+import { countedAs, fragmentsOf } from "./access.js";
 import type { Operation } from "./execute.js";
-import { fragmentsOf } from "./selections.js";
 import { memoize } from "./memoized.js";
 import type { Variables } from "./variables.js";
 

@@ -26,9 +26,8 @@ import {
   redirects,
 } from "../../domain/external-auth/providers.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { Access, watchedBy } from "../engine/access.js";
+import { Access, selectsOnly, watchedBy } from "../engine/access.js";
 import { DateTime, Url } from "../engine/scalars.js";
-import { selectsOnly } from "../engine/selections.js";
 import {
   ExternalAuthAccessToken,
   ExternalAuthInstallation,

@@ -11,7 +11,13 @@ import {
 } from "../../domain/groups/budgets.js";
 import { groupReference, type GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/workspaces/quotas.js";
-import { type AiSpend, AiUsageEntry, readAiSpend, RecordAiUsage, recordAiUsage } from "../../domain/groups/spending.js";
+import {
+  type AiSpend,
+  AiUsageEntry,
+  readAiSpend,
+  RecordAiUsage,
+  recordAiUsage,
+} from "../../domain/groups/ai-spending.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { inputType } from "../engine/inputs.js";

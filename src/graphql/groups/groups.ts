@@ -27,12 +27,11 @@ import {
 import { type GroupMemberRow, membersOf, type MembersQuery } from "../../domain/groups/group-members.js";
 import type { Page } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
-import { Access } from "../engine/access.js";
+import { Access, selectsOnly } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
 import { argumentsOf, inputType } from "../engine/inputs.js";
 import { connectionOf, orderType } from "../engine/lists.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./group-members.js";
-import { selectsOnly } from "../engine/selections.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 

@@ -2,7 +2,7 @@ import { Arg, Ctx, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
 import { createWorkspace, CreateWorkspace } from "../../domain/workspaces/create-workspace.js";
-import { extendWorkspaceDeadline, ExtendWorkspaceDeadline } from "../../domain/workspaces/workspace-schedule.js";
+import { extendWorkspaceDeadline, ExtendWorkspaceDeadline } from "../../domain/workspaces/deadlines.js";
 import {
   activateWorkspace,
   setWorkspaceSecretInjection,

@@ -18,8 +18,7 @@ import {
   OperationTypeNode,
   type SelectionSetNode,
 } from "graphql";
-import { entryKeyOf } from "../../graphql/engine/access.js";
-import { fragmentsOf } from "../../graphql/engine/selections.js";
+import { entryKeyOf, fragmentsOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import type { RowOptions } from "./area.js";
 import { snakeCase } from "./spelling.js";

@@ -6,7 +6,7 @@ import type { Result } from "../../graphql/engine/result.js";
 import { type Http, type Middleware, upgrades } from "../../http/exchange.js";
 import type { End } from "../../http/lifetimes.js";
 import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
-import { quotaHeaders } from "../../http/quotas.js";
+import { quotaHeaders } from "../../http/rate-limits.js";
 import type { Unread } from "../../http/unread.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./endpoint.js";

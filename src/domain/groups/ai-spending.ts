@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
-import { Problems } from "../kernel/errors.js";
+import { forbidden, Problems } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { findOrganization } from "../organizations/organizations.js";
 import {
@@ -145,4 +145,14 @@ function rowsOf(entries: readonly AiUsageEntry[]) {
     unnest(${all("id")}::uuid[], ${all("userId")}::uuid[], ${all("taskId")}::uuid[], ${all("amountMicros")}::bigint[])`.as<"entry">(
     sql`entry (id, user_id, task_id, ${aiUsage.amountMicros})`,
   );
+}
+
+/**
+ * Throws FORBIDDEN if the owner of a task has spent the AI budget of the month in the organization. It holds for every
+ * caller, and for creating, resuming, and sending to a task.
+ */
+export async function requireBudget(ctx: Context, ownerId: string, organizationId: string): Promise<void> {
+  const { limitMicros, spentMicros, periodEnd } = await aiSpendOf(ctx, ownerId, organizationId);
+  if (limitMicros === null || spentMicros < limitMicros) return;
+  throw forbidden("The AI budget is exhausted.", { detail: `The next period begins at ${periodEnd}.` });
 }
