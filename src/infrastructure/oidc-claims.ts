@@ -21,7 +21,7 @@ export function readClaim(
 ): ClaimReading {
   const found = valueAt(claims, claim);
   if (found === undefined || found === null) {
-    const elsewhere = claims._claim_names;
+    const elsewhere = claims["_claim_names"];
     const isElsewhere = typeof elsewhere === "object" && elsewhere !== null && Object.hasOwn(elsewhere, claim);
     const isOverage = isElsewhere || (claim === "groups" && String(claims.hasgroups) === "true");
     return { fault: isOverage ? "malformed" : "absent" };

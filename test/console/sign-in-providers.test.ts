@@ -12,7 +12,7 @@ describe("the console shows providers of sign-in", () => {
     await asOwner("/sign-in-providers");
     for (const name of ["first", "second"]) {
       await button("Add a provider").click();
-      await field("Name").fill(name);
+      await field(/^Name/).fill(name);
       await dialog().getByRole("button", { name: "Add", exact: true }).click();
       // Faults are next to their fields.
       await page.locator("[aria-invalid]").first().waitFor();

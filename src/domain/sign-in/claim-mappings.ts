@@ -49,14 +49,11 @@ export const ClaimMappingInput = inputOf({
     characters(1, 8),
     "Separator of the values of a text, {limits}. By default, a text is one value.",
   ),
-  absent: optional(
-    choice(ClaimFate),
-    "What becomes of earlier gifts if the claim is absent. By default, they are kept.",
-  ),
-  empty: optional(choice(ClaimFate), "What becomes of them if it is empty. By default, they are removed."),
+  absent: optional(choice(ClaimFate), "The fate of earlier gifts if the claim is absent. By default, they are kept."),
+  empty: optional(choice(ClaimFate), "Their fate if it is empty. By default, they are removed."),
   malformed: optional(
     choice(ClaimFate),
-    "What becomes of them if it is no list of texts, or was left out because of its size. By default, they are kept.",
+    "Their fate if it is no list of texts, or was left out because of its size. By default, they are kept.",
   ),
   grants: optional(list(200, ClaimGrantInput), "Gifts by values, {limits}."),
   groupsOf: optional(
@@ -73,6 +70,8 @@ export const ClaimMappingInput = inputOf({
   ),
 });
 export type ClaimMappingInput = Input<typeof ClaimMappingInput>;
+
+export { ClaimFate, type ClaimGrant, type ClaimMapping } from "../../entities/sign-in.js";
 
 /** Maximum number of mappings of a provider. */
 export const mostMappings = 10;

@@ -30,8 +30,13 @@ import {
   testIdentityProvider,
   type TicketIssued,
 } from "../../domain/sign-in/tickets.js";
-import { ClaimFate, type ClaimGrant, type ClaimMapping } from "../../entities/sign-in.js";
-import { ClaimGrantInput, ClaimMappingInput } from "../../domain/sign-in/claim-mappings.js";
+import {
+  ClaimFate,
+  type ClaimGrant,
+  ClaimGrantInput,
+  type ClaimMapping,
+  ClaimMappingInput,
+} from "../../domain/sign-in/claim-mappings.js";
 import { RoleName } from "../../domain/users/user-roles.js";
 import { EmailLinking, ProviderKind } from "../../infrastructure/identity-providers.js";
 import { Access } from "../engine/access.js";
@@ -101,6 +106,7 @@ class ClaimMappingType implements ClaimMapping {
   @Field(() => ClaimFate, { description: "Their fate if it is empty." }) empty!: ClaimFate;
   @Field(() => ClaimFate, { description: "Their fate if it is no list of texts, or was left out for its size." })
   malformed!: ClaimFate;
+  @Access({ countsAs: 10 })
   @Field(() => [ClaimGrantType], { description: "Gifts by values." }) grants!: readonly ClaimGrant[];
   @Field({ description: "Organization whose groups people join that are called like values; may be empty." })
   groupsOf!: string;
@@ -144,6 +150,7 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   tenants!: readonly string[];
   @Field(() => [String], { description: "The hosted domains whose users may sign in; empty for all." })
   hostedDomains!: readonly string[];
+  @Access({ countsAs: 2 })
   @Field(() => [ClaimMappingType], { description: "Claims that give groups, organizations, and roles." })
   claimMappings!: readonly ClaimMapping[];
   @Field({ description: "Whether sign-ins apply them." }) appliesClaims!: boolean;
@@ -198,7 +205,7 @@ const readChanged = (ctx: Context, id: string) => ({
 
 @Resolver(() => IdentityProviderType)
 export class IdentityProvidersResolver {
-  @Access({ needs: ["sign_in_provider:read"] })
+  @Access({ needs: ["sign_in_provider:read"], countsAs: 10 })
   @Query(() => [IdentityProviderType], {
     description:
       "Lists the providers at which users sign in, at most 100, in the order of sign-in pages. Requires the owner role.",
