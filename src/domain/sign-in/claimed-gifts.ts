@@ -31,6 +31,9 @@ import type { PublicSettings } from "./provider-settings.js";
 import { joinedOrganizations } from "./sign-in-providers.js";
 
 const g = columnsOf("groups", "g");
+const m = columnsOf("organizationMembers", "m");
+const u = columnsOf("users", "u");
+const gm = columnsOf("groupMembers", "gm");
 
 /** The claim, and its value, that caused a change. */
 interface Cause {
@@ -122,6 +125,11 @@ class GiftsOfPerson {
 
   async #wantGrant({ groups, organization, roles }: ClaimGrant, cause: Cause): Promise<void> {
     for (const ref of groups) {
+      // Those that are deleted since the mapping was stored are left out when they are given.
+      if (isUuid(ref)) {
+        this.#wanted.set(keys.group(ref), cause);
+        continue;
+      }
       const [found, another] = await groupsNamed(this.ctx, ref);
       if (!found || another) this.warn(`There is not exactly one group ${ref}.`);
       else this.#wanted.set(keys.group(found.id), cause);
@@ -199,6 +207,11 @@ class GiftsOfPerson {
     if (this.#wanted.size === 0 && own.size === 0) return;
     const held = await this.#held();
     const ended = [...own].filter(([gift, claim]) => !this.#wanted.has(gift) && !kept.has(claim));
+    const isAsWanted = [...this.#wanted.keys()].every(
+      (gift) => held.has(gift) && (own.has(gift) || !ofOthers.has(gift)),
+    );
+    if (isAsWanted && ended.length === 0) return;
+    await this.#lockMemberships();
 
     for (const [gift, cause] of this.#inOrder([...this.#wanted])) {
       const isGiven = held.has(gift);
@@ -225,29 +238,29 @@ class GiftsOfPerson {
     return gifts.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
   }
 
-  /** All that the person holds, by the keys of gifts. Locks its memberships. */
+  /** All that the person holds, by the keys of gifts. */
   async #held(): Promise<Set<string>> {
     const { ctx, person } = this;
-    const memberships = await ctx.db
+    const { rows } = await sql<{ gift: string }>`
+      select 'organization:' || ${m.organizationId} as gift from organization_members m where ${m.userId} = ${person.id}
+      union all select 'role:' || ${m.organizationId} || ':' || role
+        from organization_members m, unnest(${m.roles}) as role where ${m.userId} = ${person.id}
+      union all select 'site:' || role from users u, unnest(${u.siteRoles}) as role where ${u.id} = ${person.id}
+      union all select 'group:' || ${gm.groupId} from group_members gm where ${gm.userId} = ${person.id}`.execute(
+      ctx.db,
+    );
+    return new Set(rows.map(({ gift }) => gift));
+  }
+
+  /** Locks the memberships of the person, before its groups. */
+  #lockMemberships = () =>
+    this.ctx.db
       .selectFrom("organizationMembers")
-      .select(["organizationId", "roles"])
-      .where("userId", "=", person.id)
+      .select("organizationId")
+      .where("userId", "=", this.person.id)
       .orderBy("organizationId")
       .forUpdate()
       .execute();
-    const { siteRoles } = await ctx.db
-      .selectFrom("users")
-      .select("siteRoles")
-      .where("id", "=", person.id)
-      .executeTakeFirstOrThrow();
-    const groups = await ctx.db.selectFrom("groupMembers").select("groupId").where("userId", "=", person.id).execute();
-    return new Set([
-      ...memberships.map(({ organizationId }) => keys.organization(organizationId)),
-      ...memberships.flatMap(({ organizationId, roles }) => roles.map((role) => keys.role(organizationId, role))),
-      ...siteRoles.map(keys.site),
-      ...groups.map(({ groupId }) => keys.group(groupId)),
-    ]);
-  }
 
   /** Gives something. Returns false, with a warning, if that cannot be. */
   async #give(gift: string, cause: Cause): Promise<boolean> {
@@ -289,6 +302,7 @@ class GiftsOfPerson {
     await ctx.db
       .insertInto("organizationMembers")
       .values({ organizationId, userId: person.id, roles: [], createdAt: now })
+      .onConflict((known) => known.doNothing())
       .execute();
     ctx.audit({ action: "create", actorId: person.id, ...this.#audited(organizationId), diff: this.#causeOf(cause) });
     this.#say(`joins the organization ${await this.#organizationName(organizationId)}`, cause);
@@ -389,7 +403,12 @@ class GiftsOfPerson {
         this.warn(`${person.username} does not join the group ${name}: it is in another organization.`);
         return false;
       }
-      await ctx.db.insertInto("groupMembers").values({ groupId, organizationId, userId }).execute();
+      const row = { groupId, organizationId, userId };
+      await ctx.db
+        .insertInto("groupMembers")
+        .values(row)
+        .onConflict((known) => known.doNothing())
+        .execute();
     } else
       await ctx.db.deleteFrom("groupMembers").where("groupId", "=", groupId).where("userId", "=", userId).execute();
     await ctx.db.updateTable("groups").set({ updatedAt: now }).where("id", "=", groupId).execute();

@@ -107,7 +107,8 @@ class ClaimMappingType implements ClaimMapping {
   @Field(() => ClaimFate, { description: "Their fate if it is no list of texts, or was left out for its size." })
   malformed!: ClaimFate;
   @Access({ countsAs: 10 })
-  @Field(() => [ClaimGrantType], { description: "Gifts by values." }) grants!: readonly ClaimGrant[];
+  @Field(() => [ClaimGrantType], { description: "Gifts by values." })
+  grants!: readonly ClaimGrant[];
   @Field({ description: "Organization whose groups people join that are called like values; may be empty." })
   groupsOf!: string;
   @Field({ description: "Values that count as names of groups." }) groupPattern!: string;
