@@ -106,9 +106,23 @@ export async function organizationsOfProvider(
   ctx: Context,
   { organizations: refs }: Pick<SignInProviderRow, "organizations">,
 ): Promise<OrganizationRow[]> {
-  const ids = refs.length === 0 ? [] : await joinedOrganizations(ctx, refs).execute();
-  const found = await Promise.all(ids.map(({ id }) => ctx.load(organizationsById, id)));
-  return found.filter((organization) => organization !== undefined);
+  const ids = await Promise.all(refs.map((ref) => ctx.load(organizationIdsNamed, ref)));
+  const found = await Promise.all([...new Set(ids)].map((id) => id && ctx.load(organizationsById, id)));
+  return found.filter((organization) => organization !== undefined && organization !== "");
+}
+
+/** Batch read of the ids of organizations by their IDs or names, for `ctx.load`. */
+async function organizationIdsNamed(
+  ctx: Pick<Context, "db">,
+  refs: readonly string[],
+): Promise<Array<string | undefined>> {
+  const found = await joinedOrganizations(ctx, refs).select(["name", "isDefault"]).execute();
+  return refs.map((ref) => {
+    const named = ref.toLowerCase();
+    return found.find(({ id, name, isDefault }) => {
+      return id === ref || name.toLowerCase() === named || (ref === "default" && isDefault);
+    })?.id;
+  });
 }
 
 /** Selects the organizations by their IDs or names; the default one if there are none. */
