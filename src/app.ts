@@ -7,6 +7,7 @@ import { BuiltInDaemons } from "./built-in-daemons.js";
 import { listeningOn } from "./config/config.js";
 import { type Config, ConfigError } from "./runtime/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";
+import { AuditNumbering } from "./domain/audit/numbering.js";
 import { Seals } from "./domain/deployment/seals.js";
 import { Context, type Services, systemContext } from "./domain/kernel/context.js";
 import { readDeploymentId } from "./domain/deployment/deployment.js";
@@ -131,6 +132,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
       return made;
     });
     stopJobs = runInBackground(services);
+    services.auditNumbers.start();
     services.documentProbe.start();
     const dispatcher = new Dispatcher(services);
     dispatcher.start();
@@ -184,6 +186,8 @@ export async function openServices(
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());
+  const auditNumbers = new AuditNumbering({ database, events, log });
+  closers.push(() => auditNumbers.close());
   const scimRequests = new ScimRequests(database, log);
   closers.push(() => scimRequests.close());
   const clients = new RecentClients({ database, events });
@@ -229,6 +233,7 @@ export async function openServices(
     events,
     credentials,
     callers: credentials,
+    auditNumbers,
     clients,
     limits,
     entitlements,

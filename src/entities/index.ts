@@ -8,6 +8,12 @@ export {
 } from "./agents.js";
 export { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
 export { AuditEventSchema } from "./audit.js";
+export {
+  AuditNumberCounterSchema,
+  AuditNumberQueueSchema,
+  AuditNumberSchema,
+  AuditReaderSchema,
+} from "./audit-stream.js";
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";
 export { EncryptionKeySchema } from "./encryption.js";

@@ -1,4 +1,4 @@
-import { Ctx, Field, FieldResolver, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { readServerInfo, type ServerInfo, type SignInProvider } from "../domain/deployment/deployment.js";
 import { ProviderKind } from "../infrastructure/identity-providers.js";
@@ -39,6 +39,8 @@ class ServerInfoType implements ServerInfo {
   @Field(() => UUID, { description: "Unique ID of the deployment, shared by all of its replicas." })
   deploymentId!: string;
   @Field({ description: "Whether users can sign in with a password." }) passwordAuth!: boolean;
+  @Field(() => Int, { description: "The longest lifetime of an API token in seconds." })
+  apiTokenMaxLifetimeSeconds!: number;
   @Field(() => [SignInProviderType], { description: "The identity providers at which users can sign in." })
   identityProviders!: SignInProvider[];
 }

@@ -13,6 +13,7 @@ import { streamWith } from "./engine/stream.js";
 import agents from "./agents.js";
 import applications from "./applications.js";
 import appearance from "./appearance.js";
+import audit from "./audit.js";
 import authorization from "./authorization.js";
 import connectionLogs from "./connection-logs.js";
 import externalAuth from "./external-auth.js";
@@ -45,6 +46,7 @@ import workspaceProxies from "./workspace-proxies.js";
 export const areas: readonly Area[] = [
   signIn,
   agents,
+  audit,
   authorization,
   appearance,
   connectionLogs,
@@ -134,7 +136,7 @@ function register(
   const failing = within(endpoint.errors, isForBrowsers ? within(errors, respond) : respond);
   const handle = dialect.surface === "scim" ? within(noteFailures, failing) : failing;
   const { serves = () => true } = dialect;
-  for (const each of dialect.trailingSlash ? [path, `${path}/`] : [path])
+  for (const each of dialect.takesTrailingSlash ? [path, `${path}/`] : [path])
     routes.of(path).register(each, [method], (http, next) => (serves(http.req) ? handle(http, next) : next()));
 }
 

@@ -346,6 +346,17 @@ function logs({ n, own }: Records) {
         request_id: "records",
       },
     ],
+    audit_readers: [
+      {
+        id: own("audit reader"),
+        user_id: own("user"),
+        username: `user-${n}`,
+        filter: {},
+        position: 0,
+        started_at: "now",
+        seen_at: "now",
+      },
+    ],
     connection_logs: [
       {
         ...connection,

@@ -20,6 +20,7 @@ const withoutId: Record<string, string[]> = {
     "FirstStep",
     "ImportedInvitationFault",
     "InboxAction",
+    "NumberedAuditEvent",
     "NotificationAttempt",
     "OAuth2AppEndpoints",
     "OAuth2RedirectTarget",

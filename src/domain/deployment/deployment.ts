@@ -14,6 +14,8 @@ export interface ServerInfo {
   deploymentId: string;
   passwordAuth: boolean;
   identityProviders: SignInProvider[];
+  /** The longest lifetime of an API token. */
+  apiTokenMaxLifetimeSeconds: number;
 }
 
 /** An identity provider, as sign-in pages show it. */
@@ -34,7 +36,7 @@ export async function readDeploymentId(ctx: Context): Promise<string> {
 
 export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
   const deploymentId = await readDeploymentId(ctx);
-  const { accessUrl, passwordAuth } = ctx.config;
+  const { accessUrl, passwordAuth, apiKeyMaxLifetime } = ctx.config;
   const identityProviders = ctx.services.identityProviders.active.map(({ settings: { name, kind, icon }, label }) => ({
     name,
     type: kind,
@@ -43,5 +45,14 @@ export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
     signInUrl: `${accessUrl}/login/${name}`,
   }));
   const timeZoneDataVersion = zoneSources()[0].version;
-  return { version, commit, timeZoneDataVersion, accessUrl, deploymentId, passwordAuth, identityProviders };
+  return {
+    version,
+    commit,
+    timeZoneDataVersion,
+    accessUrl,
+    deploymentId,
+    passwordAuth,
+    identityProviders,
+    apiTokenMaxLifetimeSeconds: Math.floor(apiKeyMaxLifetime / 1000),
+  };
 }

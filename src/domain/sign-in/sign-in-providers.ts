@@ -37,7 +37,7 @@ export interface SignInProviderRow extends PublicSettings {
 export const signInUrlOf = (ctx: Context, name: string): string => `${ctx.config.accessUrl}/login/${name}`;
 
 /** The URL to which a provider sends browsers back. */
-export const redirectUrlOf = (ctx: Context, name: string): string => `${signInUrlOf(ctx, name)}/callback`;
+const redirectUrlOf = (ctx: Context, name: string): string => `${signInUrlOf(ctx, name)}/callback`;
 
 /** The name of a provider that sign-in pages show. */
 const labelOf = ({ kind, displayName, issuer }: Pick<PublicSettings, "kind" | "displayName" | "issuer">): string =>

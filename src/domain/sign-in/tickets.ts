@@ -13,8 +13,8 @@ import { signInUrlOf } from "./sign-in-providers.js";
  * Why a person with a session goes to a provider: to link an identity to the account, or to test the provider. A page
  * elsewhere cannot begin either: both begin with a ticket, which only an operation of the session returns.
  */
-export const TicketPurpose = { LINK: "link", TEST: "test" } as const;
-export type TicketPurpose = (typeof TicketPurpose)[keyof typeof TicketPurpose];
+const TicketPurpose = { LINK: "link", TEST: "test" } as const;
+type TicketPurpose = (typeof TicketPurpose)[keyof typeof TicketPurpose];
 
 export interface Ticket {
   purpose: TicketPurpose;

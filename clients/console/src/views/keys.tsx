@@ -7,6 +7,8 @@ import { List } from "../ui/list";
 import { say } from "../ui/notices";
 import { Heading, Labels, Panel, Time } from "../ui/parts";
 import { countOf, keyNameOf, wordsOf } from "../ui/text";
+import { TokenExpiry } from "./expiry";
+import { ScopeTree } from "./scope-tree";
 import {
   BeginIdentityLink,
   CreateApiKey,
@@ -25,17 +27,10 @@ export const CreateKey = ({ user }: { user?: string }) => (
     run={CreateApiKey}
     given={user ? { user } : {}}
     fields={[
-      "name",
-      {
-        name: "scopes",
-        hint: `One a line. Without any, the key may do everything that ${user ? "the account" : "you"} may.`,
-      },
-      "expiresAt",
+      { name: "name", hint: "What uses it, such as a laptop or a build server. You find it by this name." },
+      { name: "expiresAt", label: "Expires", control: TokenExpiry },
+      { name: "scopes", label: "What it may do", kind: "choices", control: ScopeTree, isGroup: true, isRequired: true },
     ]}
-    prepare={({ scopes, ...rest }) => ({
-      ...(rest as { name: string }),
-      ...((scopes as string[]).length > 0 && { scopes: scopes as string[] }),
-    })}
     submit="Create"
     reveal={({ createApiKey: { apiKey, token } }) => [`Key ${apiKey.name}`, token]}
   />
