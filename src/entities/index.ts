@@ -53,6 +53,7 @@ export { QuietHoursSchema } from "./quiet-hours.js";
 export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
 export {
+  ClaimedGiftSchema,
   LoginConversionSchema,
   OneTimePasscodeSchema,
   SignInProviderSchema,

@@ -10,6 +10,38 @@ export const longestSubject = 255;
 /** Maximum lengths in characters, which the columns and the inputs of providers have. */
 export const providerLengths = { icon: 16_384, clientId: 255, claim: 128, failure: 512 } as const;
 
+/** A claim whose values give groups, organizations, and roles. */
+export interface ClaimMapping {
+  /** Name of a claim, or a path of names with dots between them. */
+  claim: string;
+  /** Between the values of a text; empty if it is one value. */
+  separator: string;
+  /** The fate of earlier gifts if the claim is absent, empty, or no list of texts. */
+  absent: ClaimFate;
+  empty: ClaimFate;
+  malformed: ClaimFate;
+  grants: readonly ClaimGrant[];
+  /** Gives the groups of an organization that are called like values, which match the pattern. */
+  groupsOf: string;
+  groupPattern: string;
+  /** How many groups the mapping may make there; 0 for existing ones alone. */
+  mostNewGroups: number;
+}
+
+/** Earlier gifts of a claim that says nothing are kept or removed. */
+export const ClaimFate = { KEEP: "keep", REMOVE: "remove" } as const;
+export type ClaimFate = (typeof ClaimFate)[keyof typeof ClaimFate];
+
+/** Gifts to people of whom a claim has one of some values. */
+export interface ClaimGrant {
+  values: readonly string[];
+  /** By ID, or by a name that only one group has. */
+  groups: readonly string[];
+  /** By ID or name; empty if the roles are those of the deployment. */
+  organization: string;
+  roles: readonly string[];
+}
+
 /** Providers at which users sign in, besides those that the settings of the server declare. */
 export const SignInProviderSchema = defineEntity({
   name: "SignInProvider",
@@ -51,6 +83,8 @@ export const SignInProviderSchema = defineEntity({
     /** The tenants (`tid`) and hosted domains (`hd`) whose users may sign in; empty for all. */
     tenants: p.array(),
     hostedDomains: p.array(),
+    claimMappings: p.json<ClaimMapping[]>().default([]),
+    appliesClaims: p.boolean().default(false),
     isEnabled: p.boolean(),
     /** Its place among the providers of this table, from 0. */
     position: p.integer(),
@@ -71,10 +105,33 @@ export const SignInReportSchema = defineEntity({
     succeededAt: moment().nullable(),
     failedAt: moment().nullable(),
     failure: p.string().length(providerLengths.failure).default(""),
+    /** When a claim was malformed, or a gift could not be given or taken; and which. */
+    warnedAt: moment().nullable(),
+    warning: p.string().length(providerLengths.failure).default(""),
   },
 });
 export class SignInReport extends SignInReportSchema.class {}
 SignInReportSchema.setClass(SignInReport);
+
+/**
+ * Gifts that a user has because of claims: groups, memberships of organizations, and roles. Each provider takes away only
+ * its own, and what no row says was given by people.
+ */
+export const ClaimedGiftSchema = defineEntity({
+  name: "ClaimedGift",
+  tableName: "claimed_gifts",
+  properties: {
+    user: () => p.manyToOne(User).ref().primary().deleteRule("cascade"),
+    /** Name of the provider. */
+    provider: p.string().length(longestName).primary(),
+    /** `group:<id>`, `organization:<id>`, `role:<organization>:<role>`, or `site:<role>`. */
+    gift: p.string().length(128).primary(),
+    claim: p.string().length(providerLengths.claim),
+    createdAt: moment(),
+  },
+});
+export class ClaimedGift extends ClaimedGiftSchema.class {}
+ClaimedGiftSchema.setClass(ClaimedGift);
 
 /** Identities of users at identity providers, at most one per user and provider. */
 export const UserLinkSchema = defineEntity({

@@ -17,7 +17,8 @@ import {
 import type { Config } from "../runtime/config.js";
 import { DomainError, forbidden } from "../runtime/errors.js";
 import { outsideFetch } from "./http.js";
-import { type Claims, emailOf, type EmailTrust, subjectOf, textOf } from "./oidc-claims.js";
+import type { ClaimMapping } from "../entities/sign-in.js";
+import { type Claims, emailOf, type EmailTrust, readClaim, subjectOf, textOf } from "./oidc-claims.js";
 import {
   type ClientCredential,
   insecurely,
@@ -61,6 +62,9 @@ export interface ProviderSettings extends EmailTrust {
   /** The tenants (`tid`) and hosted domains (`hd`) whose users may sign in; empty for all. */
   tenants: readonly string[];
   hostedDomains: readonly string[];
+  claimMappings: readonly ClaimMapping[];
+  /** Whether sign-ins apply them; otherwise, tests show their effect. */
+  appliesClaims: boolean;
 }
 
 /** The scopes that are requested unless the settings name others. */
@@ -184,7 +188,8 @@ function openIdConnect(registration: Registration, settings: ProviderSettings): 
         const tokens = await issuer.exchange(url, { ...checks, idTokenExpected: true });
         const token = tokens.claims()!;
         const subject = subjectOf(token, claim);
-        const about = await claimsAbout(await issuer.discover(), token, tokens.access_token);
+        const mapped = settings.claimMappings.map((mapping) => mapping.claim);
+        const about = await claimsAbout(await issuer.discover(), token, tokens.access_token, mapped);
         const isOfManyTenants = tenants.length === 0 && (await issuer.servesManyTenants());
         return {
           provider: name,
@@ -211,21 +216,35 @@ async function claimsAbout(
   config: Configuration,
   token: Claims & { sub: string },
   accessToken: string,
+  mapped: readonly string[],
 ): Promise<Claims> {
   const { email, email_verified: isVerified } = token;
-  const isComplete = email !== undefined && isVerified !== undefined;
-  if (isComplete || !config.serverMetadata().userinfo_endpoint) return token;
+  const isOfEmail = email === undefined || isVerified === undefined;
+  const missing = mapped.filter((claim) => readClaimFault(token, claim) === "absent");
+  if ((!isOfEmail && missing.length === 0) || !config.serverMetadata().userinfo_endpoint) return token;
   try {
     const told: Claims = await fetchUserInfo(config, accessToken, token.sub);
     if (email === undefined) return { ...token, ...told };
     // What is said of one address does not count for another one.
-    return told.email === email && isVerified === undefined ? { ...told, ...token, ...verificationIn(told) } : token;
+    if (told.email === email && isVerified === undefined) return { ...told, ...token, ...verificationIn(told) };
+    const { email: _email, email_verified: _isVerified, ...others } = told;
+    return missing.length > 0 ? { ...others, ...token } : token;
   } catch (error) {
     if (email === undefined) throw error;
-    // The endpoint could have said that the address is not verified.
-    return { ...token, email_verified: null };
+    // The endpoint could have said that the address is not verified, and more of what is mapped.
+    const elsewhere = Object.fromEntries(missing.map((claim) => [claim, "userinfo"]));
+    return {
+      ...token,
+      ...(isVerified === undefined && { email_verified: null }),
+      ...(missing.length > 0 && { _claim_names: elsewhere }),
+    };
   }
 }
+
+const readClaimFault = (claims: Claims, claim: string) => {
+  const reading = readClaim(claims, { claim, separator: "" });
+  return "fault" in reading ? reading.fault : undefined;
+};
 
 const verificationIn = ({ email_verified: isVerified }: Claims) =>
   isVerified === undefined ? {} : { email_verified: isVerified };

@@ -1,7 +1,50 @@
+import type { ClaimMapping } from "../entities/sign-in.js";
 import { foldCase } from "../runtime/text.js";
 
 /** Claims about a user, from an ID token or a UserInfo endpoint. */
 export type Claims = Readonly<Record<string, unknown>>;
+
+/** Maximum numbers of values of a claim, and of characters of each. */
+const mostValues = 1000;
+const longestValue = 256;
+
+/** The values of a claim, or why it has none. */
+export type ClaimReading = { values: string[] } | { fault: "absent" | "empty" | "malformed" };
+
+/**
+ * Reads the values of a claim: a list of texts, or a text. Providers leave out what is too large and refer to it elsewhere
+ * (`_claim_names`, OpenID Connect Core §5.6.2; `hasgroups` of Entra ID), which counts as malformed.
+ */
+export function readClaim(
+  claims: Claims,
+  { claim, separator }: Pick<ClaimMapping, "claim" | "separator">,
+): ClaimReading {
+  const found = valueAt(claims, claim);
+  if (found === undefined || found === null) {
+    const elsewhere = claims["_claim_names"];
+    const isElsewhere = typeof elsewhere === "object" && elsewhere !== null && Object.hasOwn(elsewhere, claim);
+    const isOverage = isElsewhere || (claim === "groups" && String(claims.hasgroups) === "true");
+    return { fault: isOverage ? "malformed" : "absent" };
+  }
+  const parts = typeof found === "string" ? (separator === "" ? [found] : found.split(separator)) : (found as unknown);
+  if (!Array.isArray(parts)) return { fault: "malformed" };
+  const values = parts.map((part: unknown) => (typeof part === "number" ? String(part) : part));
+  const isList = values.every((value) => typeof value === "string" && value.length <= longestValue);
+  if (!isList || values.length > mostValues) return { fault: "malformed" };
+  const given = [...new Set((values as string[]).map((value) => value.trim()).filter(Boolean))];
+  return given.length === 0 ? { fault: "empty" } : { values: given };
+}
+
+/** Finds a claim by its whole name, or else by the names on its path. */
+function valueAt(claims: Claims, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  let at: unknown = claims;
+  for (const name of path.split(".")) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Claims)[name];
+  }
+  return at;
+}
 
 /** How much an operator trusts what a provider says of email addresses. */
 export interface EmailTrust {

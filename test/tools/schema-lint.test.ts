@@ -9,6 +9,8 @@ const withoutId: Record<string, string[]> = {
   "They are positions in a list.": ["PageInfo"],
   "They are parts of the object that they are read with.": [
     "Banner",
+    "ClaimGrant",
+    "ClaimMapping",
     "ConnectionSshInfo",
     "ConnectionWebInfo",
     "DailyCounts",

@@ -344,8 +344,8 @@ export async function leaveOrganizations(
   }
 }
 
-/** Deletes a membership of a locked user, with what depends on it. The caller was authorized. */
-async function endMembership(
+/** Deletes a membership of a locked user, with what depends on it. The caller was authorized. Throws CONFLICT before any change. */
+export async function endMembership(
   ctx: Context,
   user: Pick<UserRow, "id" | "username">,
   { organizationId, roles }: Membership,

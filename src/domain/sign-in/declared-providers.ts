@@ -8,6 +8,7 @@ import { foldCase } from "../../runtime/text.js";
 import { Problems } from "../kernel/errors.js";
 import { pickGiven } from "../kernel/changed-fields.js";
 import { jsonSchemaOf, optional, string, validate } from "../kernel/values.js";
+import { type ClaimMappingInput, mappingsOf } from "./claim-mappings.js";
 import { addProviderProblems, CreateIdentityProvider, initially, type PublicSettings } from "./provider-settings.js";
 
 const declaration = z.strictObject({
@@ -90,9 +91,11 @@ function textIn(path: string | null | undefined, problems: Problems, field: stri
 }
 
 /** The fields of settings among those of an input that are given. Domains are compared in lower case. */
-export function settingsIn(fields: {
-  [Field in keyof Omit<PublicSettings, "name" | "kind">]?: PublicSettings[Field] | null | undefined;
-}): Partial<Omit<PublicSettings, "name" | "kind">> {
+export function settingsIn(
+  fields: {
+    [Field in keyof Omit<PublicSettings, "name" | "kind" | "claimMappings">]?: PublicSettings[Field] | null | undefined;
+  } & { claimMappings?: readonly ClaimMappingInput[] | null | undefined },
+): Partial<Omit<PublicSettings, "name" | "kind">> {
   const { displayName, icon, issuer, clientId, scopes, subjectClaim, emailVerified } = fields;
   const { followsEmail, linksByEmail, admitsNewcomers, organizations, tenants } = fields;
   const [emailDomains, hostedDomains] = [fields.emailDomains, fields.hostedDomains].map((domains) =>
@@ -107,6 +110,8 @@ export function settingsIn(fields: {
     organizations,
     tenants,
     hostedDomains,
+    claimMappings: fields.claimMappings && mappingsOf(fields.claimMappings),
+    appliesClaims: fields.appliesClaims,
   });
 }
 
@@ -131,6 +136,8 @@ export function providersOfVariables(config: Config): VariableProvider[] {
     organizations: [],
     tenants: [],
     hostedDomains: [],
+    claimMappings: [],
+    appliesClaims: false,
   };
   const oidc: ProviderSettings = {
     ...shared,

@@ -1,4 +1,4 @@
-import { SignInProvider } from "../../entities/sign-in.js";
+import { type ClaimGrant, type ClaimMapping, SignInProvider } from "../../entities/sign-in.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import { auditChangesOf, auditedAs, auditWith } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
@@ -11,6 +11,7 @@ import { isEmpty, differing } from "../kernel/changed-fields.js";
 import { anyOf } from "../kernel/queries.js";
 import { check, inputOf, type Input, int, list, optional, reference, required } from "../kernel/values.js";
 import { userHint } from "../tokens/hints.js";
+import { groupsNamed } from "./claimed-gifts.js";
 import { settingsIn } from "./declared-providers.js";
 import { providersHint, settingsOf, type StoredProvider, storedProviders } from "./provider-registry.js";
 import {
@@ -34,6 +35,7 @@ export async function createIdentityProvider(ctx: Context, input: CreateIdentity
   check(CreateIdentityProvider, input, problems);
   if (problems.isEmpty) addProviderProblems(problems, settings, { clientSecret, clientKey, isKnown: false });
   const organizationIds = await organizationIdsOf(ctx, settings.organizations, problems);
+  const claimMappings = problems.isEmpty ? await withIds(ctx, settings.claimMappings, problems) : [];
   problems.throwIfAny();
 
   await takeTurn(ctx, "sign_in_providers");
@@ -42,7 +44,7 @@ export async function createIdentityProvider(ctx: Context, input: CreateIdentity
   requireUndeclared(ctx, name);
   const id = newId();
   ctx.em.create(SignInProvider, {
-    ...propertiesOf(settings, organizationIds),
+    ...propertiesOf({ ...settings, claimMappings }, organizationIds),
     ...sealed(ctx, id, input)!,
     id,
     kind,
@@ -78,6 +80,8 @@ const propertiesOf = (settings: PublicSettings, organizationIds: string[]) => ({
   organizationIds,
   tenants: [...settings.tenants],
   hostedDomains: [...settings.hostedDomains],
+  claimMappings: [...settings.claimMappings],
+  appliesClaims: settings.appliesClaims,
 });
 
 /** Resolves organizations by ID or name. Adds a fault for each that does not exist. */
@@ -89,6 +93,37 @@ async function organizationIdsOf(ctx: Context, refs: readonly string[], problems
     else if (!ids.includes(found.id)) ids.push(found.id);
   }
   return ids;
+}
+
+/** Replaces names in mappings by IDs, so that they stay what they are. Adds a fault for each that does not exist. */
+async function withIds(
+  ctx: Context,
+  mappings: readonly ClaimMapping[],
+  problems: Problems,
+): Promise<readonly ClaimMapping[]> {
+  const idOf = async (ref: string, field: string) => {
+    const found = ref === "" ? undefined : await joinedOrganizations(ctx, [ref]).executeTakeFirst();
+    if (ref !== "" && !found) problems.add(field, "Must be the ID or name of an organization.");
+    return found?.id ?? ref;
+  };
+  const idOfGroup = async (ref: string, field: string) => {
+    const [found, another] = await groupsNamed(ctx, ref);
+    if (!found || another) problems.add(field, "Must be the ID of a group, or a name that only one group has.");
+    return found?.id ?? ref;
+  };
+  const resolved: ClaimMapping[] = [];
+  for (const [index, mapping] of mappings.entries()) {
+    const path = `claimMappings[${index}]`;
+    const grants: ClaimGrant[] = [];
+    for (const [nr, grant] of mapping.grants.entries()) {
+      const at = `${path}.grants[${nr}]`;
+      const groups: string[] = [];
+      for (const [each, ref] of grant.groups.entries()) groups.push(await idOfGroup(ref, `${at}.groups[${each}]`));
+      grants.push({ ...grant, groups, organization: await idOf(grant.organization, `${at}.organization`) });
+    }
+    resolved.push({ ...mapping, grants, groupsOf: await idOf(mapping.groupsOf, `${path}.groupsOf`) });
+  }
+  return resolved;
 }
 
 /** The columns of a new credential, encrypted; nothing if none is given. */
@@ -134,19 +169,24 @@ export async function updateIdentityProvider(ctx: Context, input: UpdateIdentity
   if (problems.isEmpty) addProviderProblems(problems, settings, { clientSecret, clientKey, isKnown: true });
   const organizationIds =
     input.organizations == null ? before.organizationIds : await organizationIdsOf(ctx, input.organizations, problems);
+  const isMapped = input.claimMappings != null && problems.isEmpty;
+  const claimMappings = isMapped ? await withIds(ctx, settings.claimMappings, problems) : settings.claimMappings;
   problems.throwIfAny();
   if (settings.name !== before.name) requireUndeclared(ctx, settings.name);
   if (settings.issuer !== before.issuer) await requireUnlinked(ctx, before.name);
 
   const isEnabled = input.isEnabled ?? before.isEnabled;
   const credential = sealed(ctx, id, input);
-  const changes = { ...differing(before, { ...propertiesOf(settings, organizationIds), isEnabled }), ...credential };
+  const changes = {
+    ...differing(before, { ...propertiesOf({ ...settings, claimMappings }, organizationIds), isEnabled }),
+    ...credential,
+  };
   if (isEmpty(changes)) return id;
   const entity = await ctx.em.findOneOrFail(SignInProvider, id);
   ctx.em.assign(entity, { ...changes, revision: before.revision + 1 });
   await ctx.em.flush().catch(throwTaken);
   if (settings.name !== before.name) {
-    for (const table of ["userLinks", "signInReports"] as const)
+    for (const table of ["userLinks", "signInReports", "claimedGifts"] as const)
       await ctx.db.updateTable(table).set({ provider: settings.name }).where("provider", "=", before.name).execute();
   }
   announce(ctx);
@@ -185,7 +225,8 @@ export async function deleteIdentityProvider(ctx: Context, input: DeleteIdentity
   const row = rowOfStored(ctx, before);
   const { name } = before;
   // The identities of one that hides it stay.
-  const links = ctx.db.deleteFrom("userLinks").where("provider", "=", row.isActive || !row.isEnabled ? name : "");
+  const isHidden = ctx.services.identityProviders.declared.some(({ settings }) => settings.name === name);
+  const links = ctx.db.deleteFrom("userLinks").where("provider", "=", isHidden ? "" : name);
   const removed = await links.returning("userId").execute();
   const stranded = await strandedAmong(
     ctx,
@@ -201,7 +242,8 @@ export async function deleteIdentityProvider(ctx: Context, input: DeleteIdentity
   if (stranded.length > 0)
     await ctx.db.deleteFrom("apiKeys").where("userId", "=", anyOf(stranded)).where("kind", "=", "session").execute();
   ctx.publish(...stranded.map(userHint));
-  await ctx.db.deleteFrom("signInReports").where("provider", "=", name).execute();
+  for (const table of ["signInReports", "claimedGifts"] as const)
+    if (!isHidden) await ctx.db.deleteFrom(table).where("provider", "=", name).execute();
   const entity = await ctx.em.findOneOrFail(SignInProvider, before.id);
   auditWith(entity, { linkedUsers: { old: removed.length }, strandedUsers: { new: stranded.length } });
   ctx.em.remove(entity);
@@ -273,6 +315,8 @@ auditChangesOf(SignInProvider, {
     "organizationIds",
     "tenants",
     "hostedDomains",
+    "claimMappings",
+    "appliesClaims",
     "isEnabled",
     "position",
   ],

@@ -54,6 +54,8 @@ export const storedProviders = (db: Db) =>
       "p.organizationIds",
       "p.tenants",
       "p.hostedDomains",
+      "p.claimMappings",
+      "p.appliesClaims",
       "p.isEnabled",
       "p.position",
       "p.revision",
@@ -83,6 +85,8 @@ export const settingsOf = ({ organizationIds, ...row }: StoredProvider): Omit<Pr
   organizations: organizationIds,
   tenants: row.tenants,
   hostedDomains: row.hostedDomains,
+  claimMappings: row.claimMappings,
+  appliesClaims: row.appliesClaims,
 });
 
 /** Signals all replicas that owners changed the providers. */

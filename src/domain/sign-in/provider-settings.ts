@@ -26,6 +26,7 @@ import {
   textBy,
   characters,
 } from "../kernel/values.js";
+import { addMappingProblems, ClaimMappingInput, mostMappings } from "./claim-mappings.js";
 import { isTrustedUrl, trustedUrlRule } from "../workspace-proxies/sites.js";
 
 /** How addresses in the domains of a provider count if it does not say that they are verified. */
@@ -129,6 +130,14 @@ const shared = {
     list(mostEntries, mailDomain),
     "The hosted domains whose users may sign in, {limits}: values of the claim `hd`, as Google sends it. Default: all.",
   ),
+  claimMappings: optional(
+    list(mostMappings, ClaimMappingInput),
+    "Claims that give groups, organizations, and roles, {limits}. Default: none.",
+  ),
+  appliesClaims: optional(
+    flag,
+    "Whether sign-ins apply them. Otherwise, only tests of the provider show their effect. Default: false.",
+  ),
 };
 
 /** The settings of a provider. */
@@ -182,23 +191,27 @@ export const initially = (kind: ProviderKind): Omit<PublicSettings, "name" | "cl
   organizations: [],
   tenants: [],
   hostedDomains: [],
+  claimMappings: [],
+  appliesClaims: false,
 });
 
 /** Adds the faults of settings that concern several fields. */
 export function addProviderProblems(
   problems: Problems,
-  { kind, issuer, scopes, tenants, hostedDomains, subjectClaim }: PublicSettings,
+  { kind, issuer, scopes, tenants, hostedDomains, subjectClaim, claimMappings }: PublicSettings,
   credential: { clientSecret?: string | null; clientKey?: string | null; isKnown: boolean },
 ): void {
   const { clientSecret: secret, clientKey: key, isKnown } = credential;
   if (issuer === "") problems.add("issuer", "Is required.");
   if (secret != null && key != null) problems.add("clientKey", "Must not be given with a secret.");
   if (secret == null && key == null && !isKnown) problems.add("clientSecret", "Is required, or a key in its place.");
+  addMappingProblems(problems, claimMappings);
   if (kind === "oidc") {
     if (!scopes.includes("openid")) problems.add("scopes", "Must contain openid.");
     return;
   }
   if (key != null) problems.add("clientKey", "GitHub takes a secret.");
+  if (claimMappings.length > 0) problems.add("claimMappings", "GitHub has no claims.");
   if (tenants.length > 0) problems.add("tenants", "GitHub has no tenants.");
   if (hostedDomains.length > 0) problems.add("hostedDomains", "GitHub has no hosted domains.");
   if (subjectClaim !== "sub") problems.add("subjectClaim", "GitHub has no claims.");

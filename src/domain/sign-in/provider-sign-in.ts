@@ -22,6 +22,8 @@ import { countSignIn } from "./counted-sign-ins.js";
 import type { Identity } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
+import { applyClaims, type ClaimEffect } from "./claimed-gifts.js";
+import { reportWarnings } from "./sign-in-reports.js";
 import { type KnownProvider, stampOf } from "./provider-registry.js";
 import type { PublicSettings } from "./provider-settings.js";
 import { joinedOrganizations } from "./sign-in-providers.js";
@@ -70,11 +72,27 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
       });
       const sessionToken = await begin(ctx, account, identity);
       if (isLinked) await followEmail(ctx, account, identity, provider.settings);
+      await giveClaimed(ctx, provider.settings, identity, account);
       return { userId: account.id, sessionToken };
     });
   if (await accountLinkedTo(ctx, identity)) throw conflict("This identity signs in to an account already.");
   if (conversion) return { userId: await convert(ctx, identity, conversion) };
   return { userId: await linkToAccount(ctx, identity, linkTo!) };
+}
+
+/** Applies the claims of an identity, unless that is switched off. Administrators learn of what could not be applied. */
+async function giveClaimed(
+  ctx: Context,
+  settings: PublicSettings,
+  identity: Identity,
+  account: Account,
+): Promise<void> {
+  if (!settings.appliesClaims || settings.claimMappings.length === 0) return;
+  const effects = await applyClaims(ctx, settings, identity, account);
+  const warnings = effects.filter(({ isWarning }) => isWarning).map(({ text }) => text);
+  if (warnings.length === 0) return;
+  ctx.log.warn({ provider: settings.name, userId: account.id }, "Claims of a sign-in could not be applied.");
+  ctx.afterCommit(() => reportWarnings(ctx, settings.name, warnings));
 }
 
 /** Uses the state of an attempt. Throws FORBIDDEN if it was used before. */
@@ -146,6 +164,8 @@ export interface SignInPreview {
   how: "linked" | "linked by email" | "created" | "rejected";
   /** Why it would be rejected. */
   refusal: string | null;
+  /** The effects of its claims. */
+  effects: ClaimEffect[];
 }
 
 /** Ends the transaction of a preview, which stores nothing. */
@@ -168,13 +188,14 @@ export async function previewSignIn(
       const emailTaken = identity.email !== undefined && (await accountWithEmailOf(ctx, identity)) !== undefined;
       const { account } = await accountOf(ctx, settings, identity);
       const how = linkedTo === undefined ? (emailTaken ? "linked by email" : "created") : "linked";
-      throw new PreviewEnd({ username: account.username, how, refusal: null });
+      const effects = await applyClaims(ctx, settings, identity, account);
+      throw new PreviewEnd({ username: account.username, how, refusal: null, effects });
     });
   } catch (error) {
     if (error instanceof PreviewEnd) return error.preview;
     if (!(error instanceof DomainError)) throw error;
     const refusal = [error.message, error.details.detail].filter(Boolean).join(" ");
-    return { username: null, how: "rejected", refusal };
+    return { username: null, how: "rejected", refusal, effects: [] };
   }
 }
 

@@ -20,8 +20,8 @@ const l = columnsOf("userLinks", "l");
 
 /** A provider as owners see it. Its credential is never returned. */
 export interface SignInProviderRow extends PublicSettings {
-  /** Null unless owners made it. */
-  id: string | null;
+  /** The name of one that the settings of the server declare. */
+  id: string;
   source: ProviderSource;
   /** Whether it authenticates this server by a private key. */
   usesKey: boolean;
@@ -67,7 +67,16 @@ export function rowOfStored(ctx: Context, stored: StoredProvider): SignInProvide
 function rowOfDeclared(ctx: Context, { settings, source, isActive, label }: KnownProvider): SignInProviderRow {
   const { credential, ...shown } = settings;
   const usesKey = "privateKey" in credential;
-  return { ...shown, ...urlsOf(ctx, settings.name), id: null, source, usesKey, isEnabled: isActive, isActive, label };
+  return {
+    ...shown,
+    ...urlsOf(ctx, settings.name),
+    id: settings.name,
+    source,
+    usesKey,
+    isEnabled: isActive,
+    isActive,
+    label,
+  };
 }
 
 /** Lists the providers in the order of sign-in pages: those that the settings of the server declare come first. */
@@ -97,9 +106,23 @@ export async function organizationsOfProvider(
   ctx: Context,
   { organizations: refs }: Pick<SignInProviderRow, "organizations">,
 ): Promise<OrganizationRow[]> {
-  const ids = refs.length === 0 ? [] : await joinedOrganizations(ctx, refs).execute();
-  const found = await Promise.all(ids.map(({ id }) => ctx.load(organizationsById, id)));
-  return found.filter((organization) => organization !== undefined);
+  const ids = await Promise.all(refs.map((ref) => ctx.load(organizationIdsNamed, ref)));
+  const found = await Promise.all([...new Set(ids)].map((id) => id && ctx.load(organizationsById, id)));
+  return found.filter((organization) => organization !== undefined && organization !== "");
+}
+
+/** Batch read of the ids of organizations by their IDs or names, for `ctx.load`. */
+async function organizationIdsNamed(
+  ctx: Pick<Context, "db">,
+  refs: readonly string[],
+): Promise<Array<string | undefined>> {
+  const found = await joinedOrganizations(ctx, refs).select(["name", "isDefault"]).execute();
+  return refs.map((ref) => {
+    const named = ref.toLowerCase();
+    return found.find(({ id, name, isDefault }) => {
+      return id === ref || name.toLowerCase() === named || (ref === "default" && isDefault);
+    })?.id;
+  });
 }
 
 /** Selects the organizations by their IDs or names; the default one if there are none. */

@@ -6,15 +6,26 @@ import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
 
-/** How long a result is not stored again, in milliseconds: a provider of many people is not a row of many writes. */
-const interval = { succeeded: 60_000, failed: 1_000 } as const;
+/** How long another success is not stored, in milliseconds: a provider of many people is not a row of many writes. */
+const interval = 60_000;
 
-type Result = keyof typeof interval;
+type Result = "succeeded" | "failed" | "warned";
 
-/** When this process last stored a result, by provider and result. There are as many as providers. */
-const storedAt = new Map<string, number>();
+type Change =
+  | { succeededAt: typeof now }
+  | { failedAt: typeof now; failure: string }
+  | { warnedAt: typeof now; warning: string };
 
-const reports = (db: Db) => db.selectFrom("signInReports").select(["provider", "succeededAt", "failedAt", "failure"]);
+/** The reports of a process that are being stored, by provider and result, each with the one to store after it. */
+interface Reporting {
+  next: Map<string, Change | undefined>;
+  succeededAt: Map<string, number>;
+}
+
+const processes = new WeakMap<object, Reporting>();
+
+const reports = (db: Db) =>
+  db.selectFrom("signInReports").select(["provider", "succeededAt", "failedAt", "failure", "warnedAt", "warning"]);
 
 /** When people last signed in through a provider, and when and why that last failed. */
 export type SignInReport = Omit<InferResult<ReturnType<typeof reports>>[number], "provider">;
@@ -23,7 +34,9 @@ export type SignInReport = Omit<InferResult<ReturnType<typeof reports>>[number],
 export async function reportsOf({ db }: Pick<Context, "db">, names: readonly string[]): Promise<SignInReport[]> {
   const found = await reports(db).where("provider", "=", anyOf(names, "text")).execute();
   const byName = new Map(found.map(({ provider, ...rest }) => [provider, rest]));
-  return names.map((name) => byName.get(name) ?? { succeededAt: null, failedAt: null, failure: "" });
+  return names.map(
+    (name) => byName.get(name) ?? { succeededAt: null, failedAt: null, failure: "", warnedAt: null, warning: "" },
+  );
 }
 
 /** Remembers that a person signed in, without the transaction and the time of the sign-in. */
@@ -39,25 +52,48 @@ export function reportFailure(ctx: Context, provider: string, error: unknown): v
   report(ctx, provider, "failed", { failedAt: now, failure: cleanLabel(text, providerLengths.failure) });
 }
 
-function report(
-  { services: { backgroundTasks, database }, log }: Context,
-  provider: string,
-  result: Result,
-  change: { succeededAt: typeof now } | { failedAt: typeof now; failure: string },
-): void {
+/** Remembers that claims could not be applied. */
+export const reportWarnings = (ctx: Context, provider: string, warnings: readonly string[]): void =>
+  report(ctx, provider, "warned", { warnedAt: now, warning: cleanLabel(warnings.join(" "), providerLengths.failure) });
+
+/** Stores a result in the background, one after the other; of those that wait, the last one. */
+function report({ services, log }: Context, provider: string, result: Result, change: Change): void {
+  const { backgroundTasks, database } = services;
+  const { next, succeededAt } = reportingOf(database);
+  if (result === "succeeded") {
+    if (performance.now() - (succeededAt.get(provider) ?? -Infinity) < interval) return;
+    succeededAt.set(provider, performance.now());
+  }
   const key = `${result} ${provider}`;
-  const at = performance.now();
-  if (at - (storedAt.get(key) ?? -Infinity) < interval[result]) return;
-  storedAt.set(key, at);
+  const isRunning = next.has(key);
+  next.set(key, change);
+  if (isRunning) return;
   try {
     backgroundTasks.run("reportSignIn", async () => {
-      await database.db
-        .insertInto("signInReports")
-        .values({ provider, ...change })
-        .onConflict((known) => known.column("provider").doUpdateSet(change))
-        .execute();
+      try {
+        for (let latest = next.get(key); latest; latest = next.get(key)) {
+          next.set(key, undefined);
+          await store(database.db, provider, latest);
+        }
+      } finally {
+        next.delete(key);
+      }
     });
   } catch (error) {
+    next.delete(key);
     log.warn({ err: error, provider }, "The result of a sign-in could not be stored.");
   }
 }
+
+function reportingOf(database: object): Reporting {
+  const known = processes.get(database) ?? { next: new Map(), succeededAt: new Map() };
+  processes.set(database, known);
+  return known;
+}
+
+const store = (db: Db, provider: string, change: Change) =>
+  db
+    .insertInto("signInReports")
+    .values({ provider, ...change })
+    .onConflict((known) => known.column("provider").doUpdateSet(change))
+    .execute();

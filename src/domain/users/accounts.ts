@@ -101,6 +101,7 @@ const sharedTables = ["templateAclEntries", "workspaceAclEntries"] as const;
 const personalTables = [
   "apiKeys",
   "userLinks",
+  "claimedGifts",
   "oneTimePasscodes",
   "loginConversions",
   "userSecrets",

@@ -79,6 +79,7 @@ import { Invitations } from "./0105-invitations.js";
 import { JoinedMails } from "./0106-joined-mails.js";
 import { Restarts } from "./0107-restarts.js";
 import { SignInProviders } from "./0108-sign-in-providers.js";
+import { ClaimMappings } from "./0109-claim-mappings.js";
 import { AuditNumbers } from "./0112-audit-numbers.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
@@ -163,5 +164,6 @@ export const migrations: MigrationObject[] = [
   { name: "0106-joined-mails", class: JoinedMails },
   { name: "0107-restarts", class: Restarts },
   { name: "0108-sign-in-providers", class: SignInProviders },
+  { name: "0109-claim-mappings", class: ClaimMappings },
   { name: "0112-audit-numbers", class: AuditNumbers },
 ];

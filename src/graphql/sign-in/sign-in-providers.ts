@@ -30,11 +30,19 @@ import {
   testIdentityProvider,
   type TicketIssued,
 } from "../../domain/sign-in/tickets.js";
+import {
+  ClaimFate,
+  type ClaimGrant,
+  ClaimGrantInput,
+  type ClaimMapping,
+  ClaimMappingInput,
+} from "../../domain/sign-in/claim-mappings.js";
+import { RoleName } from "../../domain/users/user-roles.js";
 import { EmailLinking, ProviderKind } from "../../infrastructure/identity-providers.js";
 import { Access } from "../engine/access.js";
 import { enumType, Mutates } from "../engine/declarations.js";
 import { argumentsOf, inputType } from "../engine/inputs.js";
-import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { DateTime, Url } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 
 enumType({ EmailVerification }, "How an address counts if its provider does not say that it is verified.", {
@@ -63,6 +71,48 @@ class SignInReportType implements SignInReport {
   @Field(() => DateTime, { nullable: true, description: "When a sign-in last failed; null for never." })
   failedAt!: string | null;
   @Field({ description: "Why it failed; empty if none did." }) failure!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When a claim was last malformed, or could not be applied; null for never.",
+  })
+  warnedAt!: string | null;
+  @Field({ description: "Which claim, and why; may be empty." }) warning!: string;
+}
+
+enumType({ ClaimFate }, "The fate of what a claim gave earlier, when it gives nothing.", {
+  KEEP: "It stays.",
+  REMOVE: "It is taken away.",
+});
+
+@Access({ readWith: "sign_in_provider:read" })
+@ObjectType("ClaimGrant", { simpleResolvers: true, description: "Gifts to people whose claim has one of some values." })
+class ClaimGrantType implements ClaimGrant {
+  @Field(() => [String], { description: "The values." }) values!: readonly string[];
+  @Field(() => [String], { description: "Groups, by ID or name." }) groups!: readonly string[];
+  @Field({ description: "Organization, by ID or name; empty if the roles are those of the deployment." })
+  organization!: string;
+  @Field(() => [RoleName], { description: "Roles there." }) roles!: readonly string[];
+}
+
+@Access({ readWith: "sign_in_provider:read" })
+@ObjectType("ClaimMapping", {
+  simpleResolvers: true,
+  description: "A claim whose values give groups, organizations, and roles.",
+})
+class ClaimMappingType implements ClaimMapping {
+  @Field({ description: "Name of the claim, or a path." }) claim!: string;
+  @Field({ description: "Separator of the values of a text; empty if it is one value." }) separator!: string;
+  @Field(() => ClaimFate, { description: "The fate of earlier gifts if the claim is absent." }) absent!: ClaimFate;
+  @Field(() => ClaimFate, { description: "Their fate if it is empty." }) empty!: ClaimFate;
+  @Field(() => ClaimFate, { description: "Their fate if it is no list of texts, or was left out for its size." })
+  malformed!: ClaimFate;
+  @Access({ countsAs: 10 })
+  @Field(() => [ClaimGrantType], { description: "Gifts by values." })
+  grants!: readonly ClaimGrant[];
+  @Field({ description: "Organization whose groups people join that are called like values; may be empty." })
+  groupsOf!: string;
+  @Field({ description: "Values that count as names of groups." }) groupPattern!: string;
+  @Field(() => Int, { description: "How many groups providers may make there." }) mostNewGroups!: number;
 }
 
 @Access({ readWith: "sign_in_provider:read" })
@@ -71,7 +121,8 @@ class SignInReportType implements SignInReport {
   description: "A provider at which users sign in, as owners see it. Its credential is never returned.",
 })
 export class IdentityProviderType implements Omit<SignInProviderRow, "organizations"> {
-  @Field(() => UUID, { nullable: true, description: "Unique ID; null unless owners made it." }) id!: string | null;
+  @Field({ description: "Unique ID. That of a provider that the settings of the server declare is its name." })
+  id!: string;
   @Field({ description: "Unique name, as in the path of its sign-in." }) name!: string;
   @Field(() => ProviderKind, { description: "Its kind." }) kind!: ProviderKind;
   @Field(() => ProviderSource, { description: "Where it comes from. Only stored ones can be changed." })
@@ -100,6 +151,10 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   tenants!: readonly string[];
   @Field(() => [String], { description: "The hosted domains whose users may sign in; empty for all." })
   hostedDomains!: readonly string[];
+  @Access({ countsAs: 2 })
+  @Field(() => [ClaimMappingType], { description: "Claims that give groups, organizations, and roles." })
+  claimMappings!: readonly ClaimMapping[];
+  @Field({ description: "Whether sign-ins apply them." }) appliesClaims!: boolean;
   @Field({ description: "Whether people are meant to sign in through it." }) isEnabled!: boolean;
   @Field({
     description: "Whether people can sign in: it is enabled, and the settings of the server declare none of its name.",
@@ -108,6 +163,12 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   @Field(() => Url, { description: "Where a browser starts to sign in." }) signInUrl!: string;
   @Field(() => Url, { description: "The redirect URI to register at the provider." }) redirectUrl!: string;
 }
+
+inputType("ClaimGrantInput", ClaimGrantInput, { description: "Gifts to people whose claim has one of some values." });
+
+inputType("ClaimMappingInput", ClaimMappingInput, {
+  description: "A claim whose values give groups, organizations, and roles.",
+});
 
 const CreateIdentityProviderInput = inputType("CreateIdentityProviderInput", CreateIdentityProvider);
 
@@ -145,7 +206,7 @@ const readChanged = (ctx: Context, id: string) => ({
 
 @Resolver(() => IdentityProviderType)
 export class IdentityProvidersResolver {
-  @Access({ needs: ["sign_in_provider:read"] })
+  @Access({ needs: ["sign_in_provider:read"], countsAs: 10 })
   @Query(() => [IdentityProviderType], {
     description:
       "Lists the providers at which users sign in, at most 100, in the order of sign-in pages. Requires the owner role.",

@@ -4,7 +4,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { cleanLabel } from "../../runtime/text.js";
 import { TransportError } from "../../http/errors.js";
 import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
-import { html } from "../html.js";
+import { type Html, html } from "../html.js";
 import { type Outcome, ownPath, type PageHandler, signInFirst, type Visit } from "../visit.js";
 
 /** Keeps an attempt while its user is at the provider, which binds the sign-in to this browser. */
@@ -81,6 +81,7 @@ function testPage({ label, settings }: KnownProvider, { identity, preview }: Pro
       <dl>
         <dt>Outcome</dt>
         <dd>${outcomes[preview.how](preview.username ?? "", preview.refusal ?? "")}</dd>
+        ${settings.claimMappings.length > 0 ? effectsOf(preview.effects, settings.appliesClaims) : undefined}
         <dt>Issuer</dt>
         <dd><code>${identity.issuer}</code></dd>
         <dt>Subject (${settings.subjectClaim})</dt>
@@ -99,6 +100,13 @@ function testPage({ label, settings }: KnownProvider, { identity, preview }: Pro
       <a class="button" href="/sign-in-providers">Back to the providers</a>`,
   };
 }
+
+/** The effects of claims, each on a line. */
+const effectsOf = (effects: ProviderTest["preview"]["effects"], isApplied: boolean): Html =>
+  html`<dt>${isApplied ? "Effect of the claims" : "Effect of the claims, once they are applied"}</dt>
+    <dd>
+      ${effects.length === 0 ? "none" : effects.map(({ text, isWarning }) => html`<div>${isWarning ? "⚠ " : ""}${shown(text)}</div>`)}
+    </dd>`;
 
 /** The outcomes of tests in words. */
 const outcomes: Record<ProviderTest["preview"]["how"], (username: string, refusal: string) => string> = {

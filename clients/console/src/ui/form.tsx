@@ -50,7 +50,7 @@ function secondsIn(name: string, text: string): number {
   return seconds;
 }
 
-function parseJson(name: string, text: string): unknown {
+export function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

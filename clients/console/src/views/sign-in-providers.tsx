@@ -1,7 +1,7 @@
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
-import type { FieldSpec } from "../ui/form";
+import { type FieldSpec, parseJson } from "../ui/form";
 import { List } from "../ui/list";
 import { Heading, Status, Time } from "../ui/parts";
 import { countOf, titleOf, wordsOf } from "../ui/text";
@@ -37,6 +37,12 @@ const stateOf = ({ isActive, isEnabled }: Provider) =>
     <Status name="NONE" label={isEnabled ? "Hidden by the settings of the server" : "Switched off"} />
   );
 
+/** Texts that are empty stand for absent ones. */
+const textOfMappings = (mappings: Provider["claimMappings"]) =>
+  mappings.length === 0 ? "" : JSON.stringify(mappings, (_, value: unknown) => (value === "" ? undefined : value), 2);
+
+const mappingsIn = (text: string): unknown => (text.trim() === "" ? [] : parseJson("claimMappings", text));
+
 export function SignInProvidersView() {
   const providers = useData(SignInProviders, {});
   const organizations = useOrganizationOptions();
@@ -62,6 +68,14 @@ export function SignInProvidersView() {
     { name: "hostedDomains" },
     { name: "subjectClaim" },
     { name: "scopes" },
+    {
+      name: "claimMappings",
+      label: "Claims that give groups and roles",
+      kind: "area",
+      hint: "A list in JSON: see docs/sign-in.md. Test the provider before the claims are applied.",
+      read: mappingsIn,
+    },
+    { name: "appliesClaims", label: "Sign-ins apply these claims" },
     { name: "icon" },
     { name: "isEnabled", label: "People can sign in" },
   ];
@@ -121,6 +135,20 @@ export function SignInProvidersView() {
             ),
           },
           {
+            title: "Claims",
+            show: ({ claimMappings, appliesClaims, report }) => (
+              <>
+                {claimMappings.length > 0 && claimMappings.map(({ claim }) => claim).join(", ")}
+                {claimMappings.length > 0 && !appliesClaims && <span class="faint block">not applied</span>}
+                {report.warning && (
+                  <span class="fault block">
+                    {report.warning} <Time at={report.warnedAt} />
+                  </span>
+                )}
+              </>
+            ),
+          },
+          {
             title: "Actions",
             isAction: true,
             show: (provider) => (
@@ -135,7 +163,7 @@ export function SignInProvidersView() {
                   />
                 )}
                 {provider.source !== "STORED" && <span class="faint">declared by the server</span>}
-                {provider.id && may("update") && (
+                {provider.source === "STORED" && may("update") && (
                   <>
                     <Move provider={provider} among={stored} />
                     <Action
@@ -144,14 +172,18 @@ export function SignInProvidersView() {
                       run={UpdateIdentityProvider}
                       given={{ provider: provider.id }}
                       fields={["name", ...settings]}
-                      values={{ ...provider, organizations: provider.organizations.map(({ id }) => id) }}
+                      values={{
+                        ...provider,
+                        organizations: provider.organizations.map(({ id }) => id),
+                        claimMappings: textOfMappings(provider.claimMappings),
+                      }}
                       note={`Redirect URI: ${provider.redirectUrl}`}
                       prepare={withoutSecrets}
                       submit="Save"
                     />
                   </>
                 )}
-                {provider.id && may("delete") && (
+                {provider.source === "STORED" && may("delete") && (
                   <Action
                     label="Delete"
                     on={provider.name}
