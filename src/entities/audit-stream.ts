@@ -66,3 +66,23 @@ export const AuditReaderSchema = defineEntity({
 });
 export class AuditReader extends AuditReaderSchema.class {}
 AuditReaderSchema.setClass(AuditReader);
+
+/** How far the audit log has been delivered to a file or a collector. */
+export const AuditSinkSchema = defineEntity({
+  name: "AuditSink",
+  tableName: "audit_sinks",
+  properties: {
+    name: p.string().length(300).primary(),
+    /** The number up to which all was delivered. */
+    position: p.bigint("number"),
+    /** The server that delivers, while the lease lasts. */
+    leaseToken: p.uuid().nullable(),
+    leasedUntil: moment(),
+    deliveredAt: moment().nullable(),
+    /** Null unless the last attempt failed. */
+    failingSince: moment().nullable(),
+    lastFailure: p.string().length(512),
+  },
+});
+export class AuditSink extends AuditSinkSchema.class {}
+AuditSinkSchema.setClass(AuditSink);

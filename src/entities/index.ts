@@ -13,6 +13,7 @@ export {
   AuditNumberQueueSchema,
   AuditNumberSchema,
   AuditReaderSchema,
+  AuditSinkSchema,
 } from "./audit-stream.js";
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";

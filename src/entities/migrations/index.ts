@@ -78,6 +78,7 @@ import { EndNotices } from "./0102-end-notices.js";
 import { Invitations } from "./0105-invitations.js";
 import { JoinedMails } from "./0106-joined-mails.js";
 import { AuditNumbers } from "./0112-audit-numbers.js";
+import { AuditSinks } from "./0113-audit-sinks.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -160,4 +161,5 @@ export const migrations: MigrationObject[] = [
   { name: "0104-service-tokens-checked", class: ServiceTokensChecked },
   { name: "0106-joined-mails", class: JoinedMails },
   { name: "0112-audit-numbers", class: AuditNumbers },
+  { name: "0113-audit-sinks", class: AuditSinks },
 ];

@@ -1,6 +1,0 @@
-// Written by `npm run console:types` from audit-readers.graphql.
-import { operation } from "../api/operation";
-
-export type AuditReadersQuery = { auditReaders: { totalCount: number; nodes: Array<{ id: string; username: string; user: { id: string } | null; apiKeyId: string | null; filter: Record<string, unknown>; ip: string | null; userAgent: string | null; behind: number; isActive: boolean; startedAt: string; seenAt: string; endedAt: string | null }>; pageInfo: { startCursor: string | null; endCursor: string | null; hasNextPage: boolean; hasPreviousPage: boolean } } };
-export type AuditReadersQueryVariables = { active?: boolean | null | undefined; first?: number | null | undefined; after?: string | null | undefined; last?: number | null | undefined; before?: string | null | undefined };
-export const AuditReaders = operation<AuditReadersQuery, AuditReadersQueryVariables>("query AuditReaders($active: Boolean, $first: Int, $after: String, $last: Int, $before: String) { auditReaders( active: $active first: $first after: $after last: $last before: $before ) { totalCount nodes { id username user { id } apiKeyId filter ip userAgent behind isActive startedAt seenAt endedAt } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }");
