@@ -86,3 +86,21 @@ export const AuditSinkSchema = defineEntity({
 });
 export class AuditSink extends AuditSinkSchema.class {}
 AuditSinkSchema.setClass(AuditSink);
+
+/** The days of the audit log, by when events were numbered: each seals its events, and the day before. */
+export const AuditDaySchema = defineEntity({
+  name: "AuditDay",
+  tableName: "audit_days",
+  properties: {
+    /** Such as `2026-01-31`, in UTC. */
+    day: p.string().length(10).primary(),
+    firstNumber: p.bigint("number"),
+    lastNumber: p.bigint("number"),
+    eventCount: p.integer(),
+    /** SHA-256 in hexadecimal digits. */
+    hash: p.string().length(64),
+    sealedAt: moment(),
+  },
+});
+export class AuditDay extends AuditDaySchema.class {}
+AuditDaySchema.setClass(AuditDay);

@@ -9,6 +9,7 @@ export {
 export { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
 export { AuditEventSchema } from "./audit.js";
 export {
+  AuditDaySchema,
   AuditNumberCounterSchema,
   AuditNumberQueueSchema,
   AuditNumberSchema,

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { databaseTime } from "../runtime/clock.js";
 import { outsideFetch } from "./http.js";
 import { version } from "../runtime/program-files.js";
 
@@ -32,7 +33,7 @@ export function otlpLogs(
   return async (records, signal) => {
     const logRecords = records.map(({ time, severity, eventName, body, attributes }) => ({
       timeUnixNano: `${time}000000`,
-      observedTimeUnixNano: `${Date.now()}000000`,
+      observedTimeUnixNano: `${Math.floor(databaseTime())}000000`,
       severityNumber: severityNumbers[severity],
       severityText: severity,
       eventName,

@@ -50,7 +50,10 @@ export async function readAuditStream(
   const items: Streamed[] = [];
   const isSse = accept === "text/event-stream";
   const take = (part: string) => {
-    if (!isSse) return void items.push(JSON.parse(part) as Streamed);
+    if (!isSse) {
+      items.push(JSON.parse(part) as Streamed);
+      return;
+    }
     const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1];
     const data = field("data");
     if (data !== undefined) items.push({ ...(JSON.parse(data) as Streamed), id: field("id") });

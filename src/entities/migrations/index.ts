@@ -79,6 +79,7 @@ import { Invitations } from "./0105-invitations.js";
 import { JoinedMails } from "./0106-joined-mails.js";
 import { AuditNumbers } from "./0112-audit-numbers.js";
 import { AuditSinks } from "./0113-audit-sinks.js";
+import { AuditDays } from "./0114-audit-days.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -162,4 +163,5 @@ export const migrations: MigrationObject[] = [
   { name: "0106-joined-mails", class: JoinedMails },
   { name: "0112-audit-numbers", class: AuditNumbers },
   { name: "0113-audit-sinks", class: AuditSinks },
+  { name: "0114-audit-days", class: AuditDays },
 ];

@@ -58,7 +58,7 @@ class AuditReaderType implements AuditReaderRow {
   description: "A file or a collector of logs that the servers deliver the audit log to, as their settings say.",
 })
 class AuditSinkType implements AuditSinkRow {
-  @Field({ description: "What it is, and where." }) name!: string;
+  @Field({ description: "Unique name, such as `otlp http://collector:4318/v1/logs`." }) name!: string;
   @Field(() => BigInt, { description: "The number up to which all was delivered." }) position!: number;
   @Field(() => BigInt, { description: "How many events were numbered after the position." }) behind!: number;
   @Field(() => DateTime, { nullable: true, description: "When something was delivered last." })
