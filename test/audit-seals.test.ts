@@ -1,7 +1,7 @@
 // Looks inside: days pass, and rows are changed as only those can who can write to the database.
 import { expect } from "chai";
-import { sealDays, verifyDays, type VerifyOptions } from "../src/domain/audit/seals.js";
-import { asRestored, readAllNumbered } from "./support/audit-stream.js";
+import { sealDays, type VerifyOptions } from "../src/domain/audit/seals.js";
+import { asRestored, readAllNumbered, verifySeals } from "./support/audit-stream.js";
 import { countRows, deleteRows, setColumns, setTimes } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type World, world } from "./support/world.js";
@@ -11,7 +11,7 @@ const year = 365 * 24 * 3_600_000;
 describe("the seals of the audit log", () => {
   const the = world();
   const verify = (w: World, options: Partial<VerifyOptions> = {}) =>
-    verifyDays(w.app.services.database.db, { known: new Map(), retention: 0, ...options });
+    verifySeals(w.app, { known: new Map(), retention: 0, ...options });
   const faults = async (options: Partial<VerifyOptions> = {}) =>
     (await verify(the(), options)).days.map(({ fault }) => fault);
   const seal = () => sealDays.run(the().app.services);

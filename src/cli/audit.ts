@@ -10,7 +10,7 @@ const limits = `It does not prove:
 * anything about events that have no number, and about days whose events are kept no longer.`;
 
 const verifyCommand: Command = {
-  usage: "audit verify [--from DAY] [--to DAY] [--seal DAY=HASH]",
+  usage: "server audit verify [--from DAY] [--to DAY] [--seal DAY=HASH]",
   summary: "Compare the audit log with the seals of its days.",
   options: [
     ["--from DAY", "The first day, such as 2026-01-31. Default: the first one that is sealed."],
@@ -38,7 +38,7 @@ const verifyCommand: Command = {
   },
 };
 
-export const auditCommands: Record<string, Command> = { "audit verify": verifyCommand };
+export const auditCommands: Record<string, Command> = { "server audit verify": verifyCommand };
 
 function reportOf({ days, unsealed }: Verification): string {
   const lines = days.map(({ seal, fault, isExpired }) => {

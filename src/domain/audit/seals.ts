@@ -1,6 +1,6 @@
-// Seals of the days of the audit log. The events of a day are chained in the order of their numbers: each hash is that of the
-// hash before it and of an event, and the first one follows the last hash of the day before. Who changes, inserts, or removes an
-// event of a sealed day without computing all later seals again is found.
+// Seals of the days of the audit log. The events of a day are linked in the order of their numbers: each hash is that of the
+// hash before it and of an event, and the first one follows the last hash of the day before. A change of a sealed day is found,
+// unless all later seals are computed again.
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import type { Logger } from "pino";
@@ -161,7 +161,7 @@ export interface VerifyOptions {
   to?: string | undefined;
   /** Hashes of days that were noted elsewhere. */
   known: ReadonlyMap<string, string>;
-  /** Milliseconds for which events are kept; 0 for ever. */
+  /** Milliseconds for which events are kept; 0 means indefinitely. */
   retention: number;
 }
 
