@@ -30,7 +30,7 @@ import { StartRefused } from "./runtime/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
 import { DocumentProbe } from "./domain/oauth2/document-probe.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
-import { checkIssuers, createIdentityProviders } from "./infrastructure/identity-providers.js";
+import { checkIssuers } from "./infrastructure/identity-providers.js";
 import { outsideFetch } from "./infrastructure/http.js";
 import { InProcessEvents } from "./infrastructure/events/in-process-events.js";
 import { createPasswords } from "./infrastructure/passwords/passwords.js";
@@ -39,6 +39,7 @@ import { Vault } from "./infrastructure/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
+import { SignInProviders } from "./domain/sign-in/provider-registry.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { HealthResults } from "./domain/health/health-checks.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
@@ -128,6 +129,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
       await services.events.start(await readDeploymentId(systemContext(services)));
       await services.entitlements.start();
       await services.transports.start();
+      await services.identityProviders.start();
       return made;
     });
     stopJobs = runInBackground(services);
@@ -149,7 +151,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     closers.push(() => daemons.close());
     if (config.builtinDaemon) daemons.start();
     serve();
-    services.backgroundTasks.run("checkIssuers", () => checkIssuers(services.identityProviders, log));
+    services.backgroundTasks.run("checkIssuers", () => checkIssuers(services.identityProviders.active, log));
     return { url, services, administrator, close };
   } catch (error) {
     await close();
@@ -198,7 +200,6 @@ export async function openServices(
   const limits = new RateLimits({ config, database });
   const entitlements = new Entitlements({ config, database, events, log });
   closers.push(() => entitlements.close());
-  const identityProviders = createIdentityProviders(config);
   const backgroundTasks = new BackgroundTasks(log);
   closers.push(() => backgroundTasks.close());
   const externalAuth = new ExternalAuthRegistry(config);
@@ -212,6 +213,8 @@ export async function openServices(
   closers.push(async () => documentProbe.close());
   const transports = new Transports({ config, database, events, vault, log });
   closers.push(() => transports.close());
+  const identityProviders = new SignInProviders({ config, database, events, vault, log });
+  closers.push(() => identityProviders.close());
   const seals = new Seals({ database, vault });
   const agentApi = new AgentApi(config);
   const outside = {

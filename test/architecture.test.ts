@@ -10,7 +10,9 @@ import {
   type GraphQLArgument,
   GraphQLBoolean,
   type GraphQLField,
+  type GraphQLInputType,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
@@ -240,6 +242,23 @@ describe("the layers", () => {
     const all = /\b(selectAll|returningAll)\(|\breturning (\w+\.)?\*|\bselect (\w+\.)?\* from (?!\(|unnest\()/i;
     const wrong = sources.filter((path) => !path.startsWith("src/entities/migrations/") && all.test(read(path)));
     expect(wrong).to.have.members(Object.keys(named));
+  });
+
+  it("export functions and constants only for other files", () => {
+    const users = new Map<string, number>();
+    const everywhere = ["src", "clients", "test", "bench", "tools", "examples"].flatMap((folder) =>
+      [".ts", ".tsx", ".mjs"].flatMap((ending) => files(folder, ending)),
+    );
+    for (const path of everywhere.filter((each) => !each.includes("node_modules/")))
+      for (const word of new Set(read(path).match(/[\w$]+/g))) users.set(word, (users.get(word) ?? 0) + 1);
+    const exported = /^export (?:async )?(?:const|function\*?) ([\w$]+)/gm;
+    const alone = [...programs, ...files("test/support", ".ts")]
+      .filter((path) => !path.endsWith(".gql.ts"))
+      // These are for mocha, and for the schema, which type-graphql fills.
+      .filter((path) => path !== "test/support/hooks.ts" && !/^src\/(graphql|entities)\//.test(path))
+      .flatMap((path) => Array.from(read(path).matchAll(exported), ([, name]) => ({ path, name: name! })))
+      .filter(({ name }) => users.get(name) === 1);
+    expect(alone).to.deep.equal([]);
   });
 
   it("keep an area in a file or in a folder, never in both", () => {
@@ -632,6 +651,8 @@ describe("the GraphQL schema", () => {
       // Requests for access, which any application can make to the caller.
       "OAuth2AuthorizationRequest",
       "OAuth2DeviceRequest",
+      // Of all kinds whose scopes the credential has.
+      "SearchResult",
       // Events of the inbox, whose notifications and counts need its scope.
       "InboxNotificationAdded",
       "InboxUnreadCountChanged",
@@ -688,6 +709,7 @@ describe("the GraphQL schema", () => {
       "reportProvisionerResources",
       "updateProvisionerJob",
       "dailyCounts",
+      "search",
       "me",
       "uploadTaskLogSnapshot",
       "beginTaskConversation",
@@ -721,6 +743,61 @@ describe("the GraphQL schema", () => {
       "reportScriptResult",
       "validatePassword",
     ]);
+  });
+});
+
+describe("the names of Boolean values", () => {
+  /** Names that read as no question, with the reason. */
+  const exempt: Record<string, string> = {
+    "src/config/settings.ts": "secret verbatim; attributes of a row of the table of settings",
+    "src/runtime/config.ts": "proxyHealthAllowLoopback taskAppAllowLoopback; named as their settings",
+    "src/domain/workspace-proxies/sites.ts": "allowPrivateDomains; named as its setting",
+    "src/domain/external-auth/configuration.ts": "noRefresh deviceFlow; named as in the configuration of operators",
+    "src/runtime/errors.ts": "upstream precondition tooLarge; details of an error, as the extensions of GraphQL errors",
+    "src/graphql/engine/access.ts": "anyScope open; declarations of root fields, which read as adjectives",
+    "src/graphql/engine/declarations.ts": "nullable; as type-graphql has it",
+    "src/rest/engine/area.ts": "oneElementArray; an option of rows",
+    "src/infrastructure/embedded-postgres/index.ts": "fsync; a setting of Postgres",
+    "src/infrastructure/embedded-postgres/postmaster.ts": "fsync; a setting of Postgres",
+    "src/infrastructure/identity-providers.ts": "primary verified; on the wire",
+    "src/domain/tokens/credentials.ts": "adminWorkspaceAccess; named as its setting",
+    "clients/agent/conversation.ts": "cut; on the wire",
+    "clients/console/src/views/logs.tsx": "secret; in the diffs of audit events",
+    "src/domain/scim/user-mapping.ts": "primary; on the wire",
+    "clients/daemon/protocol.ts": "required; on the wire",
+    "clients/cli/command.ts": "flag; a kind of option",
+    "src/http/body.ts": "couldGoOn",
+    "src/domain/authorization/permission-grants.ts": "everywhere; a way in which a permission is held",
+    "src/domain/authorization/scim-key-policy.ts": "keyMay",
+    "src/runtime/text.ts": "truthOf; undefined for what is no truth",
+    "src/graphql/engine/limits.ts": "checkLimits; a verb",
+  };
+  /** Begins with `is`, `has`, a modal verb, or another verb in the third person. */
+  const asksWhether =
+    /^#?(is|has|can|may|should|must|was|were|are|did|does|had)([A-Z]|$)|^#?[a-z]+s([A-Z]|$)|[a-z](Is|Are|Has)[A-Z]/;
+
+  it("are questions, unless the API, the wire, or the settings name them otherwise", () => {
+    const types = Object.values(getSchema().getTypeMap());
+    const named = types
+      .filter((type) => isObjectType(type) || isInterfaceType(type) || isInputObjectType(type))
+      .flatMap((type) => Object.values<{ name: string; type: GraphQLOutputType | GraphQLInputType }>(type.getFields()))
+      .flatMap((field) => [field, ...("args" in field ? (field.args as readonly GraphQLArgument[]) : [])])
+      .filter(({ type }) => getNamedType(type) === GraphQLBoolean);
+    const inApi = new Set(named.map(({ name }) => name));
+    const declared =
+      /(?<![\w.'"`])(#?[a-z]\w*)(?:\?: true|\??: boolean)(?: \| (?:undefined|null|false))*(?=\s*[;,)}])/g;
+    const functions = /\b(?:function (\w+)\([^)]*\)|const (\w+) = (?:async )?\([^()]*\)): (?:boolean|\w+ is )/g;
+    const wrong = [...sources, ...files("clients", ".ts"), ...files("clients", ".tsx")]
+      .filter((path) => !path.startsWith("src/entities/migrations/") && !path.endsWith(".gql.ts"))
+      .flatMap((path) => {
+        const text = read(path).replace(/\/\*[^]*?\*\/|\/\/.*/g, "");
+        const found = [...text.matchAll(declared), ...text.matchAll(functions)].map(([, one, other]) => one ?? other!);
+        const excused = (exempt[path] ?? "").split(";")[0]!.split(" ");
+        return [...new Set(found)]
+          .filter((name) => !asksWhether.test(name) && !inApi.has(name.replace("#", "")) && !excused.includes(name))
+          .map((name) => `${path}: ${name}`);
+      });
+    expect(wrong).to.deep.equal([]);
   });
 });
 

@@ -289,7 +289,7 @@ describe("outgoing calls", () => {
       const target = { "/away": elsewhere.url, "/moved": "/here" }[request.url!];
       return target ? response.writeHead(302, { Location: target }).end() : response.end("here");
     });
-    const here = within({ sameOrigin: true });
+    const here = within({ keepsOrigin: true });
     expect(await (await here(`${url}/moved`)).text()).to.equal("here");
     await refused(`${url}/away`, here);
     expect(elsewhere.requests).to.deep.equal([]);

@@ -35,7 +35,7 @@ const count = () => Promise.resolve(9);
 
 describe("paging", () => {
   it("reads 100 rows from the start by default", () => {
-    const usual = { limit: 100, offset: 0, backward: false };
+    const usual = { limit: 100, offset: 0, isBackward: false };
     expect(read({})).to.deep.equal(usual);
     expect(read({ first: 0, after: "", offset: 0 })).to.deep.equal(usual);
     expect(read({ first: null, after: null, last: null, before: null, offset: null })).to.deep.equal(usual);
@@ -43,7 +43,7 @@ describe("paging", () => {
 
   it("accepts page sizes up to 1000 and offsets up to 2147483647", () => {
     expect(read({ first: 1000, offset: 2147483647 })).to.include({ limit: 1000, offset: 2147483647 });
-    expect(read({ last: 7 })).to.deep.equal({ limit: 7, offset: 0, backward: true });
+    expect(read({ last: 7 })).to.deep.equal({ limit: 7, offset: 0, isBackward: true });
     for (const first of [-1, 1001, 1.5, Number.NaN]) expect(faultyFields({ first })).to.deep.equal(["first"]);
     for (const offset of [-1, 2147483648, 0.5]) expect(faultyFields({ offset })).to.deep.equal(["offset"]);
   });
@@ -63,7 +63,7 @@ describe("paging", () => {
     expect(read({ before: cursor(id, { username: "ann" }) })).to.deep.equal({
       limit: 100,
       offset: 0,
-      backward: true,
+      isBackward: true,
       place: { id, keys: ["ann"] },
     });
     expect(read({ after: id.toUpperCase() }).place).to.deep.equal({ id });

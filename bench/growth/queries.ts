@@ -256,6 +256,12 @@ export const points = [
   ...point("organization", ["owner", "sideAdministrator"], { "by id": `organization: "${known.sideOrganization}"` }),
   ...point("organizations", readers, { "": "" }),
   ...point("quietHours", ["member"], { "": me }),
+  ...point("search", readers, {
+    rare: `text: "zebulon"`,
+    "that all meet": `text: "user"`,
+    "two letters": `text: "us"`,
+    none: `text: "no-such-name"`,
+  }),
   ...point("user", administrators, {
     "by id": `user: "${known.user(users.zebulon)}"`,
     "by username": `user: "zebulon"`,

@@ -40,7 +40,7 @@ export function valuesOf({ document, parameters, variables, workspace, task }: A
 }
 
 /** Replaces the references in a text. `$${` yields `${`. Throws `UnknownReference`. */
-export function renderText(text: string, values: Values): string {
+function renderText(text: string, values: Values): string {
   return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (match, reference?: string) => {
     if (reference === undefined) return "${";
     const dot = reference.indexOf(".");

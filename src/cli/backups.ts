@@ -19,17 +19,17 @@ const backupCommand: Command = {
     const { values } = parseWords({ args: words, options: { out: { type: "string" }, "with-keys": flag } });
     requireOptions(values, "out");
     const path = values.out!;
-    const withKeys = values["with-keys"];
+    const includesKeys = values["with-keys"];
     const { tables, rows, size } = await withServices((services) =>
       untilInterrupted(async (signal) => {
-        const summary = await backUp(services, { path, withKeys }, signal, megabytes("of tables backed up"));
+        const summary = await backUp(services, { path, includesKeys }, signal, megabytes("of tables backed up"));
         await noteBackup(services);
         return summary;
       }),
     );
     return [
       `Backed up ${tables} tables with ${rows} rows to ${path} (${sizeText(size)}).`,
-      withKeys
+      includesKeys
         ? "The file contains the encryption keys: anyone who can read it can decrypt all secrets."
         : "The file does not contain the encryption keys. Back them up separately.",
     ].join("\n");

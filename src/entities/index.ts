@@ -54,7 +54,14 @@ export {
 export { QuietHoursSchema } from "./quiet-hours.js";
 export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
-export { LoginConversionSchema, OneTimePasscodeSchema, SpentSignInSchema, UserLinkSchema } from "./sign-in.js";
+export {
+  LoginConversionSchema,
+  OneTimePasscodeSchema,
+  SignInProviderSchema,
+  SignInReportSchema,
+  SpentSignInSchema,
+  UserLinkSchema,
+} from "./sign-in.js";
 export { SiteSettingSchema } from "./site-settings.js";
 export {
   TaskActionSchema,

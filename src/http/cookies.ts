@@ -16,7 +16,7 @@ export interface CookieOptions {
   /** Whether it travels over https alone. */
   isSecure: boolean;
   /** Whether scripts of the server's pages can read it. */
-  readable?: true;
+  isReadable?: true;
 }
 
 /**
@@ -27,9 +27,9 @@ export function setCookie(
   http: Http,
   name: string,
   value: string,
-  { path = "/", maxAge, isSecure: secure, readable }: CookieOptions,
+  { path = "/", maxAge, isSecure: secure, isReadable }: CookieOptions,
 ): void {
-  const parts = [`${name}=${value}`, `Path=${path}`, ...(readable ? [] : ["HttpOnly"]), "SameSite=Lax"];
+  const parts = [`${name}=${value}`, `Path=${path}`, ...(isReadable ? [] : ["HttpOnly"]), "SameSite=Lax"];
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`);
   if (secure) parts.push("Secure");
   http.append("Set-Cookie", parts.join("; "));

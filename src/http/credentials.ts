@@ -6,7 +6,7 @@ import { withoutEdges } from "../runtime/pasted.js";
 import { cookieOf } from "./cookies.js";
 import { checkCsrf, isFromOurPages, isNavigation } from "./csrf.js";
 
-export const sessionHeader = "service-session-token";
+const sessionHeader = "service-session-token";
 const proxyHeader = "service-proxy-token";
 export const sessionCookie = "service_session_token";
 

@@ -14,12 +14,12 @@ export function requestDetailsOf(
   { trustedProxies }: Pick<Config, "trustedProxies">,
 ): RequestDetails {
   const peer = request.socket.remoteAddress ?? "";
-  const trusted = trustedProxies.length > 0 && isWithin(peer, trustedProxies);
+  const isTrusted = trustedProxies.length > 0 && isWithin(peer, trustedProxies);
   const agent = request.headers["user-agent"];
-  const given = trusted ? request.headers["x-request-id"] : undefined;
+  const given = isTrusted ? request.headers["x-request-id"] : undefined;
   return {
     id: typeof given === "string" && acceptableId.test(given) ? given : newId(),
-    ip: trusted ? lastUntrusted(request, peer, trustedProxies) : plain(peer),
+    ip: isTrusted ? lastUntrusted(request, peer, trustedProxies) : plain(peer),
     userAgent: agent === undefined ? undefined : cleanLabel(agent, 512),
     unreadCredential: unreadCredentialOf(request),
   };

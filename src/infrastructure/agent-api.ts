@@ -84,7 +84,7 @@ export class AgentApi {
     taskAppAllowLoopback,
     taskAppAllowedCidrs,
   }: Pick<Config, "taskAppTimeout" | "taskAppSendTimeout" | "taskAppAllowLoopback" | "taskAppAllowedCidrs">) {
-    const rules = { loopback: taskAppAllowLoopback, only: taskAppAllowedCidrs };
+    const rules = { allowsLoopback: taskAppAllowLoopback, only: taskAppAllowedCidrs };
     const permits = (address: string) => mayCallInside(address, rules);
     // Programs of tasks run inside of the network.
     const direct = { proxy: undefined };

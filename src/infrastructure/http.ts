@@ -28,7 +28,7 @@ export interface OutsideOptions {
   /** Milliseconds to connect, TLS handshake included. Default: `timeout`. */
   connectTimeout?: number;
   /** Rejects redirects to other origins. Default: false. */
-  sameOrigin?: boolean;
+  keepsOrigin?: boolean;
   /** Maximum size of a response body, in bytes. Default: that of foreign JSON. */
   bodyLimit?: number;
   /** Resolves a host name to its addresses. Not used for names that the proxy resolves. */
@@ -64,7 +64,7 @@ export function outsideFetch({
   permits = (address) => mayCall(address, allow),
   timeout = 10_000,
   connectTimeout = timeout,
-  sameOrigin = false,
+  keepsOrigin = false,
   bodyLimit = foreignJson.bytes,
   resolve = addressesOf,
 }: OutsideOptions): Fetch {
@@ -80,7 +80,7 @@ export function outsideFetch({
         const response = await exchange(request, { wayTo, signal, connectTimeout, bodyLimit, progress });
         const next = followRedirect(request, response, init.redirect);
         if (!next) return response;
-        if (sameOrigin && new URL(next.url).origin !== new URL(request.url).origin)
+        if (keepsOrigin && new URL(next.url).origin !== new URL(request.url).origin)
           throw rejection("The server redirects to another origin.");
         if (redirects === maxRedirects) throw rejection(`More than ${maxRedirects} redirects.`);
         request = next;

@@ -23,7 +23,7 @@ export function createWebhook({
   // The receiver may be in the operator's own network, but never at a link-local address.
   const fetch = outsideFetch({
     proxy,
-    permits: (address) => mayCallInside(address, { loopback: true, only: [] }),
+    permits: (address) => mayCallInside(address, { allowsLoopback: true, only: [] }),
     timeout: dispatchTimeout,
     bodyLimit,
   });

@@ -85,12 +85,12 @@ export class Visit {
 
   beginSession(token: string): void {
     setCookie(this.http, sessionCookie, token, this.cookies);
-    setCookie(this.http, csrfCookie, csrfTokenOf(token), { ...this.cookies, readable: true });
+    setCookie(this.http, csrfCookie, csrfTokenOf(token), { ...this.cookies, isReadable: true });
   }
 
   endSession(): void {
     clearCookie(this.http, sessionCookie, this.cookies);
-    clearCookie(this.http, csrfCookie, { ...this.cookies, readable: true });
+    clearCookie(this.http, csrfCookie, { ...this.cookies, isReadable: true });
   }
 }
 

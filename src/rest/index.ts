@@ -136,7 +136,7 @@ function register(
   const failing = within(endpoint.errors, isForBrowsers ? within(errors, respond) : respond);
   const handle = dialect.surface === "scim" ? within(noteFailures, failing) : failing;
   const { serves = () => true } = dialect;
-  for (const each of dialect.trailingSlash ? [path, `${path}/`] : [path])
+  for (const each of dialect.takesTrailingSlash ? [path, `${path}/`] : [path])
     routes.of(path).register(each, [method], (http, next) => (serves(http.req) ? handle(http, next) : next()));
 }
 

@@ -12,6 +12,7 @@ export type Topic =
   | "licenses"
   | "notification_settings"
   | "notifications"
+  | "sign_in_providers"
   | "tasks";
 
 export interface Hint {

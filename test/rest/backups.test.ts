@@ -46,8 +46,8 @@ async function onDatabase<Result>(
   }
 }
 
-const backUpTo = (path: string, url: string, withKeys = false) =>
-  onDatabase(url, (services) => backUp(services, { path, withKeys }, never, () => {}));
+const backUpTo = (path: string, url: string, includesKeys = false) =>
+  onDatabase(url, (services) => backUp(services, { path, includesKeys }, never, () => {}));
 
 async function restoreFrom(
   path: string,

@@ -566,7 +566,7 @@ describe("workspace proxies on two server replicas", () => {
 describe("internal addresses", () => {
   const may = (address: string, rules: { loopback?: boolean; only?: string[] } = {}) =>
     mayCallInside(address, {
-      loopback: rules.loopback ?? false,
+      allowsLoopback: rules.loopback ?? false,
       only: (rules.only ?? []).map((network) => ipaddr.parseCIDR(network)),
     });
 

@@ -3,7 +3,7 @@ import type { App } from "./app.js";
 import { eventually } from "./watchers.js";
 import type { Client, GraphqlFailure, Person, World } from "./world.js";
 
-export const userMutation = (verb: string, selection = "user { id }") =>
+const userMutation = (verb: string, selection = "user { id }") =>
   `mutation($input: ${verb[0]!.toUpperCase()}${verb.slice(1)}Input!) { ${verb}(input: $input) { ${selection} } }`;
 export const createUser = userMutation(
   "createUser",

@@ -304,7 +304,7 @@ interface GrantColumns {
 }
 
 /** Creates a grant of a user, as the consent page does. */
-export async function makeGrant(
+async function makeGrant(
   w: World,
   client: OAuthClient,
   user: Pick<Person, "id">,

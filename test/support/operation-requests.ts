@@ -64,7 +64,7 @@ function variablesOf({ arguments: given = [] }: FieldNode): Map<string, readonly
 }
 
 /** The arguments of the root field of a document, spelled as on the wire. */
-export function argumentsIn(document: string): Record<string, unknown> {
+function argumentsIn(document: string): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   visit(parse(document), {
     Field({ arguments: given = [] }) {

@@ -98,7 +98,7 @@ const proseOfDocument = (source: string): Prose[] =>
   ).map(({ line, text }) => ({ line, text: text.replace(/`[^`]+`/g, "…") }));
 
 /** The prose of a file, by line. */
-export function proseOf(path: string, source: string): Prose[] {
+function proseOf(path: string, source: string): Prose[] {
   if (path.endsWith(".md")) return proseOfDocument(source);
   if (path.endsWith(".graphql")) return proseOfLines(source, (text) => /^\s*#/.test(text));
   return proseOfProgram(source);

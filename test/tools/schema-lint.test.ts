@@ -26,6 +26,7 @@ const withoutId: Record<string, string[]> = {
     "ScimGroupAttributes",
     "ScimUserAttributes",
     "SignInProvider",
+    "SignInReport",
     "SupportLink",
     "UsagePeriod",
     "NotificationTransportSecret",

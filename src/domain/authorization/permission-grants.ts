@@ -94,11 +94,11 @@ export interface Grant<in Input = never> {
   readonly role: Role;
   readonly when?: Condition;
   /** The organization role grants the permission on objects outside of its organization, too. */
-  readonly beyond?: true;
+  readonly reachesBeyond?: true;
   /** The organization role grants the permission on accounts of members of its organization. */
   readonly members?: true;
   /** Requires that the deployment allows administrators to enter workspaces. */
-  readonly entering?: true;
+  readonly needsEntry?: true;
   /** Never set: carries the type. */
   readonly reads?: (object: Input) => void;
 }
@@ -119,16 +119,16 @@ type InputOfRole<R extends Role> = R extends OrganizationRole | "organization-me
 export const holders = <R extends Role>(role: R): Grant<InputOfRole<R>> => ({ role });
 export const only = <C extends Condition, W extends readonly Who[]>(when: C, ...who: W) =>
   refine<ConditionInputs[C] & InputOf<W[number]>>(who, { when });
-export const beyondTheirOrganization = (...who: Who[]) => refine<Owned>(who, { beyond: true });
+export const beyondTheirOrganization = (...who: Who[]) => refine<Owned>(who, { reachesBeyond: true });
 export const onMembers = (...who: Who[]) => refine<Account>(who, { members: true });
 export const ifTheyEnterWorkspaces = <W extends readonly Who[]>(...who: W) =>
-  refine<InputOf<W[number]>>(who, { entering: true });
+  refine<InputOf<W[number]>>(who, { needsEntry: true });
 
 /** Whether the grant holds for the actor and the object. */
 export function gives(grant: Grant, actor: UserActor, target: Target, mayAssign: MayAssign): boolean {
   if (grant.when && !conditions[grant.when](target, actor, mayAssign)) return false;
-  if (isSiteWide(grant.role) || (grant.beyond && target.ownerId !== undefined)) return isHeld(grant, actor);
-  if (grant.entering && !actor.entersWorkspaces) return false;
+  if (isSiteWide(grant.role) || (grant.reachesBeyond && target.ownerId !== undefined)) return isHeld(grant, actor);
+  if (grant.needsEntry && !actor.entersWorkspaces) return false;
   if (grant.members) return target.memberships?.some((each) => holdsAt(grant, actor, each.organizationId)) ?? false;
   return target.organizationId !== undefined && holdsAt(grant, actor, target.organizationId);
 }
@@ -154,7 +154,7 @@ export function permittedBy(grants: readonly Grant[], actor: Actor): Permitted {
   for (const grant of grants) {
     if (!isHeld(grant, actor)) continue;
     if (grant.when) found[grant.when] = true;
-    else if (isSiteWide(grant.role) || grant.beyond) found.everywhere = true;
+    else if (isSiteWide(grant.role) || grant.reachesBeyond) found.everywhere = true;
     else organizationRoles.push(grant.role);
   }
   for (const [id, held] of actor.organizations)
@@ -170,8 +170,8 @@ const holdsIn = (held: readonly OrganizationRole[] | undefined, role: Role): boo
   held !== undefined && (role === "organization-member" || (held as readonly Role[]).includes(role));
 
 /** Whether the actor holds the role in the deployment or in any organization. */
-function isHeld({ role, entering }: Grant, actor: UserActor): boolean {
-  if (entering && !actor.entersWorkspaces) return false;
+function isHeld({ role, needsEntry }: Grant, actor: UserActor): boolean {
+  if (needsEntry && !actor.entersWorkspaces) return false;
   if (role === "member") return true;
   if (isSiteRole(role)) return actor.siteRoles.includes(role);
   return [...actor.organizations.values()].some((held) => holdsIn(held, role));

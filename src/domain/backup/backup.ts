@@ -18,7 +18,7 @@ export interface BackUp {
   /** The file to write, which must not exist. */
   path: string;
   /** Whether the file contains the encryption keys, too. */
-  withKeys: boolean;
+  includesKeys: boolean;
 }
 
 /** Progress in bytes. */
@@ -37,13 +37,13 @@ export interface BackupSummary {
  */
 export async function backUp(
   services: Pick<Services, "config" | "database" | "log">,
-  { path, withKeys }: BackUp,
+  { path, includesKeys }: BackUp,
   signal: AbortSignal,
   onProgress: OnProgress,
 ): Promise<BackupSummary> {
   const { config, database } = services;
-  const keys = withKeys ? await configuredKeys({ config }) : undefined;
-  if (withKeys && !keys) throw new BackupRefused("There are no encryption keys to include.");
+  const keys = includesKeys ? await configuredKeys({ config }) : undefined;
+  if (includesKeys && !keys) throw new BackupRefused("There are no encryption keys to include.");
   const names = tableNames(database.orm);
   return onOwnSessions(services, async ({ pool }) => {
     const client = await pool.connect();
@@ -51,7 +51,7 @@ export async function backUp(
       const migration = await beginSnapshot(client, names);
       const contents = await readContents(client, names);
       const summary: BackupSummary = { tables: names.length, rows: 0, size: 0 };
-      const header = { version, migration, createdAt: new Date(databaseTime()).toISOString(), hasKeys: withKeys };
+      const header = { version, migration, createdAt: new Date(databaseTime()).toISOString(), hasKeys: includesKeys };
       const records = recordsOf(client, contents, keys, summary, onProgress);
       summary.size = await writeBackup(path, { header, records }, signal);
       return summary;

@@ -15,7 +15,7 @@ export interface EntitlementInputs {
   usage: Usage;
   countManagedAgents: (period: Period) => Promise<number>;
   /** Whether the settings enable the connection log. */
-  connectionLog: boolean;
+  hasConnectionLog: boolean;
   /** Milliseconds since the epoch. */
   now: number;
 }
@@ -47,7 +47,7 @@ async function featureStates(inputs: EntitlementInputs, grants: Grants | undefin
   return featureNames.map((name) => {
     const grant = grants?.get(name);
     const entitlement = grants ? (grant?.level ?? Entitlement.NOT_ENTITLED) : Entitlement.ENTITLED;
-    const isOn = name !== "connection_log" || inputs.connectionLog;
+    const isOn = name !== "connection_log" || inputs.hasConnectionLog;
     return {
       name,
       entitlement,

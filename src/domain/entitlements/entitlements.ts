@@ -89,7 +89,14 @@ export class Entitlements {
       const now = Date.now();
       const { licenses, errors } = (await this.#stored?.read(usage.deploymentId, now)) ?? { errors: [] };
       const count = (period: Period) => countManagedAgents(database, period);
-      const inputs = { licenses, errors, usage, countManagedAgents: count, connectionLog: config.connectionLog, now };
+      const inputs = {
+        licenses,
+        errors,
+        usage,
+        countManagedAgents: count,
+        hasConnectionLog: config.connectionLog,
+        now,
+      };
       this.#current = await entitlementsFrom(inputs);
       this.#granted = new Set(
         this.#current.features

@@ -49,7 +49,7 @@ export class ExternalProviders {
     this.#fetch = outsideFetch({
       proxy,
       permits: () => true,
-      sameOrigin: true,
+      keepsOrigin: true,
       timeout: externalAuthTimeout,
       connectTimeout: Math.min(connectTimeout, externalAuthTimeout),
     });

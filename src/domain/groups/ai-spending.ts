@@ -37,7 +37,7 @@ const thisMonth = sql<string>`date_trunc('month', now())`;
 const nextMonth = sql<string>`date_trunc('month', now()) + interval '1 month'`;
 
 /** The AI spending of a user in an organization. */
-export function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promise<AiSpend> {
+function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promise<AiSpend> {
   const limit = ctx.db
     .selectFrom("groups as g")
     .innerJoin("groupAiBudgets as b", "b.groupId", "g.id")

@@ -32,8 +32,8 @@ export const GroupMemberFilter = inputOf({
 });
 export type GroupMemberFilter = Input<typeof GroupMemberFilter>;
 
-export const GroupMemberOrderField = { USERNAME: "username" } as const;
-export type GroupMemberOrderField = (typeof GroupMemberOrderField)[keyof typeof GroupMemberOrderField];
+const GroupMemberOrderField = { USERNAME: "username" } as const;
+type GroupMemberOrderField = (typeof GroupMemberOrderField)[keyof typeof GroupMemberOrderField];
 
 export const GroupMemberOrder = orderOf(GroupMemberOrderField);
 

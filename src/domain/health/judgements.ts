@@ -33,13 +33,13 @@ const mostTold = 5;
 const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Names some objects: `a, b, and 3 more`. */
-export function listNames(names: readonly string[]): string {
+function listNames(names: readonly string[]): string {
   const rest = names.length - mostTold;
   return rest > 0 ? `${names.slice(0, mostTold).join(", ")}, and ${rest} more` : names.join(", ");
 }
 
 /** A duration in words: `3 minutes`. */
-export function inWords(milliseconds: number): string {
+function inWords(milliseconds: number): string {
   const units = [
     [day, "day"],
     [hour, "hour"],

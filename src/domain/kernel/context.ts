@@ -2,7 +2,6 @@ import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { AgentApi } from "../../infrastructure/agent-api.js";
 import type { Fetch } from "../../infrastructure/http.js";
-import type { IdentityProviders } from "../../infrastructure/identity-providers.js";
 import type { Passwords } from "../../infrastructure/passwords/passwords.js";
 import type { Vault } from "../../infrastructure/vault.js";
 import type { Config } from "../../runtime/config.js";
@@ -35,7 +34,6 @@ export interface Services {
   fetch: Fetch;
   passwords: Passwords;
   vault: Vault;
-  identityProviders: IdentityProviders;
   /** Calls the programs of tasks. */
   agentApi: AgentApi;
   log: Logger;

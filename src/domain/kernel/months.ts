@@ -103,7 +103,7 @@ export function* windowsOf(
 const longest = 2 ** 48 - 1;
 
 /** The lowest UUID of a time in Unix milliseconds, as `first_id_of` of Postgres. */
-export function firstIdOf(time: number): string {
+function firstIdOf(time: number): string {
   const digits = Math.min(Math.max(Math.floor(time), 0), longest)
     .toString(16)
     .padStart(12, "0");

@@ -71,7 +71,7 @@ export interface Range {
   limit: number;
   offset: number;
   /** Reads the last rows before `place` instead. */
-  backward: boolean;
+  isBackward: boolean;
   place?: Place;
 }
 
@@ -92,18 +92,18 @@ export function readRange(args: PageArguments, order: OrderKeys, problems: Probl
     problems.add(name, args[name] && !place ? placeRule : undefined);
     return place;
   };
-  const backward = args.last != null || Boolean(args.before);
-  if (backward) {
+  const isBackward = args.last != null || Boolean(args.before);
+  if (isBackward) {
     problems.add("first", args.first == null ? undefined : "Cannot be combined with last and before.");
     problems.add("after", args.after ? "Cannot be combined with last and before." : undefined);
   }
-  checkOf(backward ? "last" : "first");
-  const place = placeOf(backward ? "before" : "after");
+  checkOf(isBackward ? "last" : "first");
+  const place = placeOf(isBackward ? "before" : "after");
   checkOf("offset");
   return {
-    limit: (backward ? args.last : args.first) || usualSize,
+    limit: (isBackward ? args.last : args.first) || usualSize,
     offset: args.offset ?? 0,
-    backward,
+    isBackward,
     ...(place && { place }),
   };
 }
@@ -145,7 +145,7 @@ const holdsText = (held: unknown): held is Record<string, string> =>
 
 /** Returns the page of a range. `fetched` has up to `limit + 1` rows, in the order of the statement. */
 export function pageOf<Node>(
-  { limit, offset, backward, place }: Range,
+  { limit, offset, isBackward, place }: Range,
   fetched: readonly Node[],
   { cursor: cursorOf, count }: Pick<Page<Node>, "cursor" | "count">,
 ): Page<Node> {
@@ -154,9 +154,9 @@ export function pageOf<Node>(
   const skipped = place !== undefined || offset > 0;
   const isWholeList = !skipped && !more;
   return {
-    nodes: backward ? nodes.toReversed() : nodes,
-    hasNextPage: backward ? skipped : more,
-    hasPreviousPage: backward ? more : skipped,
+    nodes: isBackward ? nodes.toReversed() : nodes,
+    hasNextPage: isBackward ? skipped : more,
+    hasPreviousPage: isBackward ? more : skipped,
     cursor: cursorOf,
     count: isWholeList ? () => Promise.resolve(nodes.length) : count,
   };

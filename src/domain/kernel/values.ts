@@ -23,7 +23,7 @@ export interface Meaning {
   /** The scalar of GraphQL, where it is not that of the type of JSON. */
   scalar?: "UUID" | "DateTime" | "EmailAddress" | "URL" | "BigInt" | "JSONObject" | undefined;
   /** Whether people paste the text: white space around it is removed before anything reads it. */
-  markPasted?: true;
+  isPasted?: true;
 }
 
 const meanings = z.registry<Meaning>();
@@ -36,7 +36,7 @@ export const meant = <Schema extends z.ZodMiniType>(schema: Schema, meaning: Mea
 };
 
 /** Says that people paste a value, such as a license, an email address, a token, or a code. */
-export const pasted = <Schema extends z.ZodMiniType>(schema: Schema): Schema => meant(schema, { markPasted: true });
+export const pasted = <Schema extends z.ZodMiniType>(schema: Schema): Schema => meant(schema, { isPasted: true });
 
 /** Returns the value of a field that may be absent, null, or have a default. */
 export function contentOf(schema: z.core.$ZodType): z.core.$ZodType {

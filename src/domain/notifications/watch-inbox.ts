@@ -262,12 +262,12 @@ function pagesAbove(db: Db, batch: readonly Waiting[]) {
 
 type Read = Awaited<ReturnType<ReturnType<typeof pagesAbove>["execute"]>>[number];
 
-function resultOf(rows: readonly Read[], plain: boolean): Above {
+function resultOf(rows: readonly Read[], isPlain: boolean): Above {
   const { lastSeq = 0, unreadCount = 0 } = rows[0] ?? {};
   const found = rows.filter((row): row is Read & InboxNotification => row.id !== null);
   const items = found.map((item) => ({
     __typename: "InboxNotificationAdded" as const,
-    notification: plain ? inPlainText(item) : item,
+    notification: isPlain ? inPlainText(item) : item,
     unreadCount,
     cursor: String(item.seq),
   }));

@@ -27,7 +27,7 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 import { inputOf, type Input, listOf, optional, pasted, required, string } from "../kernel/values.js";
 import { resourceNotice, resourceUri } from "./audiences.js";
 
-export const userCodeNotice = "The code that the device shows. Letter case and dashes do not matter.";
+const userCodeNotice = "The code that the device shows. Letter case and dashes do not matter.";
 
 export const DeviceDecision = inputOf({ userCode: required(pasted(string), userCodeNotice) });
 export type DeviceDecision = Input<typeof DeviceDecision>;

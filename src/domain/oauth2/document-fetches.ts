@@ -41,7 +41,7 @@ export class DocumentFetches {
     private readonly log: Logger,
   ) {
     const permits = (address: string) =>
-      config.oauth2CimdAllowPrivate ? mayCallInside(address, { loopback: true, only: [] }) : mayCall(address, []);
+      config.oauth2CimdAllowPrivate ? mayCallInside(address, { allowsLoopback: true, only: [] }) : mayCall(address, []);
     // A name with one address that may not be called is not called at any of its addresses.
     const resolve = async (name: string) => {
       const found = await addressesOf(name);

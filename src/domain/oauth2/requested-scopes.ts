@@ -232,9 +232,6 @@ const sentences: Readonly<Record<string, string>> = {
 /** A scope in words; its name for one that is not in the catalog any more. */
 const sentenceOf = (scope: string): string => sentences[scope] ?? `Use the permission ${scope}.`;
 
-/** All scopes with a sentence. */
-export const describedScopes: readonly string[] = Object.keys(sentences);
-
 /** Describes scopes to the user, without those that others of them include. */
 export function describe(scopes: readonly string[]): DescribedScope[] {
   const isIncluded = (scope: string) => scopes.some((other) => other !== scope && coversAll([other], [scope]));

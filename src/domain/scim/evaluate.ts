@@ -22,7 +22,7 @@ export function matches(filter: Filter, values: Values): boolean {
 }
 
 /** The values at a target: of a multi-valued attribute, those that match. */
-export function valuesAt({ extension, attribute, sub, where }: Target, values: Values): unknown[] {
+function valuesAt({ extension, attribute, sub, where }: Target, values: Values): unknown[] {
   const container = extension ? (values[extension] as Values | undefined) : values;
   const value = container?.[attribute.name];
   const all = Array.isArray(value) ? value : value === undefined ? [] : [value];

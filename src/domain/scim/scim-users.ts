@@ -265,7 +265,7 @@ async function adoptUser(
     await startAnew(ctx, account, { isSomebodyElse: adoption === "revivedByEmail" });
     account.siteRoles = [];
   }
-  await joinAsNew(ctx, provisioner, account, { everywhere: isRevived });
+  await joinAsNew(ctx, provisioner, account, { isJoiningAll: isRevived });
   const written = done ? await write(ctx, provisioner, { account, row }, done) : { row };
   if (isRevived && written.row.status === "suspended" && !isBeyond(ctx, account))
     await noteSuspension(ctx, provisioner, id);
@@ -273,16 +273,16 @@ async function adoptUser(
 }
 
 /**
- * Adds a user of none of the caller's organizations to all of them, as if it were new; with `everywhere` one of some of
+ * Adds a user of none of the caller's organizations to all of them, as if it were new; with `isJoiningAll` one of some of
  * them to the others, too.
  */
 async function joinAsNew(
   ctx: Context,
   { organizationIds = [] }: Provisioner,
   { id, memberships }: FoundUser,
-  { everywhere }: { everywhere: boolean },
+  { isJoiningAll }: { isJoiningAll: boolean },
 ) {
-  if (!everywhere && memberships.some(({ organizationId }) => organizationIds.includes(organizationId))) return;
+  if (!isJoiningAll && memberships.some(({ organizationId }) => organizationIds.includes(organizationId))) return;
   for (const organizationId of organizationIds) await joinOrganization(ctx, organizationId, [id]);
 }
 

@@ -272,9 +272,9 @@ const matchAddress = (value: string) => sql`
 /** Whether accounts without a link have the attribute. */
 const isAccount = (name: string): boolean => /^(name\.|displayName$|emails\.)/.test(name);
 
-function keeping(value: string, inAccounts: boolean) {
+function keeping(value: string, isInAccounts: boolean) {
   const linked = sql`select ${links.userId} from scim_user_links where ${isLike("attributes::text", keptText(value))}`;
-  if (!inAccounts) return linked;
+  if (!isInAccounts) return linked;
   const pattern = containing(value);
   return sql`${linked}
     union all select id from users where ${isListed} and (${isLike("username", pattern)} or ${isLike("email", pattern)}

@@ -10,7 +10,7 @@ import {
 } from "../../infrastructure/agent-api.js";
 
 /** The base of the AgentAPI paths of an app, without a slash at the end; `undefined` if the app has no such URL. */
-export function appBase(url: string | null): string | undefined {
+function appBase(url: string | null): string | undefined {
   if (!url || !isValid(httpUrl, url)) return undefined;
   const { origin, pathname } = new URL(url);
   return origin + pathname.replace(/\/+$/, "");

@@ -33,7 +33,7 @@ const stuck = (ctx: Context) =>
     .limit(batchSize);
 
 /** Tells owners once for each start that their task does not start, and why. Replicas may run it concurrently. */
-export async function tellOfSlowStarts(services: Services): Promise<void> {
+async function tellOfSlowStarts(services: Services): Promise<void> {
   for (;;) {
     const ctx = systemContext(services);
     const found = await ctx.transactional(async () => {

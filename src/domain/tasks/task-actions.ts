@@ -44,7 +44,7 @@ const openActions = (db: Db, taskId: string) =>
 export type TaskActionRow = InferResult<ReturnType<typeof openActions>>[number];
 
 /** The hint that there is an action for the agent of a task. */
-export const actionHint = (taskId: string) => ({ topic: "tasks", id: `a:${taskId}` }) as const;
+const actionHint = (taskId: string) => ({ topic: "tasks", id: `a:${taskId}` }) as const;
 
 export const DecideTaskPermission = inputOf({
   ...TaskReference.shape,

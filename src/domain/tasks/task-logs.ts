@@ -173,7 +173,7 @@ function upstreamFailure(error: unknown): never {
 }
 
 /** Maximum size of the uploaded JSON, in bytes. */
-export const largestSnapshot = 64 * 1024;
+const largestSnapshot = 64 * 1024;
 
 export const UploadTaskLogSnapshot = inputOf({
   taskId: required(uuid, "ID of the task of the agent's workspace."),

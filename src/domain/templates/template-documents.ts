@@ -311,7 +311,6 @@ const document = convertBy(
 
 /** A template document with its defaults. Members are spelled as in the format. */
 export type TemplateDocument = z.output<typeof document>;
-export type DocumentPreset = TemplateDocument["presets"][number];
 type PresetMembers = z.output<typeof preset>;
 
 /** Whether workspaces are prebuilt for a preset at some time. */

@@ -83,7 +83,7 @@ export class ProxyHealth {
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ config, database, log }: ProxyHealthOptions) {
-    const rules = { loopback: config.proxyHealthAllowLoopback, only: config.proxyHealthAllowedCidrs };
+    const rules = { allowsLoopback: config.proxyHealthAllowLoopback, only: config.proxyHealthAllowedCidrs };
     const permits = (address: string) => mayCallInside(address, rules);
     const { outboundProxy: proxy, proxyHealthTimeout: timeout } = config;
     this.#fetch = outsideFetch({ proxy, permits, timeout, bodyLimit: maxReportSize });

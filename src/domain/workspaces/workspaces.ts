@@ -15,7 +15,7 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 import { reference, required } from "../kernel/values.js";
 
 /** The description of workspaces in inputs. */
-export const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.";
+const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.";
 
 /** The field of inputs that names a workspace. */
 export const namedWorkspace = required(reference, workspaceReference);
@@ -139,11 +139,7 @@ export async function lockWorkspace(ctx: Context, ref: string, action: Action<"w
 }
 
 /** Finds a workspace on which the caller may do the action. Throws NOT_FOUND, or FORBIDDEN if it is readable. */
-export async function requireWorkspace(
-  ctx: Context,
-  ref: string,
-  action: Action<"workspace">,
-): Promise<FoundWorkspace> {
+async function requireWorkspace(ctx: Context, ref: string, action: Action<"workspace">): Promise<FoundWorkspace> {
   const workspace = await findWorkspace(ctx, ref);
   authorizeOn(ctx.actor, action, workspace);
   return workspace;

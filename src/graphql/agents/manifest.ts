@@ -183,7 +183,7 @@ export class AgentManifestResolver {
     return { id, prompt: prompt!, app, protocol, appToken, ...taskOptions };
   }
 
-  @Access({ openTo: ["agent"], noUsers: true })
+  @Access({ openTo: ["agent"], ignoresUsers: true })
   @Query(() => AgentManifestType, {
     description:
       "Returns what the calling agent needs to start, secrets included. Each delivery is recorded in the audit log. Fails with FORBIDDEN unless the workspace is starting or running and its owner is active.",

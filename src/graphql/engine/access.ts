@@ -52,7 +52,7 @@ export interface AccessOptions {
    */
   openTo?: readonly Caller[];
   /** Whether the credential of a user counts as no credential, not as a wrong one: for root fields of machines. */
-  noUsers?: true;
+  ignoresUsers?: true;
   /**
    * The needs that a credential's scopes must cover to select fields of the object type, whichever field leads to it.
    * `references` need no scope: they only identify the object.
@@ -94,7 +94,7 @@ interface Tries<Args> {
   /** Returns the account whose secret is checked: an email address or an id. */
   accountOf: (args: Args, actor: Actor) => string | null | undefined;
   /** Whether right secrets do not count: the function of the domain counts them by what they belong to. */
-  onlyFailures?: true;
+  countsOnlyFailures?: true;
 }
 
 /** Declares who may use a part of the schema, at what cost, and how it is read. Kept in the extensions of the part. */
@@ -320,7 +320,7 @@ export class Admission {
     this.open = this.#closed.length === 0;
     const tried = [...roots].flatMap((field) => accessOf(field).tries?.secrets ?? []);
     this.triesSecrets = tried.includes("passwords") ? "passwords" : tried[0];
-    this.countsFailures = tried.length > 0 && [...roots].every((field) => accessOf(field).tries?.onlyFailures);
+    this.countsFailures = tried.length > 0 && [...roots].every((field) => accessOf(field).tries?.countsOnlyFailures);
   }
 
   /**
@@ -338,7 +338,7 @@ export class Admission {
     if (actor.kind === "anonymous")
       throw unauthenticated(["No credential was sent.", request.unreadCredential].filter(Boolean).join(" "));
     if (this.#closed.every((field) => takes(field, actor))) return;
-    const isWrongKind = actor.kind === "user" && !this.#closed.some((field) => accessOf(field).noUsers);
+    const isWrongKind = actor.kind === "user" && !this.#closed.some((field) => accessOf(field).ignoresUsers);
     throw isWrongKind ? forbidden() : unauthenticated(`The token is not valid. ${rightCallerOf(this.#closed, actor)}`);
   }
 

@@ -105,14 +105,14 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
     detail,
     reason,
   } = failure.details;
-  const defect = failure.code === "INTERNAL_SERVER_ERROR";
+  const isDefect = failure.code === "INTERNAL_SERVER_ERROR";
   return {
     message: failure.message,
     ...(error.locations && { locations: error.locations }),
     ...(error.path && { path: error.path }),
     extensions: {
       code: failure.code,
-      ...(defect ? { detail: `Request id ${ctx.request.id}` } : detail !== undefined && { detail }),
+      ...(isDefect ? { detail: `Request id ${ctx.request.id}` } : detail !== undefined && { detail }),
       ...(validations && {
         validations: validations.map((each) => ({ ...each, field: argumentPath(error, each.field) })),
       }),

@@ -93,7 +93,7 @@ type Values = Record<string, unknown>;
 
 const isPasted = (target: Target): boolean => {
   const { value } = accessOf(target);
-  return value !== undefined && meaningOf(value).markPasted === true;
+  return value !== undefined && meaningOf(value).isPasted === true;
 };
 
 /**

@@ -31,7 +31,7 @@ export function limitTries(schema: GraphQLSchema): void {
       const { limits } = ctx.services;
       const account = tries.accountOf(args as never, ctx.actor) ?? "";
       const work = async (): Promise<unknown> => resolve(root, args, ctx, info);
-      if (tries.onlyFailures) return limits.tryOnce(ctx, account, work, isAttempt);
+      if (tries.countsOnlyFailures) return limits.tryOnce(ctx, account, work, isAttempt);
       await limits.countTry(ctx, account);
       return work();
     };

@@ -114,11 +114,11 @@ export interface Spelling {
   /** Whether null is the same as absent. */
   nullIsAbsent: boolean;
   /** Whether fields that the type does not have are faults. */
-  strict: boolean;
+  isStrict: boolean;
   /** Whether lists of entries with a declared key are written as maps. */
   maps: boolean;
   /** Whether a value in the place of a list stands for a list of it alone. */
-  loneItems: boolean;
+  takesLoneItems: boolean;
 }
 
 /** GraphQL's own spelling: nothing is renamed. */
@@ -126,9 +126,9 @@ export const asDeclared: Spelling = {
   field: (name) => name,
   enumValue: ({ name }) => name,
   nullIsAbsent: false,
-  strict: true,
+  isStrict: true,
   maps: false,
-  loneItems: true,
+  takesLoneItems: true,
 };
 
 /**
@@ -179,7 +179,7 @@ function listReader(of: GraphQLInputType, spelling: Spelling): Reader {
   const read = valueReader(of, spelling);
   return (value, path, problems) => {
     if (Array.isArray(value)) return value.map((each, index) => read(each, `${path}[${index}]`, problems));
-    return spelling.loneItems ? [read(value, path, problems)] : problems.add(path, "Must be a list.");
+    return spelling.takesLoneItems ? [read(value, path, problems)] : problems.add(path, "Must be a list.");
   };
 }
 
@@ -223,7 +223,7 @@ function fieldsReader(declared: readonly GraphQLInputField[], spelling: Spelling
       const content = read(value[wire], join(path, wire), problems);
       if (content !== undefined) result[name] = content;
     }
-    if (spelling.strict)
+    if (spelling.isStrict)
       for (const extra of Object.keys(value))
         if (!known.has(extra)) problems.add(join(path, extra), "Is not a field of this input.");
     return result;

@@ -85,7 +85,7 @@ export class OAuth2TokensResolver {
     },
     "Tokens for an application. They cannot be read again.",
   )
-  @Access({ open: true, tries: { ...access.tries!, onlyFailures: true } })
+  @Access({ open: true, tries: { ...access.tries!, countsOnlyFailures: true } })
   async issueOAuth2Token(
     @Arg("input", () => IssueOAuth2TokenInput, { description: "The application, and what it presents." })
     input: IssueOAuth2Token,

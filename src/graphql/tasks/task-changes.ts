@@ -158,7 +158,7 @@ export class TaskChangesResolver {
     return { taskInput: () => ctx.load(messageById, canceled) };
   }
 
-  @Access({ noUsers: true, openTo: ["agent"] })
+  @Access({ ignoresUsers: true, openTo: ["agent"] })
   @Mutates("Stores the conversation of the task of the agent's workspace. One of an older build is ignored.", {
     taskId: { type: () => UUID, description: "ID of the task." },
   })

@@ -154,6 +154,6 @@ export class TaskType implements Omit<TaskRow, OtherFields> {
 
 export const TaskConnection = exactConnectionOf("Task", () => TaskType);
 
-export const TaskFilterInput = inputType("TaskFilter", TaskFilter, {
+inputType("TaskFilter", TaskFilter, {
   description: "Selects tasks. Absent fields match all.",
 });

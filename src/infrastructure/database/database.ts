@@ -81,7 +81,7 @@ export class Database {
 }
 
 /** Kysely in the transaction of an entity manager, or outside of transactions if it has none. */
-export const kyselyOf = (em: EntityManager): Db => em.getKysely<Schema>().withPlugin(camelCase);
+const kyselyOf = (em: EntityManager): Db => em.getKysely<Schema>().withPlugin(camelCase);
 
 export interface DatabaseOptions {
   url: string;

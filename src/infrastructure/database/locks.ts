@@ -14,6 +14,7 @@ export type Lock =
   | "owners"
   | "proxy_health"
   | "scim_keys"
+  | "sign_in_providers"
   | "statistics"
   | "suspensions"
   | "workspace_proxies";

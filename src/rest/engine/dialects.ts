@@ -23,9 +23,9 @@ export interface Dialect {
   /** The Content-Type of successful responses. */
   contentType: (request: IncomingMessage) => string;
   /** Whether clients may keep responses for five minutes, and ask by their `ETag` whether they are still the same. */
-  cached?: true;
+  isCached?: true;
   /** Whether paths may end in a slash. */
-  trailingSlash?: true;
+  takesTrailingSlash?: true;
   /**
    * The requests that are in this dialect. Default: all. Requests in another one are left to the rows of other areas.
    */

@@ -27,7 +27,7 @@ export function respondWith(endpoint: Endpoint): Middleware {
     http.set("Content-Type", dialect.contentType(http.req));
     const json = body && spell(body.shape, content);
     http.body = body ? await jsonOf(options.oneElementArray ? [json] : json) : "";
-    if (dialect.cached) keep(http, http.body as string);
+    if (dialect.isCached) keep(http, http.body as string);
   };
 }
 

@@ -136,7 +136,7 @@ interface Selected {
   type: GraphQLOutputType;
   set: SelectionSetNode | undefined;
   /** Whether it always has a value where its parent has one. */
-  sure: boolean;
+  isSure: boolean;
 }
 
 /** Reads shapes off the selections of an operation. */
@@ -224,7 +224,7 @@ class Selections {
    * Fields in JSON order, their names in snake case. Those of an alias ending in `_` lie flat in the parent, under just
    * their names for `_` alone.
    */
-  writeField({ key, sure, field: { description, deprecationReason }, ...selected }: Selected): Field[] {
+  writeField({ key, isSure, field: { description, deprecationReason }, ...selected }: Selected): Field[] {
     const { withheld, sparse, nullableIds } = this.spelling;
     const name = snakeCase(key);
     const shape: Shape = nullableIds.includes(name) ? { kind: "nullableId" } : this.shape(selected);
@@ -234,7 +234,7 @@ class Selections {
         from: [key, ...field.from],
         name: (key === "_" ? "" : name) + field.name,
         description: key === "_" ? field.description : `${description} ${field.description}`,
-        sure: (sure && field.isSure) || isNeverMissing(field),
+        isSure: (isSure && field.isSure) || isNeverMissing(field),
       }));
     const written = {
       shape,
@@ -247,7 +247,7 @@ class Selections {
         ...written,
         from: [key],
         name,
-        isSure: sure || isNeverMissing(written),
+        isSure: isSure || isNeverMissing(written),
         description: description ?? undefined,
         isDeprecated: deprecationReason != null,
       },
@@ -257,10 +257,16 @@ class Selections {
   /** The fields of a selection with those of its fragments, each key once. */
   #fields(parent: GraphQLObjectType, set: SelectionSetNode): Selected[] {
     const found = new Map<string, Selected>();
-    for (const { node, sure } of this.#nodes(parent, set, true)) {
+    for (const { node, isSure } of this.#nodes(parent, set, true)) {
       const key = node.alias?.value ?? node.name.value;
       const field = parent.getFields()[node.name.value]!;
-      found.set(key, { key, field, type: field.type, set: node.selectionSet, sure: sure && isNonNullType(field.type) });
+      found.set(key, {
+        key,
+        field,
+        type: field.type,
+        set: node.selectionSet,
+        isSure: isSure && isNonNullType(field.type),
+      });
     }
     return [...found.values()];
   }
@@ -268,19 +274,19 @@ class Selections {
   *#nodes(
     parent: GraphQLObjectType,
     { selections }: SelectionSetNode,
-    above: boolean,
-  ): Generator<{ node: FieldNode; sure: boolean }> {
+    isParentSure: boolean,
+  ): Generator<{ node: FieldNode; isSure: boolean }> {
     for (const node of selections) {
-      const sure = above && !node.directives?.length;
+      const isSure = isParentSure && !node.directives?.length;
       if (node.kind === Kind.FIELD) {
-        if (!node.name.value.startsWith("__")) yield { node, sure };
+        if (!node.name.value.startsWith("__")) yield { node, isSure };
         continue;
       }
       const fragment = node.kind === Kind.FRAGMENT_SPREAD ? this.#fragments.get(node.name.value)! : node;
       const { typeCondition, selectionSet } = fragment;
       const type = typeCondition ? this.schema.getType(typeCondition.name.value) : parent;
       if (type === parent || (isAbstractType(type) && this.schema.isSubType(type, parent)))
-        yield* this.#nodes(parent, selectionSet, sure);
+        yield* this.#nodes(parent, selectionSet, isSure);
     }
   }
 }

@@ -8,7 +8,7 @@ export const asOnTheWire: Spelling = {
   field: snakeCase,
   enumValue: ({ value }) => String(value),
   nullIsAbsent: true,
-  strict: false,
+  isStrict: false,
   maps: true,
-  loneItems: false,
+  takesLoneItems: false,
 };

@@ -1,7 +1,7 @@
 import { area } from "../engine/area.js";
 import { apiDialect, type Dialect } from "../engine/dialects.js";
 
-const cached: Dialect = { ...apiDialect, cached: true };
+const cached: Dialect = { ...apiDialect, isCached: true };
 
 // oxfmt-ignore
 export default area("oauth2/discovery", "The metadata of the authorization server and of its resources, which clients read to get access.", [

@@ -15,7 +15,7 @@ const common = {
   bodyLimit: ({ scimMaxBody }) => scimMaxBody,
   surface: "scim",
   limitsRejections: true,
-  trailingSlash: true,
+  takesTrailingSlash: true,
   keepsEmpty: ["cursor"],
   readBody: readWhole,
 } satisfies Partial<Dialect>;

@@ -33,7 +33,7 @@ function versionOf(folder: string): string | null {
 const longestFile = 1024 ** 2;
 
 /** The compiled files of a folder. Each is read when it is first used. */
-export function folderSource(folder: string): ZoneSource {
+function folderSource(folder: string): ZoneSource {
   const zones = new Map<string, Zone>();
   const read = (name: string): Zone | undefined => {
     if (!/^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/.test(name)) return undefined;
