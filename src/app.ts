@@ -8,6 +8,7 @@ import { listeningOn } from "./config/config.js";
 import { type Config, ConfigError } from "./runtime/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";
 import { AuditNumbering } from "./domain/audit/numbering.js";
+import { AuditSinks } from "./domain/audit/sinks.js";
 import { Seals } from "./domain/deployment/seals.js";
 import { Context, type Services, systemContext } from "./domain/kernel/context.js";
 import { readDeploymentId } from "./domain/deployment/deployment.js";
@@ -137,6 +138,9 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     const dispatcher = new Dispatcher(services);
     dispatcher.start();
     closers.push(() => dispatcher.close());
+    const auditSinks = new AuditSinks(services);
+    auditSinks.start();
+    closers.push(() => auditSinks.close());
     const invitationMails = new InvitationMails(services);
     invitationMails.start();
     closers.push(() => invitationMails.close());

@@ -225,6 +225,7 @@ export const points = [
   ...point("aiSpend", ["member"], { "": `organization: "default", ${me}` }),
   ...point("apiKeys", ["member"], { all: me, tokens: `${me}, kind: TOKEN` }),
   ...point("assignableRoles", administrators, { "": `organization: "default"` }),
+  ...point("auditSinks", ["owner"], { "": "" }),
   ...point("authCheck", readers, {
     "of traits": `checks: [
       { key: "a", action: "read", object: { resourceType: "group", organizationId: "default" } },

@@ -9,6 +9,7 @@ import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/encryption-status.js";
 import { DomainError } from "../domain/kernel/errors.js";
 import { StartRefused } from "../runtime/errors.js";
+import { auditCommands } from "./audit.js";
 import { backupCommands } from "./backups.js";
 import {
   asksForHelp,
@@ -74,6 +75,7 @@ const commands: Record<string, Command> = {
       return `Re-encrypted ${rotated} values with ${activeKeyId}; ${left} values remain encrypted with other keys.`;
     }),
   },
+  ...auditCommands,
   ...backupCommands,
   ...licenseCommands,
 };

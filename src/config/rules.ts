@@ -144,6 +144,14 @@ function isDecodable(component: string): boolean {
   }
 }
 
+/** Reads headers of requests, each as `name=value`; `undefined` for invalid ones. */
+export function headersOf(given: string): Record<string, string> | undefined {
+  const pairs = given.split(",").map((part) => /^\s*([\w.-]+)=([ -~]*?)\s*$/.exec(part));
+  return pairs.includes(null)
+    ? undefined
+    : Object.fromEntries(pairs.map((pair) => [pair![1]!.toLowerCase(), pair![2]!]));
+}
+
 /** The contents of a file, given by its path. */
 export const file = readBy((given) => {
   try {

@@ -17,6 +17,7 @@ import {
   delay,
   duration,
   file,
+  headersOf,
   textWithoutProblem,
   host,
   list,
@@ -92,6 +93,7 @@ const someKeys = readBy(readKeys, keysRule);
 const someLicenseKeys = readBy(readLicenseKeys, licenseKeysRule);
 const aLicense = readBy((given) => (readToken(given) ? given : undefined), tokenRule);
 const aUrl = textWithoutProblem((given) => faultOf(httpUrl, given), "an http or https URL without user information");
+const someHeaders = readBy(headersOf, "headers as `name=value`, by comma");
 const someLinks = readBy(readSupportLinks, supportLinksRule);
 const someProviders = checkedBy(readProviders, "a JSON array of providers");
 const signInProviders = checkedBy(readSignInProviders, providersRule);
@@ -152,6 +154,9 @@ export const settings = {
   logFormat:                optional("STEWARD_LOG_FORMAT",                  oneOf("json", "text"),     "Format of log lines.", { defaultInWords: "text on a terminal, else json" }),
   requestLog:               setting("STEWARD_REQUEST_LOG",                  requestShare,              "on", "Which requests are logged: on, off, or a fraction of them and all that failed."),
   auditRetention:           setting("STEWARD_AUDIT_RETENTION",              retention,                 "0", "How long audit events are kept, and up to a month longer. 0 means indefinitely."),
+  auditFile:                optional("STEWARD_AUDIT_FILE",                   text,                      "File to which audit events are appended as lines of JSON. It may be renamed at any time."),
+  auditOtlpUrl:             optional("STEWARD_AUDIT_OTLP_URL",               aUrl,                      "URL of a collector that takes audit events as OTLP logs over HTTP in JSON, such as `http://collector:4318/v1/logs`."),
+  auditOtlpHeaders:         optional("STEWARD_AUDIT_OTLP_HEADERS",           someHeaders,               "Headers of requests to the collector, as `name=value` by comma, such as credentials.", { secret: true }),
   connectionLog:            setting("STEWARD_CONNECTION_LOG",               yesOrNo,                   "true", "Whether connections to workspaces are recorded."),
   connectionLogRetention:   setting("STEWARD_CONNECTION_LOG_RETENTION",     retention,                 "0", "How long connection log entries are kept, and up to a month longer. 0 means indefinitely."),
   docsUrl:                  optional("STEWARD_DOCS_URL",                    aUrl,                      "URL of the documentation that clients link to."),

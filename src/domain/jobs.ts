@@ -3,6 +3,7 @@ import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/audit-log.js";
 import { readerPurge } from "./audit/audit-readers.js";
+import { sealDays } from "./audit/seals.js";
 import { numberPurge } from "./audit/numbering.js";
 import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { sessionEnds } from "./connection-logs/ended-sessions.js";
@@ -99,6 +100,7 @@ const jobs: readonly Job[] = [
   replicaPurge,
   revocationJob,
   scimRequestPurge,
+  sealDays,
   sessionEnds,
   shareEndNotices,
   shareExpiry,

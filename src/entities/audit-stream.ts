@@ -66,3 +66,41 @@ export const AuditReaderSchema = defineEntity({
 });
 export class AuditReader extends AuditReaderSchema.class {}
 AuditReaderSchema.setClass(AuditReader);
+
+/** How far the audit log has been delivered to a file or a collector. */
+export const AuditSinkSchema = defineEntity({
+  name: "AuditSink",
+  tableName: "audit_sinks",
+  properties: {
+    name: p.string().length(300).primary(),
+    /** The number up to which all was delivered. */
+    position: p.bigint("number"),
+    /** The server that delivers, while the lease lasts. */
+    leaseToken: p.uuid().nullable(),
+    leasedUntil: moment(),
+    deliveredAt: moment().nullable(),
+    /** Null unless the last attempt failed. */
+    failingSince: moment().nullable(),
+    lastFailure: p.string().length(512),
+  },
+});
+export class AuditSink extends AuditSinkSchema.class {}
+AuditSinkSchema.setClass(AuditSink);
+
+/** The days of the audit log, by when events were numbered: each seals its events, and the day before. */
+export const AuditDaySchema = defineEntity({
+  name: "AuditDay",
+  tableName: "audit_days",
+  properties: {
+    /** Such as `2026-01-31`, in UTC. */
+    day: p.string().length(10).primary(),
+    firstNumber: p.bigint("number"),
+    lastNumber: p.bigint("number"),
+    eventCount: p.integer(),
+    /** SHA-256 in hexadecimal digits. */
+    hash: p.string().length(64),
+    sealedAt: moment(),
+  },
+});
+export class AuditDay extends AuditDaySchema.class {}
+AuditDaySchema.setClass(AuditDay);

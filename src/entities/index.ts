@@ -9,10 +9,12 @@ export {
 export { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
 export { AuditEventSchema } from "./audit.js";
 export {
+  AuditDaySchema,
   AuditNumberCounterSchema,
   AuditNumberQueueSchema,
   AuditNumberSchema,
   AuditReaderSchema,
+  AuditSinkSchema,
 } from "./audit-stream.js";
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";

@@ -18,7 +18,7 @@ describe("docs/audit.md", () => {
     const directory = await mkdtemp(join(tmpdir(), "audit-"));
     const page = await readFile("docs/audit.md", "utf8");
     const [first, second, ...others] = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block!);
-    expect(others).to.be.empty;
+    expect(others).to.deep.equal([]);
     const auditor = await w.user("collector");
     await w.grant(auditor, "auditor");
     const env = { PATH: process.env.PATH, STEWARD_URL: w.url, STEWARD_TOKEN: auditor.token };

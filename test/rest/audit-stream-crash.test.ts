@@ -1,4 +1,5 @@
 // Servers that number audit events are killed, while others record further ones and a reader follows.
+import { once } from "node:events";
 import { expect } from "chai";
 import { readAllNumbered, readAuditStream, type Streamed } from "../support/audit-stream.js";
 import { type ServerProcess, spawnServer } from "../support/process.js";
@@ -35,9 +36,10 @@ describe("the stream of the audit log from servers that are killed", () => {
     const place = w.database.url;
     replicas = await Promise.all([spawnServer(settings), spawnServer(settings)]);
     const recorded: string[] = [];
-    let isWriting = true;
+    const stopping = new AbortController();
+    const stopped = once(stopping.signal, "abort");
     const write = async (part: number) => {
-      for (let count = 0; isWriting; count++) {
+      for (let count = 0; !stopping.signal.aborted; count++) {
         const name = `${part} ${count}`;
         const { url } = replicas[count % replicas.length]!;
         const renamed = await new Client(url, w.owner.token)
@@ -53,19 +55,18 @@ describe("the stream of the audit log from servers that are killed", () => {
     };
     /** Follows one server after the other. */
     const follow = async () => {
-      while (isWriting) {
+      while (!stopping.signal.aborted) {
         const { url } = replicas.at(-1)!;
         const reader = await readAuditStream(url, w.owner.token, { query: `?since=${cursor()}` }).catch(
           () => undefined,
         );
         if (!reader) continue;
-        await Promise.race([reader.ended, stopped.promise]);
+        await Promise.race([reader.ended, stopped]);
         reader.close();
         await reader.ended;
         received.push(...reader.items);
       }
     };
-    const stopped = Promise.withResolvers<void>();
     const running = [write(0), write(1), write(2), follow()];
     for (let crash = 1; crash <= crashes; crash++) {
       const { length } = recorded;
@@ -75,8 +76,7 @@ describe("the stream of the audit log from servers that are killed", () => {
       await victim.ended;
       replicas.push(await spawnServer(settings));
     }
-    isWriting = false;
-    stopped.resolve();
+    stopping.abort();
     await Promise.all(running);
     await eventually(async () => (await countRows(place, "audit_number_queue")) === 0, "all are numbered", 60_000);
     const { url } = replicas[0]!;
@@ -88,7 +88,7 @@ describe("the stream of the audit log from servers that are killed", () => {
     expect(new Set(ids).size)
       .to.equal(ids.length)
       .and.to.equal(await countRows(place, "audit_numbers"));
-    const names = received.map(({ event }) => event.diff.name?.new);
-    expect(recorded.filter((name) => !names.includes(name))).to.deep.equal([]);
+    const names = new Set(received.map(({ event }) => event.diff.name?.new));
+    expect(recorded.filter((name) => !names.has(name))).to.deep.equal([]);
   });
 });

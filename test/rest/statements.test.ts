@@ -70,6 +70,7 @@ const fixed: Record<string, string> = {
   "Entitlements.features": "known to the program",
   "ExternalAuthOverview.providers": "configured",
   "FirstSteps.steps": "known to the program",
+  "Query.auditSinks": "configured",
   "Query.assignableRoles": "known to the program",
   "Query.externalAuthProviders": "configured",
   "Query.healthChecks": "known to the program",

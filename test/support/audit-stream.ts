@@ -1,6 +1,7 @@
 // Readers of the stream of audit events, which collect what they receive.
 // Looks inside: transactions that are open for long, and the numbers of a restored database.
 import { beginAnotherLife } from "../../src/domain/audit/numbering.js";
+import { verifyDays, type VerifyOptions } from "../../src/domain/audit/seals.js";
 import type { App } from "./app.js";
 import { newId } from "./ids.js";
 import { credentialHeader } from "./world.js";
@@ -50,7 +51,10 @@ export async function readAuditStream(
   const items: Streamed[] = [];
   const isSse = accept === "text/event-stream";
   const take = (part: string) => {
-    if (!isSse) return void items.push(JSON.parse(part) as Streamed);
+    if (!isSse) {
+      items.push(JSON.parse(part) as Streamed);
+      return;
+    }
     const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1];
     const data = field("data");
     if (data !== undefined) items.push({ ...(JSON.parse(data) as Streamed), id: field("id") });
@@ -92,3 +96,6 @@ export async function beginEvent({ services }: App) {
 
 /** Lets numbers continue as they do in a restored database. */
 export const asRestored = ({ services }: App): Promise<unknown> => services.database.pool.query(beginAnotherLife);
+
+/** Compares the seals of days with the events that a server has. */
+export const verifySeals = ({ services }: App, options: VerifyOptions) => verifyDays(services.database.db, options);

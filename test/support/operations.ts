@@ -330,6 +330,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("encryptionStatus", "system:read", "all", "", "activeKeyId");
   read("auditEvents", "audit_log:read", "audit_log:read", "first: 1", "nodes { id ip }");
   read("auditReaders", "audit_log:read", "audit_log:read", "", "nodes { id ip }");
+  read("auditSinks", "deployment_config:read", "deployment_config:read", "", "name");
   add("auditEventNumbered", "audit_log:read", "audit_log:read", { rest: row("HEAD", "/api/v2/audit/stream") });
   read("dailyCounts", "signed in", "", "", "days");
   read("connectionLogs", "connection_log:read", "connection_log:read", "first: 1", "nodes { id ip }");

@@ -20,6 +20,7 @@ const withoutId: Record<string, string[]> = {
     "FirstStep",
     "ImportedInvitationFault",
     "InboxAction",
+    "AuditSink",
     "NumberedAuditEvent",
     "NotificationAttempt",
     "OAuth2AppEndpoints",

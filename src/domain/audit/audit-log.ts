@@ -18,15 +18,15 @@ import { isUuid } from "../../runtime/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { byKeptNames, keptNames } from "../users/kept-names.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
+import type { Db } from "../../infrastructure/database/database.js";
+import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import { AuditAction } from "../kernel/audit.js";
 import { choice, inputOf, type Input, dateTime, optional, pasted, reference, string } from "../kernel/values.js";
 
 const e = columnsOf("auditLog", "e");
 
-/** The events that the caller may read: all, or those of organizations. */
-function readableEvents(ctx: Context) {
-  const { everywhere, organizations } = selectPermitted(ctx.actor, "audit_log:read");
-  return ctx.db
+const eventsIn = (db: Db) =>
+  db
     .selectFrom("auditLog as e")
     .select([
       "e.id",
@@ -45,8 +45,12 @@ function readableEvents(ctx: Context) {
       "e.userAgent",
     ])
     .select(sql<string | null>`nullif(${e.actorUsername}, '')`.as("actorUsername"))
-    .$narrowType<{ action: AuditAction }>()
-    .$if(!everywhere, (all) => all.where(inOrganizations("e.organizationId", organizations)));
+    .$narrowType<{ action: AuditAction }>();
+
+/** The events that the caller may read: all, or those of organizations. */
+function readableEvents(ctx: Context) {
+  const { everywhere, organizations } = selectPermitted(ctx.actor, "audit_log:read");
+  return eventsIn(ctx.db).$if(!everywhere, (all) => all.where(inOrganizations("e.organizationId", organizations)));
 }
 
 /** An audit event as readable in the log, with the username that the user who acted had then. */
@@ -113,6 +117,23 @@ export async function filterOfReader(
     resourceId: resourceId && isUuid(resourceId) ? resourceId.toLowerCase() : resourceId,
   };
 }
+
+/** Reads events by their ids, at least one, for the server itself. */
+export async function storedEvents(db: Db, ids: string[]): Promise<Map<string, StoredEvent>> {
+  const sorted = ids.toSorted();
+  const events = await eventsIn(db)
+    .select("e.actorEmail")
+    .where("e.id", "=", anyOf(ids))
+    // Other months are neither read nor locked.
+    .where("e.id", ">=", sorted[0]!)
+    .where("e.id", "<=", sorted.at(-1)!)
+    .modifyEnd(sql.raw(plannedForValues))
+    .execute();
+  return new Map(events.map((event) => [event.id, event]));
+}
+
+/** An event as it is stored. */
+export type StoredEvent = AuditEventRow & { actorEmail: string | null };
 
 /** Lists audit events, by default newest first: all for auditors of the deployment, otherwise those of their organizations. */
 export async function listAuditEvents(

@@ -159,7 +159,7 @@ export async function lastNumber({ db }: { db: Db }): Promise<number> {
 }
 
 /** Numbers begin again at a multiple of it in a database that was restored: no number names two events. */
-const numbersOfLife = 1_000_000_000;
+export const numbersOfLife = 1_000_000_000;
 
 /** The SQL by which a restored database gives no number that the former one may have given since the backup. */
 export const beginAnotherLife = `

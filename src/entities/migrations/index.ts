@@ -81,6 +81,8 @@ import { Restarts } from "./0107-restarts.js";
 import { SignInProviders } from "./0108-sign-in-providers.js";
 import { ClaimMappings } from "./0109-claim-mappings.js";
 import { AuditNumbers } from "./0112-audit-numbers.js";
+import { AuditSinks } from "./0113-audit-sinks.js";
+import { AuditDays } from "./0114-audit-days.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -166,4 +168,6 @@ export const migrations: MigrationObject[] = [
   { name: "0108-sign-in-providers", class: SignInProviders },
   { name: "0109-claim-mappings", class: ClaimMappings },
   { name: "0112-audit-numbers", class: AuditNumbers },
+  { name: "0113-audit-sinks", class: AuditSinks },
+  { name: "0114-audit-days", class: AuditDays },
 ];

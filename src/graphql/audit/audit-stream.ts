@@ -1,6 +1,7 @@
 import { Args, Ctx, Field, FieldResolver, ObjectType, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type AuditReaderRow, AuditReadersQuery, listAuditReaders } from "../../domain/audit/audit-readers.js";
+import { type AuditSinkRow, listAuditSinks } from "../../domain/audit/sinks.js";
 import { type NumberedAuditEvent, WatchAuditLog, watchAuditLog } from "../../domain/audit/watch-audit-log.js";
 import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/paging.js";
@@ -51,6 +52,22 @@ class AuditReaderType implements AuditReaderRow {
   endedAt!: string | null;
 }
 
+@Access({ readWith: "deployment_config:read" })
+@ObjectType("AuditSink", {
+  simpleResolvers: true,
+  description: "A file or a collector of logs that the servers deliver the audit log to, as their settings say.",
+})
+class AuditSinkType implements AuditSinkRow {
+  @Field({ description: "Unique name, such as `otlp http://collector:4318/v1/logs`." }) name!: string;
+  @Field(() => BigInt, { description: "The number up to which all was delivered." }) position!: number;
+  @Field(() => BigInt, { description: "How many events were numbered after the position." }) behind!: number;
+  @Field(() => DateTime, { nullable: true, description: "When something was delivered last." })
+  deliveredAt!: string | null;
+  @Field(() => DateTime, { nullable: true, description: "Since when deliveries fail; null if the last one succeeded." })
+  failingSince!: string | null;
+  @Field({ description: "Why the last delivery failed; empty if it succeeded." }) lastFailure!: string;
+}
+
 const AuditReaderConnection = connectionOf("AuditReader", () => AuditReaderType, { most: mostCounted });
 const AuditReadersArgs = argumentsOf(AuditReadersQuery);
 const WatchArgs = argumentsOf(WatchAuditLog);
@@ -72,6 +89,15 @@ export class AuditStreamResolver {
     @Ctx() ctx: Context,
   ): Promise<Page<AuditReaderRow>> {
     return listAuditReaders(ctx, query);
+  }
+
+  @Access({ needs: ["deployment_config:read"], countsAs: 2 })
+  @Query(() => [AuditSinkType], {
+    description:
+      "Lists the files and collectors that the servers deliver the audit log to, or did. Requires the role of an owner or an auditor.",
+  })
+  auditSinks(@Ctx() ctx: Context): Promise<AuditSinkRow[]> {
+    return listAuditSinks(ctx);
   }
 
   @Access({ needs: ["audit_log:read"] })

@@ -1,15 +1,52 @@
+import { useAllowed } from "../api/allowed";
 import { useData, usePolling } from "../api/hooks";
 import { Choice, Filters, List } from "../ui/list";
-import { Heading, Status, Time } from "../ui/parts";
+import { Heading, Panel, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { countOf, wordsOf } from "../ui/text";
-import { AuditReaders } from "./audit-readers.gql";
+import { AuditReaders, AuditSinks } from "./audit-readers.gql";
 
 /** The filter of a reader, in words. */
 const inWords = (filter: Record<string, unknown>) =>
   Object.entries(filter)
     .map(([name, value]) => `${wordsOf(name)}: ${String(value)}`)
     .join(", ") || "All that the reader may read";
+
+/** Where the servers themselves deliver the log. */
+function Sinks() {
+  const may = useAllowed({ read: { may: "deployment_config:read" } });
+  const sinks = useData(AuditSinks, may("read") ? {} : undefined);
+  usePolling(sinks, 10_000);
+  const rows = sinks.data?.auditSinks ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <Panel title="Delivered by the servers">
+      <dl>
+        {rows.map(({ name, behind, deliveredAt, failingSince, lastFailure }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Status name={failingSince ? "FAILED" : "OK"} label={behindOf(behind)} />{" "}
+              {failingSince ? (
+                <span>
+                  {lastFailure} It fails since <Time at={failingSince} />.
+                </span>
+              ) : (
+                deliveredAt && (
+                  <span class="faint">
+                    Last <Time at={deliveredAt} />
+                  </span>
+                )
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
+
+const behindOf = (behind: number) => (behind === 0 ? "Has all" : `${countOf(behind, "event")} behind`);
 
 export function AuditReadersView() {
   const place = usePlace();
@@ -22,6 +59,7 @@ export function AuditReadersView() {
       <Heading title="Readers of the audit log" note="Programs that receive the audit log as it is written.">
         <a href="/audit">Audit log</a>
       </Heading>
+      <Sinks />
       <Filters place={place}>
         <Choice
           place={place}
@@ -50,7 +88,7 @@ export function AuditReadersView() {
             ),
           },
           { title: "State", show: ({ isActive }) => <Status name={isActive ? "CONNECTED" : "DISCONNECTED"} /> },
-          { title: "Behind", show: ({ behind }) => (behind === 0 ? "Has all" : countOf(behind, "event")) },
+          { title: "Behind", show: ({ behind }) => behindOf(behind) },
           { title: "Receives", show: ({ filter }) => inWords(filter) },
           { title: "Since", show: ({ startedAt }) => <Time at={startedAt} /> },
           {
