@@ -107,7 +107,7 @@ export async function organizationsOfProvider(
   { organizations: refs }: Pick<SignInProviderRow, "organizations">,
 ): Promise<OrganizationRow[]> {
   const ids = await Promise.all(refs.map((ref) => ctx.load(organizationIdsNamed, ref)));
-  const found = await Promise.all([...new Set(ids)].map((id) => id && ctx.load(organizationsById, id)));
+  const found = await Promise.all([...new Set(ids)].map(async (id) => id && (await ctx.load(organizationsById, id))));
   return found.filter((organization) => organization !== undefined && organization !== "");
 }
 
