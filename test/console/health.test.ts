@@ -6,7 +6,9 @@ import type { Result } from "axe-core";
 import { checkHealth } from "../support/background.js";
 import { boxOf, createBox, endBuild, runningBox, templateOf } from "../support/builds.js";
 import { consoleTests } from "../support/console.js";
+import { AgentProgram } from "../support/agent-api.js";
 import { letPass, setColumns, setTimes } from "../support/tables.js";
+import { TaskStage } from "../support/tasks.js";
 
 const axe = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 const pictures = process.env.STEWARD_TEST_PICTURES;
@@ -14,6 +16,7 @@ const pictures = process.env.STEWARD_TEST_PICTURES;
 describe("health in the console", () => {
   const console = consoleTests({ STEWARD_HEALTH_INTERVAL: "1d", STEWARD_BUILTIN_DAEMON: "false" });
   let lost: { id: string; name: string };
+  let stuck: { id: string };
 
   it("shows administrators what needs attention, and lets them mute it", async () => {
     const { world: w, asOwner, text, row, fill, notice, page, button } = console();
@@ -96,6 +99,33 @@ describe("health in the console", () => {
     expect(await page.getByRole("definition").first().locator(".status.bad").count()).to.equal(1);
   });
 
+  it("is not green for a task whose app is down, and says on its page what it said last and what helps", async () => {
+    const { world: w, asOwner, text, row, page } = console();
+    const program = await AgentProgram.open();
+    const stage = await TaskStage.open(w, program);
+    try {
+      const { task, token } = await stage.active(w.owner, { name: "stuck" });
+      await stage.status(token, "WORKING", "Compiling");
+      await stage.health(token, "UNHEALTHY");
+      stuck = task;
+      await asOwner("/tasks?unhealthy=yes");
+      await row(/Fix the login bug/)
+        .getByText("Error")
+        .waitFor();
+      expect(
+        await row(/Fix the login bug/)
+          .locator(".status.good")
+          .count(),
+      ).to.equal(0);
+      await asOwner(`/tasks/${task.id}`);
+      await text("The app of the task is unhealthy.");
+      expect(await page.getByRole("main").locator("dl .status.good").count()).to.equal(0);
+    } finally {
+      stage.close();
+      await program.close();
+    }
+  });
+
   it("fits every screen, and keeps the rules of axe", async () => {
     const { page, visit, asOwner, open } = console();
     await asOwner("/");
@@ -106,6 +136,7 @@ describe("health in the console", () => {
       "/workspaces?unhealthy=yes",
       `/workspaces/${lost.id}`,
       "/tasks?unhealthy=yes",
+      `/tasks/${stuck.id}`,
     ]) {
       await open(path);
       await page.getByRole("heading", { level: 1 }).waitFor();

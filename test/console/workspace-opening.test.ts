@@ -1,6 +1,8 @@
 // What a workspace costs before it is built, its duplicate, its apps, and the page that keeps it running.
 import { expect } from "chai";
+import { otherHost } from "../support/browser.js";
 import { consoleTests, echoDocument, externalAgent, importedTemplate, sizeParameter } from "../support/console.js";
+import { freePort } from "../support/ports.js";
 import { eventually } from "../support/watchers.js";
 import type { World } from "../support/world.js";
 
@@ -87,5 +89,29 @@ describe("the console opens workspaces", () => {
     expect((await deadlineOf()) - before).to.equal(4 * 3_600_000);
     await page.setViewportSize({ width: 360, height: 740 });
     expect(await page.evaluate("document.documentElement.scrollWidth")).to.be.at.most(360);
+  });
+});
+
+describe("the console on another machine", () => {
+  const settings: NodeJS.ProcessEnv = {};
+  before(async () => {
+    const port = String(await freePort("127.0.0.1"));
+    Object.assign(settings, { STEWARD_PORT: port, STEWARD_ACCESS_URL: `http://${otherHost}:${port}` });
+  });
+  const console = consoleTests(settings);
+
+  it("has no button for what listens on the machine of a workspace alone, and says how to reach it", async () => {
+    const { world: w, asOwner, link, text, main } = console();
+    const apps = [
+      { slug: "web", display_name: "Web", url: "http://127.0.0.1:8080/" },
+      { slug: "docs", display_name: "Docs", url: "https://docs.example.com/" },
+    ];
+    const templateId = await importedTemplate(w, "local-apps", echoDocument([{ ...externalAgent, apps }]));
+    const id = await runningWorkspace(w, { name: "local-apps", templateId });
+    await asOwner(`/workspaces/${id}`);
+    await link("Open Docs").waitFor();
+    await text(/It listens on the machine of the workspace alone\. .* steward port-forward \S*local-apps 8080/);
+    await main().getByText("Web", { exact: true }).waitFor();
+    expect(await link("Open Web").count()).to.equal(0);
   });
 });

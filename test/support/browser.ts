@@ -14,6 +14,10 @@ const installed = "/usr/bin/chromium";
 const manifest = new URL("../package.json", import.meta.resolve("@sparticuz/chromium"));
 const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
 
+/** A name by which the browser finds this machine, as if it were another: it does not count as a local one. */
+export const otherHost = "steward.example.com";
+const elsewhere = `--host-resolver-rules=MAP ${otherHost} 127.0.0.1`;
+
 /** Starts Chromium. Shared libraries that the system lacks come from the npm package. */
 export async function launchBrowser(): Promise<Browser> {
   const home = ownFolder();
@@ -21,7 +25,7 @@ export async function launchBrowser(): Promise<Browser> {
   const launch = (libraries = "") =>
     chromium.launch({
       executablePath,
-      args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+      args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", elsewhere],
       env: { PATH: process.env.PATH!, HOME: home, LD_LIBRARY_PATH: libraries },
     });
   return launch().catch(async (error: Error) => {
