@@ -9,7 +9,7 @@ import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBu
 import { readPreset, readVersion, type Starter, versionToStart } from "./build-versions.js";
 import { type FoundWorkspace, lockWorkspace, type WorkspaceRow, namedWorkspace } from "./workspaces.js";
 import { inputOf, required, string, type Input, choice, listOf, optional, uuid, flag } from "../kernel/values.js";
-import { valueText } from "../templates/values.js";
+import { valueText } from "../templates/parameter-values.js";
 
 /** The reasons that clients give for a start. */
 export const StartReason = {
