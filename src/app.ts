@@ -7,6 +7,7 @@ import { BuiltInDaemons } from "./built-in-daemons.js";
 import { listeningOn } from "./config/config.js";
 import { type Config, ConfigError } from "./runtime/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";
+import { AuditNumbering } from "./domain/audit/numbering.js";
 import { Seals } from "./domain/deployment/seals.js";
 import { Context, type Services, systemContext } from "./domain/kernel/context.js";
 import { readDeploymentId } from "./domain/deployment/deployment.js";
@@ -28,7 +29,7 @@ import { StartRefused } from "./runtime/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
 import { DocumentProbe } from "./domain/oauth2/document-probe.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
-import { checkIssuers, createIdentityProviders } from "./infrastructure/identity-providers.js";
+import { checkIssuers } from "./infrastructure/identity-providers.js";
 import { outsideFetch } from "./infrastructure/http.js";
 import { InProcessEvents } from "./infrastructure/events/in-process-events.js";
 import { createPasswords } from "./infrastructure/passwords/passwords.js";
@@ -37,6 +38,7 @@ import { Vault } from "./infrastructure/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
+import { SignInProviders } from "./domain/sign-in/provider-registry.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { HealthResults } from "./domain/health/health-checks.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
@@ -127,9 +129,11 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
       await services.events.start(await readDeploymentId(systemContext(services)));
       await services.entitlements.start();
       await services.transports.start();
+      await services.identityProviders.start();
       return made;
     });
     stopJobs = runInBackground(services);
+    services.auditNumbers.start();
     services.documentProbe.start();
     const dispatcher = new Dispatcher(services);
     dispatcher.start();
@@ -144,7 +148,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     closers.push(() => daemons.close());
     if (config.builtinDaemon) daemons.start();
     serve();
-    services.backgroundTasks.run("checkIssuers", () => checkIssuers(services.identityProviders, log));
+    services.backgroundTasks.run("checkIssuers", () => checkIssuers(services.identityProviders.active, log));
     return { url, services, administrator, close };
   } catch (error) {
     await close();
@@ -183,6 +187,8 @@ export async function openServices(
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());
+  const auditNumbers = new AuditNumbering({ database, events, log });
+  closers.push(() => auditNumbers.close());
   const scimRequests = new ScimRequests(database, log);
   closers.push(() => scimRequests.close());
   const clients = new RecentClients({ database, events });
@@ -191,7 +197,6 @@ export async function openServices(
   const limits = new RateLimits({ config, database });
   const entitlements = new Entitlements({ config, database, events, log });
   closers.push(() => entitlements.close());
-  const identityProviders = createIdentityProviders(config);
   const backgroundTasks = new BackgroundTasks(log);
   closers.push(() => backgroundTasks.close());
   const externalAuth = new ExternalAuthRegistry(config);
@@ -205,6 +210,8 @@ export async function openServices(
   closers.push(async () => documentProbe.close());
   const transports = new Transports({ config, database, events, vault, log });
   closers.push(() => transports.close());
+  const identityProviders = new SignInProviders({ config, database, events, vault, log });
+  closers.push(() => identityProviders.close());
   const seals = new Seals({ database, vault });
   const agentApi = new AgentApi(config);
   const outside = {
@@ -227,6 +234,7 @@ export async function openServices(
     events,
     credentials,
     callers: credentials,
+    auditNumbers,
     clients,
     limits,
     entitlements,

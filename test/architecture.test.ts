@@ -651,6 +651,8 @@ describe("the GraphQL schema", () => {
       // Requests for access, which any application can make to the caller.
       "OAuth2AuthorizationRequest",
       "OAuth2DeviceRequest",
+      // Of all kinds whose scopes the credential has.
+      "SearchResult",
       // Events of the inbox, whose notifications and counts need its scope.
       "InboxNotificationAdded",
       "InboxUnreadCountChanged",
@@ -707,6 +709,7 @@ describe("the GraphQL schema", () => {
       "reportProvisionerResources",
       "updateProvisionerJob",
       "dailyCounts",
+      "search",
       "me",
       "uploadTaskLogSnapshot",
       "beginTaskConversation",

@@ -60,6 +60,7 @@ oauth2_app              | CRUD                                 | *              
 oauth2_app_secret       | C R D                                | *                 |                |                   |                 |        |                    |                             |                         |                      |
 oauth2_grant            | R D                                  | R D               |                | R D               |                 |        |                    |                             |                         |                      |
 scim_key                | C R D                                | *                 |                |                   |                 |        |                    |                             |                         |                      |
+sign_in_provider        | CRUD                                 | *                 |                |                   |                 |        |                    |                             |                         |                      |
 notification_template   | R U                                  | *                 |                |                   |                 | R      |                    |                             |                         |                      |
 notification_preference | R U                                  | *                 |                |                   |                 |        |                    |                             |                         |                      |
 notification_message    | C R U                                | *                 |                |                   | R               |        |                    |                             |                         |                      |
@@ -513,7 +514,9 @@ describe("authorization", () => {
       expect(covers(["application_connect"], "workspace:ssh")).to.equal(false);
       const everythingNamed = scopeCatalog.filter((scope) => scope !== "all");
       for (const { permission, resource } of permissions)
-        expect(covers(everythingNamed, permission), permission).to.equal(resource !== "system");
+        expect(covers(everythingNamed, permission), permission).to.equal(
+          resource !== "system" && resource !== "sign_in_provider",
+        );
     });
 
     it("always allow reading the caller's own user", () => {

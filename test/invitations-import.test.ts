@@ -94,6 +94,14 @@ describe("imports of invitations", () => {
     expect((await preview(`email\n${email}\n`)).rows[0]!.faults).to.deep.equal([]);
   });
 
+  it("leave out rows without any text, and count them in the numbers of lines", async () => {
+    const { rows } = await preview(`email,name\n,\n  \n${newEmail()},Ada\n" ",\t\nx,y\n,,,\n`);
+    expect(rows.map(({ line, faults }) => [line, faults.length])).to.deep.equal([
+      [4, 0],
+      [6, 1],
+    ]);
+  });
+
   it("say what is wrong with the file itself", async () => {
     for (const [csv, fault] of [
       ["", "Must have a line with the names of the columns."],

@@ -436,6 +436,17 @@ describe("invitations", () => {
       expect(errors[0]!.extensions.requiredScopes).to.deep.equal(missing);
     }
   });
+
+  it("are sent again, which returns a link, with the scopes of what they may give", async () => {
+    const w = the();
+    const { invitation } = await invite(owner(), { roles: ["OWNER"] });
+    await letPass(w, "invitations", { id: invitation.id }, "61 s", ["sent_at"]);
+    const scopes = ["user:create", "user:update", "organization_member:create", "group:update"] as const;
+    const narrow = w.as(await w.scoped(w.owner, ...scopes));
+    const document = "mutation($input: ResendInvitationInput!) { resendInvitation(input: $input) { link } }";
+    const { errors } = await narrow.failure(document, { input: { id: invitation.id, delivery: "LINK" } });
+    expect(errors[0]!.extensions.requiredScopes).to.deep.equal(["organization_member:*", "user:*"]);
+  });
 });
 
 describe("the page of an invitation", () => {

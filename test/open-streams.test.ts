@@ -9,6 +9,7 @@ import { WebSocket } from "ws";
 import { rounds } from "../src/domain/kernel/watching.js";
 import { AgentProgram } from "./support/agent-api.js";
 import { type App, startServer } from "./support/app.js";
+import { readAuditStream } from "./support/audit-stream.js";
 import { externalAuth, ExternalService } from "./support/external-services.js";
 import { isLong } from "./support/repeats.js";
 import { newKey, queueImport, serve, type Serving } from "./support/provisioners.js";
@@ -184,6 +185,26 @@ describe("what stays open", () => {
         const bob = await w.user("bob");
         const [end] = await follow(bob.token, "inboxEvents { __typename }");
         return { end, lose: () => suspend(bob) };
+      },
+    },
+    {
+      of: "auditEventNumbered",
+      when: "its user loses the role",
+      end: "FORBIDDEN",
+      async open() {
+        const auditor = await promoted("auditor");
+        const [end] = await follow(auditor.token, `auditEventNumbered(since: "0") { number }`);
+        return { end, lose: () => demote(auditor) };
+      },
+    },
+    {
+      of: "/audit/stream",
+      when: "its user loses the role in the organization",
+      end: "0",
+      async open() {
+        const auditor = await promoted("organization-auditor");
+        const { ended } = await readAuditStream(other.url, auditor.token);
+        return { end: ended.then(() => "0"), lose: () => demoteThere(auditor) };
       },
     },
     { of: "taskMessages", when: "the share is revoked", end: "NOT_FOUND", open: asMessages.byShare },

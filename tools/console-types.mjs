@@ -103,12 +103,12 @@ export const ${name} = operation<${result}, ${result}Variables>(${text}${input})
     return given && fieldsOf(graphql.getNamedType(graphql.typeFromAST(schema, given.type)));
   }
 
-  /** The fields of an input type: type, whether it is required, choices, description, fields of its own, kind, and limits. */
+  /** The fields of an input type: type, whether it is required, choices, fields of its own, kind, and limits. */
   function fieldsOf(type) {
     return Object.fromEntries(
-      Object.values(type.getFields()).map(({ name, type: field, description }) => {
+      Object.values(type.getFields()).map(({ name, type: field }) => {
         const named = graphql.getNamedType(field);
-        const shape = { type: named.name, hint: description, ...inputValues[type.name]?.[name] };
+        const shape = { type: named.name, ...inputValues[type.name]?.[name] };
         if (graphql.isNonNullType(field)) shape.isRequired = true;
         if (graphql.isListType(graphql.getNullableType(field))) shape.isList = true;
         if (graphql.isEnumType(named)) shape.options = named.getValues().map((value) => value.name);

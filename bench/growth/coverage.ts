@@ -16,6 +16,7 @@ const exempt: Readonly<Record<string, string>> = {
   "Query.oauth2DeviceRequest": "one code that lives for minutes",
   "Query.oauth2Introspection": "see the bench oauth2",
   "GET /api/v2/notifications/inbox/watch": "a stream",
+  "GET /api/v2/audit/stream": "a stream",
   "GET /api/v2/applications/auth-redirect": "makes a key",
   "GET /api/v2/init-script/{os}/{arch}": "a constant",
   "GET /api/v2/external-auth/{externalauth}": "asks the provider",

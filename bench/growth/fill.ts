@@ -156,6 +156,10 @@ const logs = ({ users: userCount, auditEvents, connectionLogs }: Size) => `
     '{"name": {"old": "one", "new": "another"}}', ${sqlId("d", "n")}::text, '192.0.2.1'
   from generate_series(0, ${auditEvents - 1}) n;
 
+  insert into audit_readers (id, user_id, username, filter, position, started_at, seen_at)
+  select ${sqlId("f", "n")}, ${sqlId("1", `n % ${userCount}`)}, 'user-' || n, '{}', n, ${spread(connectionLogs, 30)}, now() - n * interval '1 second'
+  from generate_series(0, ${Math.min(connectionLogs, 10_000) - 1}) n;
+
   insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type,
     connect_time, ip, reporter, event_id, connection_id, is_connect_reported, disconnect_time, exit_code, slug_or_port,
     status_code, user_id, user_agent)

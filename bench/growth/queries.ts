@@ -182,6 +182,12 @@ export const lists = [
     orders: ["TIME"],
   }),
   ...list({
+    field: "auditReaders",
+    nodes: "id username user { id } filter position behind isActive startedAt seenAt endedAt",
+    roles: ["owner", "administrator"],
+    filters: { active: "active: true", gone: "active: false" },
+  }),
+  ...list({
     field: "connectionLogs",
     nodes: `id connectTime type ip workspaceId workspaceName agentName organization { id name }
       workspaceOwner { id username } sshInfo { connectionId disconnectTime } webInfo { slugOrPort statusCode }`,
@@ -249,6 +255,12 @@ export const points = [
   ...point("organization", ["owner", "sideAdministrator"], { "by id": `organization: "${known.sideOrganization}"` }),
   ...point("organizations", readers, { "": "" }),
   ...point("quietHours", ["member"], { "": me }),
+  ...point("search", readers, {
+    rare: `text: "zebulon"`,
+    "that all meet": `text: "user"`,
+    "two letters": `text: "us"`,
+    none: `text: "no-such-name"`,
+  }),
   ...point("user", administrators, {
     "by id": `user: "${known.user(users.zebulon)}"`,
     "by username": `user: "zebulon"`,

@@ -4,12 +4,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
-import { userInfo } from "node:os";
+import { constants, userInfo } from "node:os";
 import { browse } from "./browse.js";
 import { command, text, UsageError } from "./command.js";
 import { Failed } from "./failures.js";
 import type { WorkspaceByNameQuery } from "./workspaces.gql.js";
 import { findWorkspace, nameOf } from "./workspaces.js";
+import { steward } from "../../src/runtime/command-line.js";
 
 type Found = NonNullable<WorkspaceByNameQuery["workspace"]>;
 type Agent = NonNullable<Found["latestBuild"]>["resources"][number]["agents"][number];
@@ -36,7 +37,7 @@ function agentsOf(workspace: Found): Agent[] {
   const name = nameOf(workspace);
   if (workspace.status !== "RUNNING")
     throw new Failed(
-      `Workspace ${name} is ${workspace.status.toLowerCase()}. Start it: steward workspaces start ${name}`,
+      `Workspace ${name} is ${workspace.status.toLowerCase()}. Start it: ${steward} workspaces start ${name}`,
     );
   const agents = workspace.latestBuild?.resources.flatMap((resource) => resource.agents) ?? [];
   if (agents.length === 0) throw new Failed(`Workspace ${name} has no agents: its template runs no programs.`);
@@ -82,7 +83,7 @@ const unreachable = (workspace: Found, { name, status }: Agent): string =>
     `Workspace ${nameOf(workspace)} cannot be reached from here. No traffic goes through the server, and agent ${name} advertises no address.`,
     ...(status === "CONNECTED"
       ? []
-      : [`The agent is ${status.toLowerCase()}: see steward workspaces logs ${nameOf(workspace)}`]),
+      : [`The agent is ${status.toLowerCase()}: see ${steward} workspaces logs ${nameOf(workspace)}`]),
     "Run this command on the machine of the workspace, or let its template have an app with the slug ssh, whose URL has the host and the port of an SSH server.",
   ].join("\n");
 
@@ -113,7 +114,7 @@ const open = command({
       const way = wayTo(workspace, app.agent);
       if (way?.kind === "ssh")
         throw new Failed(
-          `App ${app.slug} listens on its machine alone. Use: steward port-forward ${nameOf(workspace)} ${portOf(url)}`,
+          `App ${app.slug} listens on its machine alone. Use: ${steward} port-forward ${nameOf(workspace)} ${portOf(url)}`,
         );
       if (way?.kind !== "here" && way?.kind !== "closed") throw new Failed(unreachable(workspace, app.agent));
     }
@@ -127,7 +128,7 @@ const portOf = ({ port, protocol }: URL): string => port || (protocol === "https
 const ssh = command({
   usage: "ssh NAME [-- COMMAND]",
   summary:
-    "Open a shell in a workspace, or run a command there: on this machine, if the workspace runs here, or by ssh at the address that it advertises.",
+    "Open a shell in a workspace, or run a command there: on this machine, if the workspace runs here, or by ssh at the address that it advertises. COMMAND is a program with its arguments, or one argument that a shell runs.",
   takes: [1, Infinity],
   options: reachOptions,
   run: async ({ api: access, words: [reference = "", ...words], options, output }) => {
@@ -137,12 +138,12 @@ const ssh = command({
     if (way.kind === "address") throw new Failed(unreachable(workspace, agent));
     if (output.isJson) return output.done({ id: workspace.id, agent: agent.name, ...way }, "");
     if (way.kind === "ssh") {
-      return leave("ssh", ["-p", way.port, ...userOf(options.user), "--", way.host, ...words]);
+      return leave("ssh", ["-p", way.port, ...userOf(options.user), "--", way.host, ...remoteWords(words)]);
     }
     const { directory, uid, gid } = way;
     const isOther = uid !== process.getuid?.();
-    const [program = "/bin/sh", ...rest] =
-      words.length > 0 ? words : [isOther ? "/bin/sh" : (process.env.SHELL ?? "/bin/sh")];
+    const shell = isOther ? "/bin/sh" : (process.env.SHELL ?? "/bin/sh");
+    const [program = shell, ...rest] = words.length === 1 ? ["/bin/sh", "-c", ...words] : words;
     return leave(program, rest, {
       cwd: directory,
       env: {
@@ -158,17 +159,26 @@ const ssh = command({
   },
 });
 
+/** The words for ssh, which joins them for a shell at the other end: the arguments of a program stay what they are. */
+const remoteWords = (words: readonly string[]): readonly string[] =>
+  words.length > 1 ? words.map((word) => `'${word.replaceAll("'", "'\\''")}'`) : words;
+
 const explainClosed = (workspace: Found, directory: string): string =>
   `Workspace ${nameOf(workspace)} runs on this machine, in ${directory}, as another user than ${userInfo().username}. Run this command as that user, or as root.`;
 
-/** Runs a program in this terminal to its end, whose status becomes that of this one. */
+/**
+ * Runs a program in this terminal to its end, whose status becomes that of this one. An end of this one is passed on, but
+ * Ctrl-C, however often, is for the program alone, which gets it from the terminal itself.
+ */
 async function leave(program: string, words: readonly string[], options: object = {}): Promise<void> {
   const child = spawn(program, words, { stdio: "inherit", ...options });
-  const [status] = (await once(child, "exit").catch((error: NodeJS.ErrnoException) => {
+  process.on("SIGINT", () => {});
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  const [status, signal] = (await once(child, "exit").catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === "ENOENT" ? "it is not installed" : error.message;
     throw new Failed(`${program} could not be started: ${reason}.`);
-  })) as [number | null];
-  process.exitCode = status ?? 1;
+  })) as [number | null, NodeJS.Signals | null];
+  process.exitCode = signal ? 128 + constants.signals[signal] : (status ?? 1);
 }
 
 const forward = command({
@@ -190,7 +200,9 @@ const forward = command({
     if (way.kind === "ssh") {
       output.done(value, `Port ${port} of ${name} is http://127.0.0.1:${local} here, until Ctrl-C.`);
       const ports = ["-L", `127.0.0.1:${local}:127.0.0.1:${port}`];
-      return leave("ssh", ["-N", "-p", way.port, ...userOf(options.user), ...ports, "--", way.host]);
+      await leave("ssh", ["-N", "-p", way.port, ...userOf(options.user), ...ports, "--", way.host]);
+      if (signal.aborted) process.exitCode = 0;
+      return;
     }
     const isHere = way.kind !== "address";
     const host = isHere ? "127.0.0.1" : way.host;

@@ -4,13 +4,15 @@ import { awaitEnd, awaitSuccess, showLogs, type Work } from "./builds.js";
 import { choiceOf, command, flag, isId, limit, limitOf, ownedName, text, texts, UsageError } from "./command.js";
 import { confirm } from "./confirm.js";
 import { existing, Failed } from "./failures.js";
-import { checkNextStart } from "./next-start.js";
 import { healthLines, healthText, moment, words as wordsOf } from "./output.js";
 import { findTemplate, presetOf } from "./templates.js";
 import {
   CancelBuild,
   CreateWorkspace,
   DeleteWorkspace,
+  LatestBuild,
+  RestartWorkspace,
+  type RestartWorkspaceInput,
   type StartedBuildFragment,
   StartWorkspace,
   StopWorkspace,
@@ -106,11 +108,16 @@ const show = command({
         ({ name, status, lifecycleState }) =>
           [`Agent ${name}`, `${wordsOf(status)}, ${wordsOf(lifecycleState)}`] as const,
       ),
-      ...agents.flatMap(({ apps }) => apps.map(({ slug, health }) => [`App ${slug}`, wordsOf(health)] as const)),
+      // What an agent has reported before it was lost says nothing of its apps.
+      ...agents.flatMap(({ status, apps }) =>
+        apps.map(({ slug, health }) => [`App ${slug}`, isLost(status) ? "unknown" : wordsOf(health)] as const),
+      ),
       ["Address", addressOf(api, workspace)],
     ]);
   },
 });
+
+const isLost = (status: string): boolean => status === "DISCONNECTED" || status === "TIMEOUT";
 
 const roundToTenths = (value: number) => String(Math.round(value * 10) / 10);
 
@@ -224,29 +231,36 @@ const stop = command({
 });
 
 /**
- * Stops a workspace that runs, unless the start that follows would fail. A build that failed may have left something
- * running.
+ * Restarts a workspace, which the server does: it stops nothing that could not be started. Waits for both builds, unless the
+ * user does not want that.
  */
-async function stopIfRunning(work: Work, workspace: Found, next: Parameters<typeof checkNextStart>[2]): Promise<void> {
-  const { id, latestBuild } = workspace;
-  if (!latestBuild || (latestBuild.transition === "STOP" && latestBuild.status === "STOPPED")) return;
-  await checkNextStart(work.api, workspace, next);
-  const { done } = await work.api.run(StopWorkspace, { input: { workspace: id } });
-  await awaitSuccess(work, done.workspaceBuild.job.id, `The stop of ${nameOf(done.workspaceBuild.workspace)}`);
+async function restartWith(work: Work, input: RestartWorkspaceInput, isAwaited: boolean): Promise<void> {
+  const { done } = await work.api.run(RestartWorkspace, { input });
+  const { workspaceBuild: first } = done;
+  if (first.transition === "START") return conclude(work, first, isAwaited);
+  const { id } = first.workspace;
+  const name = nameOf(first.workspace);
+  if (!isAwaited) {
+    const value = { id, name, buildId: first.id, transition: first.transition, isFinished: false };
+    return work.output.done(value, `Workspace ${name} is restarting.`);
+  }
+  await awaitSuccess(work, first.job.id, `The stop of ${name}`);
+  const { workspace } = await work.api.run(LatestBuild, { id });
+  const next = workspace?.latestBuild;
+  if (next?.transition !== "START") throw new Failed(`Workspace ${name} is stopped, but could not be started.`);
+  return conclude(work, next, true);
 }
+
+const noRestartWait = flag("Do not wait for the end of the restart.");
 
 const restart = command({
   usage: "workspaces restart NAME",
-  summary: "Stop a workspace if it runs, and start it.",
+  summary: "Stop a workspace if it runs, and start it. What could not be started is not stopped.",
   takes: [1, 1],
-  options: { parameter, "no-wait": flag("Do not wait for the end of the start.") },
+  options: { parameter, "no-wait": noRestartWait },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
-    const parameters = parametersOf(options.parameter);
-    const work = { api: await open(), output, signal };
-    const workspace = await findWorkspace(work.api, reference);
-    await stopIfRunning(work, workspace, { parameters });
-    const { done } = await work.api.run(StartWorkspace, { input: { workspace: workspace.id, parameters } });
-    await conclude(work, done.workspaceBuild, !options["no-wait"]);
+    const input = { workspace: parseReference(reference), parameters: parametersOf(options.parameter) };
+    await restartWith({ api: await open(), output, signal }, input, !options["no-wait"]);
   },
 });
 
@@ -254,7 +268,7 @@ const update = command({
   usage: "workspaces update NAME",
   summary: "Start a workspace with the active version of its template, after stopping it if it runs.",
   takes: [1, 1],
-  options: { parameter, "no-wait": flag("Do not wait for the end of the start.") },
+  options: { parameter, "no-wait": noRestartWait },
   run: async ({ api: open, words: [reference = ""], options, output, signal }) => {
     const parameters = parametersOf(options.parameter);
     const work = { api: await open(), output, signal };
@@ -265,10 +279,8 @@ const update = command({
       const value = { id: workspace.id, name: nameOf(workspace), isFinished: true };
       return output.done(value, `Workspace ${nameOf(workspace)} has the active version ${activeVersion.name} already.`);
     }
-    await stopIfRunning(work, workspace, { versionId: activeVersion.id, parameters });
     const input = { workspace: workspace.id, templateVersionId: activeVersion.id, parameters };
-    const { done } = await work.api.run(StartWorkspace, { input });
-    await conclude(work, done.workspaceBuild, !options["no-wait"]);
+    return restartWith(work, input, !options["no-wait"]);
   },
 });
 

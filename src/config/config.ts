@@ -81,6 +81,11 @@ export function readConfig(env: Environment): Config {
           faults.push(`${settings[other].name} is required if ${settings[first].name} is set.`);
   if (values.webhookUrl !== undefined && values.webhookSecrets.length === 0)
     faults.push(`${settings.webhookSecrets.name} is required if ${settings.webhookUrl.name} is set.`);
+  const ofVariables = new Set([values.oidcIssuerUrl && "oidc", values.githubClientId && "github"]);
+  for (const {
+    settings: { name },
+  } of values.signInProviders ?? [])
+    if (ofVariables.has(name)) faults.push(`${settings.signInProviders.name} declares ${name}, as do other variables.`);
   if (faults.length > 0) throw new ConfigError(faults);
   const accessUrl = values.accessUrl ?? local(values.port);
   const isOnOneMachine = isLocal({ hostname: values.host }) || isLocal(new URL(accessUrl));

@@ -7,7 +7,14 @@ import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
 import { foldCase, truthOf } from "../runtime/text.js";
 import { isPrivateScheme, type RedirectSchemes } from "../domain/oauth2/redirect-uris.js";
-import { isLocal, originOf, originRule, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
+import {
+  isTrustedUrl,
+  originOf,
+  originRule,
+  trustedUrlRule,
+  wildcardOf,
+  wildcardRule,
+} from "../domain/workspace-proxies/sites.js";
 import { scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 
 /** The schema of a setting, which reads its text. Its description completes "must be". */
@@ -119,11 +126,7 @@ export const origin = readBy(originOf, originRule);
 export const wildcardHost = readBy((given) => wildcardOf(given, { allowPrivateDomains: false }), wildcardRule);
 
 /** URL of a service that receives secrets: https, or http on the same machine. */
-export const trustedUrl = readBy((given) => {
-  const url = URL.parse(given);
-  const isSafe = url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLocal(url)));
-  return isSafe && url.username === "" && url.password === "" && !/[?#\s\\]/.test(given) ? given : undefined;
-}, "an https URL, or http on the same machine, without a query");
+export const trustedUrl = readBy((given) => (isTrustedUrl(given) ? given : undefined), trustedUrlRule);
 
 /** URL of an HTTP proxy, which may contain credentials. */
 export const proxyUrl = readBy((given) => {

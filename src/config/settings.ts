@@ -3,6 +3,7 @@ import { readProviders } from "../domain/external-auth/configuration.js";
 import { readSupportLinks, supportLinksRule } from "../domain/appearance/support-links.js";
 import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/license-keys.js";
 import { readToken, tokenRule } from "../domain/licenses/token.js";
+import { providersRule, readSignInProviders } from "../domain/sign-in/declared-providers.js";
 import { natsServers } from "../infrastructure/events/nats-url.js";
 import { keysRule, readKeys } from "../infrastructure/vault.js";
 import { isWebhookSecret, webhookSecretRule } from "../infrastructure/webhook-signatures.js";
@@ -93,6 +94,7 @@ const aLicense = readBy((given) => (readToken(given) ? given : undefined), token
 const aUrl = textWithoutProblem((given) => faultOf(httpUrl, given), "an http or https URL without user information");
 const someLinks = readBy(readSupportLinks, supportLinksRule);
 const someProviders = checkedBy(readProviders, "a JSON array of providers");
+const signInProviders = checkedBy(readSignInProviders, providersRule);
 const aName = textWithoutProblem(
   (given) => faultOf(usernameValue, given),
   "1 to 32 letters, digits and single hyphens, and no reserved name",
@@ -181,6 +183,7 @@ export const settings = {
   githubUrl:                setting("STEWARD_GITHUB_URL",                   trustedUrl,                "https://github.com", "URL of GitHub, or of a GitHub Enterprise Server."),
   githubClientId:           optional("STEWARD_GITHUB_CLIENT_ID",            text,                      "Client ID of the GitHub OAuth app. If unset, sign-in with GitHub is disabled."),
   githubClientSecret:       optional("STEWARD_GITHUB_CLIENT_SECRET",        text,                      "Client secret of the GitHub OAuth app.", { secret: true, verbatim: true }),
+  signInProviders:          setting("STEWARD_SIGN_IN_PROVIDERS",            signInProviders,           `{"providers":[]}`, "Providers at which users sign in, besides those that owners make. See docs/sign-in.md.", { secret: true, defaultInWords: "none" }),
 
   oauth2Enabled:            setting("STEWARD_OAUTH2_ENABLED",               yesOrNo,                   "true", "Whether applications can get access as OAuth2 clients. Administration of applications is always available."),
   oauth2DynamicRegistration: setting("STEWARD_OAUTH2_DYNAMIC_REGISTRATION", yesOrNo,                   "true", "Whether applications can register themselves, unless an owner has decided in the API."),

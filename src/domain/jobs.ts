@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/audit-log.js";
+import { readerPurge } from "./audit/audit-readers.js";
+import { numberPurge } from "./audit/numbering.js";
 import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { sessionEnds } from "./connection-logs/ended-sessions.js";
 import { clockJob } from "./deployment/clock.js";
@@ -85,6 +87,7 @@ const jobs: readonly Job[] = [
   ...messagePurges,
   monthsJob,
   noticeJob,
+  numberPurge,
   noticePurge,
   inboxPurge,
   inputPurge,
@@ -92,6 +95,7 @@ const jobs: readonly Job[] = [
   ...pendingLinkPurges,
   prebuildsJob,
   rateCounterPurge,
+  readerPurge,
   replicaPurge,
   revocationJob,
   scimRequestPurge,

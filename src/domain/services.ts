@@ -12,6 +12,7 @@ import type { DocumentProbe } from "./oauth2/document-probe.js";
 import type { RecentClients } from "./oauth2/recent-clients.js";
 import type { RateLimits } from "./rate-limits/rate-limits.js";
 import type { ScimRequests } from "./scim/scim-requests.js";
+import type { SignInProviders } from "./sign-in/provider-registry.js";
 import type { Credentials } from "./tokens/credentials.js";
 import type { ProxyHealth } from "./workspace-proxies/health.js";
 
@@ -43,5 +44,7 @@ declare module "./kernel/context.js" {
     proxyHealth: ProxyHealth;
     /** The latest results of the checks of the deployment's health. */
     health: HealthResults;
+    /** The providers at which users sign in. */
+    identityProviders: SignInProviders;
   }
 }

@@ -8,6 +8,12 @@ export {
 } from "./agents.js";
 export { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
 export { AuditEventSchema } from "./audit.js";
+export {
+  AuditNumberCounterSchema,
+  AuditNumberQueueSchema,
+  AuditNumberSchema,
+  AuditReaderSchema,
+} from "./audit-stream.js";
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";
 export { EncryptionKeySchema } from "./encryption.js";
@@ -46,7 +52,14 @@ export {
 export { QuietHoursSchema } from "./quiet-hours.js";
 export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
-export { LoginConversionSchema, OneTimePasscodeSchema, SpentSignInSchema, UserLinkSchema } from "./sign-in.js";
+export {
+  LoginConversionSchema,
+  OneTimePasscodeSchema,
+  SignInProviderSchema,
+  SignInReportSchema,
+  SpentSignInSchema,
+  UserLinkSchema,
+} from "./sign-in.js";
 export { SiteSettingSchema } from "./site-settings.js";
 export {
   TaskActionSchema,

@@ -15,6 +15,10 @@ export const OAuth2ClientSchema = defineEntity({
       expression: `create index oauth2_clients_list_index on oauth2_clients (lower(name collate "C"), id)`,
     },
     {
+      name: "oauth2_clients_search_index",
+      expression: `create index oauth2_clients_search_index on oauth2_clients using gin ((lower(name) collate "C") gin_trgm_ops)`,
+    },
+    {
       name: "oauth2_clients_name_index",
       expression: `create index oauth2_clients_name_index on oauth2_clients (kind, lower(name collate "C"), id)`,
     },

@@ -1,17 +1,96 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { moment } from "./base.js";
+import { BaseSchema, moment } from "./base.js";
+import { EncryptionKey } from "./encryption.js";
+import { longestLabel, longestName, longestUrl } from "./lengths.js";
 import { User } from "./users.js";
 
 /** Maximum length in characters of the subject of a provider, which the column and the input have. */
 export const longestSubject = 255;
 
-/** Identities of users at identity providers, at most one per user. */
+/** Maximum lengths in characters, which the columns and the inputs of providers have. */
+export const providerLengths = { icon: 16_384, clientId: 255, claim: 128, failure: 512 } as const;
+
+/** Providers at which users sign in, besides those that the settings of the server declare. */
+export const SignInProviderSchema = defineEntity({
+  name: "SignInProvider",
+  tableName: "sign_in_providers",
+  extends: BaseSchema,
+  uniques: [{ name: "sign_in_providers_name_unique", properties: ["name"] }],
+  indexes: [
+    {
+      name: "sign_in_providers_key_index",
+      expression: "create index sign_in_providers_key_index on sign_in_providers (key_id, id) where key_id is not null",
+    },
+  ],
+  properties: {
+    /** Last part of the path of its sign-in, and the `provider` of links. */
+    name: p.string().length(longestName),
+    kind: p.enum(["oidc", "github"]),
+    displayName: p.string().length(longestLabel),
+    icon: p.string().length(providerLengths.icon),
+    /** The issuer of OpenID Connect, or the site of GitHub. */
+    issuer: p.string().length(longestUrl),
+    clientId: p.string().length(providerLengths.clientId),
+    /** How the server authenticates: by a secret, or by assertions that a private key signs. */
+    clientAuth: p.enum(["secret", "private_key"]),
+    /** The secret or the private key, encrypted. */
+    secretCiphertext: p.type("bytea").$type<Buffer>().nullable(),
+    secretNonce: p.type("bytea").$type<Buffer>().nullable(),
+    key: () => p.manyToOne(EncryptionKey).ref().nullable().index(false),
+    scopes: p.array(),
+    subjectClaim: p.string().length(providerLengths.claim),
+    /** Whether addresses in its domains count as verified if it does not say so. */
+    emailVerified: p.enum(["trusted", "required"]),
+    emailDomains: p.array(),
+    followsEmail: p.boolean(),
+    /** Which accounts without an identity it may link by their address. */
+    linksByEmail: p.enum(["any", "domains", "never"]),
+    admitsNewcomers: p.boolean(),
+    /** The organizations that newcomers join; empty for the default one. */
+    organizationIds: p.array().columnType("uuid[]"),
+    /** The tenants (`tid`) and hosted domains (`hd`) whose users may sign in; empty for all. */
+    tenants: p.array(),
+    hostedDomains: p.array(),
+    isEnabled: p.boolean(),
+    /** Its place among the providers of this table, from 0. */
+    position: p.integer(),
+    /** Counts its changes: a sign-in that began before a change does not end after it. */
+    revision: p.integer().default(1),
+  },
+});
+export class SignInProvider extends SignInProviderSchema.class {}
+SignInProviderSchema.setClass(SignInProvider);
+
+/** When people last signed in through a provider, and when that last failed. Accurate to a minute. */
+export const SignInReportSchema = defineEntity({
+  name: "SignInReport",
+  tableName: "sign_in_reports",
+  properties: {
+    /** Name of the provider, also of one that the settings declare. */
+    provider: p.string().length(longestName).primary(),
+    succeededAt: moment().nullable(),
+    failedAt: moment().nullable(),
+    failure: p.string().length(providerLengths.failure).default(""),
+  },
+});
+export class SignInReport extends SignInReportSchema.class {}
+SignInReportSchema.setClass(SignInReport);
+
+/** Identities of users at identity providers, at most one per user and provider. */
 export const UserLinkSchema = defineEntity({
   name: "UserLink",
   tableName: "user_links",
-  uniques: [{ name: "user_links_user_unique", properties: ["user"] }],
+  uniques: [
+    {
+      name: "user_links_user_provider_unique",
+      expression: "create unique index user_links_user_provider_unique on user_links (user_id, provider)",
+    },
+  ],
   properties: {
-    provider: p.enum(["oidc", "github"]).primary(),
+    /** Name of the provider. */
+    provider: p.text().primary(),
+    /** Kind of the provider; null for that which is called like its kind. */
+    kind: p.text().$type<"oidc" | "github">().nullable(),
     /** URL of the provider that issues the subject. */
     issuer: p.string().length(2048).primary(),
     /** Permanent ID of the user at the issuer: the value of `claim`. */

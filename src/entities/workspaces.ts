@@ -162,6 +162,8 @@ export const WorkspaceBuildSchema = defineEntity({
     plannedDeadline: moment().nullable(),
     /** Values by name. */
     parameters: p.json<Record<string, string>>(),
+    /** How the workspace starts when this stop has succeeded; null if it does not. */
+    nextStart: p.json<object>().nullable(),
     /** The state that the daemon left for the next build; null if none. */
     state: p.json<unknown>().nullable(),
   },

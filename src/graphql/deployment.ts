@@ -1,15 +1,17 @@
-import { Ctx, Field, FieldResolver, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { readServerInfo, type ServerInfo, type SignInProvider } from "../domain/deployment/deployment.js";
-import { ProviderName } from "../infrastructure/identity-providers.js";
+import { ProviderKind } from "../infrastructure/identity-providers.js";
 import { sendsPasscodes } from "../domain/sign-in/passcodes.js";
 import { Access } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";
 
 @ObjectType("SignInProvider", { simpleResolvers: true, description: "An identity provider at which users sign in." })
 class SignInProviderType implements SignInProvider {
-  @Field(() => ProviderName, { description: "The kind of the provider." }) type!: ProviderName;
+  @Field({ description: "Unique name, as in the path of its sign-in." }) name!: string;
+  @Field(() => ProviderKind, { description: "The kind of the provider." }) type!: ProviderKind;
   @Field({ description: "The name that sign-in pages show." }) label!: string;
+  @Field({ description: "Path of an image on this server, or the image as a data URL; may be empty." }) icon!: string;
   @Field(() => Url, {
     description:
       "Where a browser starts to sign in. It returns to the path in the query parameter `return_to`, with a session cookie.",
@@ -37,6 +39,8 @@ class ServerInfoType implements ServerInfo {
   @Field(() => UUID, { description: "Unique ID of the deployment, shared by all of its replicas." })
   deploymentId!: string;
   @Field({ description: "Whether users can sign in with a password." }) passwordAuth!: boolean;
+  @Field(() => Int, { description: "The longest lifetime of an API token in seconds." })
+  apiTokenMaxLifetimeSeconds!: number;
   @Field(() => [SignInProviderType], { description: "The identity providers at which users can sign in." })
   identityProviders!: SignInProvider[];
 }

@@ -18,15 +18,62 @@ import type { Config } from "../runtime/config.js";
 import { DomainError, forbidden } from "../runtime/errors.js";
 import { outsideFetch } from "./http.js";
 import { type Claims, emailOf, type EmailTrust, subjectOf, textOf } from "./oidc-claims.js";
-import { insecurely, IssuerMismatch, OidcIssuer, type Registration, withoutFinalSlash } from "./oidc-issuers.js";
+import {
+  type ClientCredential,
+  insecurely,
+  IssuerMismatch,
+  OidcIssuer,
+  type Registration,
+  withoutFinalSlash,
+} from "./oidc-issuers.js";
 
-/** Names of the supported identity providers. */
-export const ProviderName = { OIDC: "oidc", GITHUB: "github" } as const;
-export type ProviderName = (typeof ProviderName)[keyof typeof ProviderName];
+/** Kinds of identity providers. */
+export const ProviderKind = { OIDC: "oidc", GITHUB: "github" } as const;
+export type ProviderKind = (typeof ProviderKind)[keyof typeof ProviderKind];
+
+/** Which accounts without an identity a provider may link by their address. */
+export const EmailLinking = { ANY: "any", DOMAINS: "domains", NEVER: "never" } as const;
+export type EmailLinking = (typeof EmailLinking)[keyof typeof EmailLinking];
+
+/** A provider as owners or the operator describe it. */
+export interface ProviderSettings extends EmailTrust {
+  /** Last part of the path of its sign-in. */
+  name: string;
+  kind: ProviderKind;
+  /** Empty for the host of the issuer, or for GitHub. */
+  displayName: string;
+  /** Path on this server, or an image as a data URL; empty for none. */
+  icon: string;
+  /** The issuer of OpenID Connect, or the site of GitHub. */
+  issuer: string;
+  clientId: string;
+  credential: ClientCredential;
+  scopes: readonly string[];
+  /** The claim that identifies users permanently. */
+  subjectClaim: string;
+  /** Whether accounts get another verified address in its domains. */
+  followsEmail: boolean;
+  linksByEmail: EmailLinking;
+  /** Whether people without an account, with an address in its domains, get one. */
+  admitsNewcomers: boolean;
+  /** The organizations that they join, by ID or name; empty for the default one. */
+  organizations: readonly string[];
+  /** The tenants (`tid`) and hosted domains (`hd`) whose users may sign in; empty for all. */
+  tenants: readonly string[];
+  hostedDomains: readonly string[];
+}
+
+/** The scopes that are requested unless the settings name others. */
+export const usualScopes: Readonly<Record<ProviderKind, readonly string[]>> = {
+  oidc: ["openid", "email", "profile"],
+  github: ["read:user", "user:email"],
+};
 
 /** A person's account at a provider. Only issuer and subject are stable. */
 export interface Identity {
-  provider: ProviderName;
+  /** Name of the provider. */
+  provider: string;
+  kind: ProviderKind;
   /** Without a final slash. */
   issuer: string;
   subject: string;
@@ -42,6 +89,11 @@ export interface Identity {
   username?: string;
   /** The display name. */
   name?: string;
+  /** The tenant (`tid`) and the hosted domain (`hd`) in the ID token. */
+  tenant?: string;
+  hostedDomain?: string;
+  /** All that the provider said. Never logged. */
+  claims: Claims;
 }
 
 /** Secrets that tie a provider's response to the request that this server sent. The browser keeps them meanwhile. */
@@ -54,7 +106,7 @@ export interface Question {
 
 /** A service that authenticates users. */
 export interface IdentityProvider {
-  readonly name: ProviderName;
+  readonly settings: ProviderSettings;
   /** The name that sign-in pages show. */
   readonly label: string;
   /** Returns the URL of the provider's authorization endpoint to which to redirect the browser. */
@@ -68,8 +120,6 @@ export interface IdentityProvider {
   discover?(): Promise<unknown>;
 }
 
-export type IdentityProviders = ReadonlyMap<string, IdentityProvider>;
-
 /** Generates the secrets of one sign-in. */
 export const newQuestion = (): Question => ({
   state: randomState(),
@@ -77,66 +127,55 @@ export const newQuestion = (): Question => ({
   codeVerifier: randomPKCECodeVerifier(),
 });
 
-type ProviderSettings = Pick<
-  Config,
-  | "oidcIssuerUrl"
-  | "oidcClientId"
-  | "oidcClientSecret"
-  | "oidcSubjectClaim"
-  | "oidcEmailDomains"
-  | "oidcEmailVerified"
-  | "githubUrl"
-  | "githubClientId"
-  | "githubClientSecret"
-  | "outboundAllow"
-  | "outboundProxy"
->;
+/** How a provider is called. */
+interface Calls extends Pick<Config, "outboundAllow" | "outboundProxy"> {
+  /** The setting of the server that has the issuer, whose origin may have any address: the operator named it. */
+  setting?: string;
+}
 
-/** Creates the configured providers, by name. */
-export function createIdentityProviders(settings: ProviderSettings): IdentityProviders {
-  const { oidcIssuerUrl, oidcClientId = "", oidcClientSecret = "" } = settings;
-  const { githubUrl, githubClientId, githubClientSecret = "" } = settings;
-  const registrationAt = (url: string, id: string, secret: string): Registration => {
-    const base = new URL(url);
-    // The configured origin may have any address. Endpoints in its metadata may not: the provider chooses them.
-    const { outboundProxy: proxy, outboundAllow: allow } = settings;
-    return { base, id, secret, fetch: outsideFetch({ proxy, allow, named: [base.origin] }) };
+/** Creates a provider. */
+export function createIdentityProvider(settings: ProviderSettings, { setting, ...calls }: Calls): IdentityProvider {
+  const { name, kind, issuer, clientId, credential } = settings;
+  const base = new URL(issuer);
+  // Endpoints in its metadata may not have any address: the provider chooses them.
+  const named = setting === undefined ? [] : [base.origin];
+  const registration: Registration = {
+    base,
+    namedBy: setting ?? `the provider ${name}`,
+    id: clientId,
+    credential,
+    fetch: outsideFetch({ proxy: calls.outboundProxy, allow: calls.outboundAllow, named }),
   };
-  const providers: IdentityProvider[] = [];
-  if (oidcIssuerUrl)
-    providers.push(openIdConnect(registrationAt(oidcIssuerUrl, oidcClientId, oidcClientSecret), settings));
-  if (githubClientId) providers.push(github(registrationAt(githubUrl, githubClientId, githubClientSecret)));
-  return new Map(providers.map((provider) => [provider.name, provider]));
+  return kind === "oidc" ? openIdConnect(registration, settings) : github(registration, settings);
 }
 
 /** Logs an error for each provider whose metadata are not those of the configured issuer. Other failures show at sign-in. */
-export async function checkIssuers(providers: IdentityProviders, log: Logger): Promise<void> {
-  for (const provider of providers.values()) {
+export async function checkIssuers(providers: readonly IdentityProvider[], log: Logger): Promise<void> {
+  for (const provider of providers) {
     try {
       await provider.discover?.();
     } catch (error) {
-      if (error instanceof IssuerMismatch) log.error({ provider: provider.name }, error.message);
+      if (error instanceof IssuerMismatch) log.error({ provider: provider.settings.name }, error.message);
     }
   }
 }
 
 /** OpenID Connect: the authorization code flow with PKCE and nonce. */
-function openIdConnect(
-  registration: Registration,
-  settings: EmailTrust & Pick<ProviderSettings, "oidcSubjectClaim">,
-): IdentityProvider {
+function openIdConnect(registration: Registration, settings: ProviderSettings): IdentityProvider {
   const issuer = new OidcIssuer(registration);
-  const claim = settings.oidcSubjectClaim;
+  const { name, subjectClaim: claim, scopes, tenants, hostedDomains } = settings;
+  // Google shows the accounts of one domain alone.
+  const [hd, ...more] = hostedDomains;
+  const hosted = hd !== undefined && more.length === 0 && { hd };
 
   return {
-    name: "oidc",
-    label: registration.base.hostname,
+    settings,
+    label: settings.displayName || registration.base.hostname,
     discover: () => issuer.discover(),
     ask: (redirectUri, { state, nonce, codeVerifier }) =>
       upstream(async () => {
-        const scope = "openid email profile";
         const pkce = await challengeOf(codeVerifier);
-        const parameters = { redirect_uri: redirectUri, scope, state, nonce, ...pkce };
+        const parameters = { redirect_uri: redirectUri, scope: scopes.join(" "), state, nonce, ...hosted, ...pkce };
         return buildAuthorizationUrl(await issuer.discover(), parameters);
       }),
     read: (url, { state, nonce, codeVerifier }) =>
@@ -146,14 +185,19 @@ function openIdConnect(
         const token = tokens.claims()!;
         const subject = subjectOf(token, claim);
         const about = await claimsAbout(await issuer.discover(), token, tokens.access_token);
+        const isOfManyTenants = tenants.length === 0 && (await issuer.servesManyTenants());
         return {
-          provider: "oidc",
+          provider: name,
+          kind: "oidc",
           issuer: withoutFinalSlash(token.iss),
           subject,
           ...(claim !== "sub" && { claim, sub: subjectOf(token, "sub") }),
-          ...emailOf(about, settings, await issuer.servesManyTenants()),
+          ...emailOf(about, settings, isOfManyTenants),
           username: textOf(about.preferred_username),
           name: textOf(about.name),
+          tenant: textOf(token.tid),
+          hostedDomain: textOf(token.hd),
+          claims: about,
         };
       }),
   };
@@ -187,7 +231,7 @@ const verificationIn = ({ email_verified: isVerified }: Claims) =>
   isVerified === undefined ? {} : { email_verified: isVerified };
 
 /** GitHub: OAuth 2.0; the identity comes from its REST API. */
-function github({ base, id, secret, fetch }: Registration): IdentityProvider {
+function github({ base, id, credential, fetch }: Registration, settings: ProviderSettings): IdentityProvider {
   const issuer = base.origin;
   // The public site serves its API on a separate host, an Enterprise Server under a path.
   const api = issuer === "https://github.com" ? "https://api.github.com" : `${issuer}/api/v3`;
@@ -196,6 +240,7 @@ function github({ base, id, secret, fetch }: Registration): IdentityProvider {
     authorization_endpoint: `${issuer}/login/oauth/authorize`,
     token_endpoint: `${issuer}/login/oauth/access_token`,
   };
+  const secret = "secret" in credential ? credential.secret : undefined;
   const config = new Configuration(endpoints, id, {}, ClientSecretPost(secret));
   config[customFetch] = fetch;
   for (const allow of insecurely(base)) allow(config);
@@ -208,12 +253,12 @@ function github({ base, id, secret, fetch }: Registration): IdentityProvider {
   };
 
   return {
-    name: "github",
-    label: "GitHub",
+    settings,
+    label: settings.displayName || "GitHub",
     ask: async (redirectUri, { state, codeVerifier }) =>
       buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
-        scope: "read:user user:email",
+        scope: settings.scopes.join(" "),
         state,
         ...(await challengeOf(codeVerifier)),
       }),
@@ -229,12 +274,14 @@ function github({ base, id, secret, fetch }: Registration): IdentityProvider {
         ]);
         if (!Number.isSafeInteger(user.id)) throw new Error("GitHub returned no user id.");
         return {
-          provider: "github",
+          provider: settings.name,
+          kind: "github",
           issuer,
           subject: String(user.id),
           email: emails.find(({ primary, verified }) => primary && verified)?.email,
           username: textOf(user.login),
           name: textOf(user.name),
+          claims: { ...user, emails },
         };
       }),
   };

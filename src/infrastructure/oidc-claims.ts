@@ -1,11 +1,14 @@
-import type { Config } from "../runtime/config.js";
 import { foldCase } from "../runtime/text.js";
 
 /** Claims about a user, from an ID token or a UserInfo endpoint. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** How much an operator trusts what providers say of email addresses. */
-export type EmailTrust = Pick<Config, "oidcEmailDomains" | "oidcEmailVerified">;
+/** How much an operator trusts what a provider says of email addresses. */
+export interface EmailTrust {
+  /** The domains of addresses that count as verified if it does not say whether they are. */
+  emailDomains: readonly string[];
+  emailVerified: "trusted" | "required";
+}
 
 /** The address of a user if it counts as verified, otherwise the reason why it does not. */
 export type EmailClaim = { email: string } | { emailDoubt: string };
@@ -29,11 +32,11 @@ export function subjectOf(token: Claims, claim: string): string {
 /**
  * Reads the address of a user. `email_verified` is a boolean (OpenID Connect Core §5.1); Auth0 and Cognito may send it as
  * text. A provider that does not send it, as Entra ID, is trusted for the operator's own domains alone, unless
- * `STEWARD_OIDC_EMAIL_VERIFIED` requires it, and never if its issuer serves many tenants.
+ * the settings of the provider require it, and never if its issuer serves many tenants.
  */
 export function emailOf(
   claims: Claims,
-  { oidcEmailDomains, oidcEmailVerified }: EmailTrust,
+  { emailDomains, emailVerified }: EmailTrust,
   servesManyTenants: boolean,
 ): EmailClaim {
   const email = textOf(claims.email);
@@ -43,11 +46,11 @@ export function emailOf(
     return { email };
   if (isVerified === null) return { emailDoubt: "It could not be asked whether the email is verified." };
   if (isVerified !== undefined) return { emailDoubt: "It says that the email is not verified." };
-  if (oidcEmailVerified === "required")
+  if (emailVerified === "required")
     return { emailDoubt: "It does not say whether the email is verified, which this deployment requires." };
   if (servesManyTenants)
     return { emailDoubt: "It does not say whether the email is verified, and serves many tenants, who could set any." };
-  return isInDomains(email, oidcEmailDomains)
+  return isInDomains(email, emailDomains)
     ? { email }
     : { emailDoubt: "It does not say whether the email is verified, and the domain is none of this deployment." };
 }

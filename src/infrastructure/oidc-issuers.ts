@@ -11,20 +11,27 @@ import {
   enableNonRepudiationChecks,
   getJwksCache,
   type IDToken,
+  PrivateKeyJwt,
   type ServerMetadata,
   setJwksCache,
 } from "openid-client";
+import { importClientKey } from "./client-keys.js";
 import type { Fetch } from "./http.js";
 
 /** The registration of this server as a client of a provider. */
 export interface Registration {
   /** The issuer of OpenID Connect, or the site of GitHub. */
   base: URL;
+  /** The name of the issuer for operators: a setting, or the provider. */
+  namedBy: string;
   /** The client id. */
   id: string;
-  secret: string;
+  credential: ClientCredential;
   fetch: Fetch;
 }
+
+/** How this server authenticates at a provider: by a secret, or by assertions that a private key signs (RFC 7523). */
+export type ClientCredential = { secret: string } | { privateKey: string };
 
 /** Permits plain HTTP to a provider on the same machine, the only one for which settings accept it. */
 export const insecurely = ({ protocol }: URL) => (protocol === "http:" ? [allowInsecureRequests] : []);
@@ -64,8 +71,8 @@ function isIssuerOf(configured: URL, issuer: string): boolean {
 
 /** The issuer of a provider differs from the configured one. The message is for operators, and names both. */
 export class IssuerMismatch extends Error {
-  constructor(where: string, issuer: unknown, expected: string) {
-    super(`${where} issuer ${quoteIssuer(issuer)}, but STEWARD_OIDC_ISSUER_URL expects ${quoteIssuer(expected)}.`);
+  constructor(where: string, issuer: unknown, namedBy: string, expected: string) {
+    super(`${where} issuer ${quoteIssuer(issuer)}, but ${namedBy} expects ${quoteIssuer(expected)}.`);
     this.name = "IssuerMismatch";
   }
 }
@@ -88,13 +95,14 @@ export class OidcIssuer {
   }
 
   async #fetchMetadata(): Promise<Configuration> {
-    const { base, id, secret, fetch } = this.registration;
+    const { base, namedBy, id, credential, fetch } = this.registration;
     // By the whole URL, for which the library does not compare issuers.
     const url = new URL(`${withoutFinalSlash(base.href)}/.well-known/openid-configuration`);
     const options = { execute: this.#extensions(), [customFetch]: fetch };
-    const config = await discovery(url, id, {}, authenticateWith(secret), options);
+    const config = await discovery(url, id, {}, await authenticateWith(credential), options);
     const { issuer } = config.serverMetadata();
-    if (!isIssuerOf(base, issuer)) throw new IssuerMismatch("The metadata of the provider have the", issuer, base.href);
+    if (!isIssuerOf(base, issuer))
+      throw new IssuerMismatch("The metadata of the provider have the", issuer, namedBy, base.href);
     return config;
   }
 
@@ -122,15 +130,26 @@ export class OidcIssuer {
     try {
       return await this.#grant(config, metadata, keeping, url, checks);
     } catch (error) {
-      const claims = response && (await unverifiedClaims(response.clone()));
-      if (claims?.iss === undefined || claims.iss === metadata.issuer) throw error;
-      const expected = expectedIssuer(metadata.issuer, claims);
-      if (!isSameIssuer(claims.iss, expected)) throw new IssuerMismatch("The ID token has the", claims.iss, expected);
-      // The library compares issuers exactly. It validates the response, which was received, with the other spelling.
-      const received = response!;
+      const received = response;
+      if (!received) throw error;
       const replaying: Fetch = async (target, init) =>
         isTokenEndpoint(metadata, target) ? received.clone() : this.registration.fetch(target, init);
-      return this.#grant(config, { ...metadata, issuer: claims.iss }, replaying, url, checks);
+      const claims = await unverifiedClaims(received.clone());
+      const issuer = claims.iss ?? metadata.issuer;
+      const validate = (hasNewKey?: "new key") =>
+        this.#grant(config, { ...metadata, issuer }, replaying, url, checks, hasNewKey);
+      if (issuer === metadata.issuer) {
+        if (isUnknownKey(error)) return validate("new key");
+        throw error;
+      }
+      const expected = expectedIssuer(metadata.issuer, claims);
+      if (!isSameIssuer(issuer, expected))
+        throw new IssuerMismatch("The ID token has the", issuer, this.registration.namedBy, expected);
+      // The library compares issuers exactly. It validates the response, which was received, with the other spelling.
+      return validate().catch((failure: unknown) => {
+        if (isUnknownKey(failure)) return validate("new key");
+        throw failure;
+      });
     }
   }
 
@@ -140,19 +159,26 @@ export class OidcIssuer {
     fetch: Fetch,
     url: URL,
     checks: AuthorizationCodeGrantChecks,
+    hasNewKey?: "new key",
   ) {
-    const { id, secret } = this.registration;
-    const config = new Configuration(metadata, id, {}, authenticateWith(secret));
+    const { id, credential, namedBy } = this.registration;
+    const config = new Configuration(metadata, id, {}, await authenticateWith(credential));
     config[customFetch] = fetch;
     for (const extend of this.#extensions()) extend(config);
-    const keys = getJwksCache(discovered);
+    // The provider has begun to sign with another key: they are fetched again, sooner than the library would.
+    const keys = hasNewKey ? undefined : getJwksCache(discovered);
     if (keys) setJwksCache(config, keys);
-    const tokens = await authorizationCodeGrant(config, spelledFor(metadata.issuer, url), checks);
+    const tokens = await authorizationCodeGrant(config, spelledFor(metadata.issuer, url, namedBy), checks);
     const newKeys = getJwksCache(config);
     if (newKeys) setJwksCache(discovered, newKeys);
     return tokens;
   }
 }
+
+/** Whether a token names a key that the provider had not published when its keys were fetched. */
+const isUnknownKey = (error: unknown): boolean =>
+  error instanceof Error &&
+  [error, error.cause].some((each) => (each as { code?: unknown } | undefined)?.code === "OAUTH_KEY_SELECTION_FAILED");
 
 const isTokenEndpoint = ({ token_endpoint: endpoint }: ServerMetadata, target: string | URL): boolean =>
   endpoint !== undefined && new URL(target).href === new URL(endpoint).href;
@@ -165,11 +191,12 @@ const expectedIssuer = (issuer: string, { tid }: { tid?: unknown }): string =>
  * The response of the authorization endpoint, with an `iss` (RFC 9207) that differs only in its final slash replaced. Throws
  * IssuerMismatch for any other one.
  */
-function spelledFor(issuer: string, url: URL): URL {
+function spelledFor(issuer: string, url: URL, namedBy: string): URL {
   const given = url.searchParams.get("iss");
   if (given === null) return url;
   const expected = expectedIssuer(issuer, { tid: tenantOf(issuer, given) });
-  if (!isSameIssuer(given, expected)) throw new IssuerMismatch("The response of the provider has the", given, expected);
+  if (!isSameIssuer(given, expected))
+    throw new IssuerMismatch("The response of the provider has the", given, namedBy, expected);
   const spelled = new URL(url);
   spelled.searchParams.set("iss", issuer);
   return spelled;
@@ -197,11 +224,13 @@ async function unverifiedClaims(response: Response): Promise<Partial<Pick<IDToke
   }
 }
 
-/** Authenticates the client by a method that the issuer supports; `client_secret_basic` by default (RFC 8414 §2). */
-const authenticateWith =
-  (secret: string): ClientAuth =>
-  (server, ...rest) => {
+/** Authenticates the client by its key, or by a method that the issuer supports; `client_secret_basic` by default (RFC 8414 §2). */
+async function authenticateWith(credential: ClientCredential): Promise<ClientAuth> {
+  if ("privateKey" in credential) return PrivateKeyJwt(await importClientKey(credential.privateKey));
+  const { secret } = credential;
+  return (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
     const authenticate = methods.includes("client_secret_basic") ? ClientSecretBasic(secret) : ClientSecretPost(secret);
     authenticate(server, ...rest);
   };
+}

@@ -13,6 +13,7 @@ import { streamWith } from "./engine/stream.js";
 import agents from "./agents.js";
 import applications from "./applications.js";
 import appearance from "./appearance.js";
+import audit from "./audit.js";
 import authorization from "./authorization.js";
 import connectionLogs from "./connection-logs.js";
 import externalAuth from "./external-auth.js";
@@ -45,6 +46,7 @@ import workspaceProxies from "./workspace-proxies.js";
 export const areas: readonly Area[] = [
   signIn,
   agents,
+  audit,
   authorization,
   appearance,
   connectionLogs,

@@ -2,6 +2,7 @@ import type { LabeledCounter } from "./labeled-counter.js";
 
 /** The topics of hints. A hint says that an object changed; subscribers read the tables, so a lost hint only delays. */
 export type Topic =
+  | "audit"
   | "auth"
   | "builds"
   | "external_auth"
@@ -11,6 +12,7 @@ export type Topic =
   | "licenses"
   | "notification_settings"
   | "notifications"
+  | "sign_in_providers"
   | "tasks";
 
 export interface Hint {

@@ -2,11 +2,9 @@
 // no wider than the screen.
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import type { Result } from "axe-core";
+import { expectFit, violationsOf } from "../support/accessibility.js";
 import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
 import { ScimClient } from "../support/scim.js";
-
-const axe = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /** Pictures of each view, in the directory that the variable names. */
 const pictures = process.env.STEWARD_TEST_PICTURES;
@@ -68,6 +66,7 @@ describe("every view of the console", () => {
       `/workspaces/${workspace.id}/${build.id}`,
       `/jobs/${build.job.id}`,
       `/applications/${app.createOAuth2App.oauth2App.id}`,
+      "/audit/readers",
       `/scim-keys?key=${createScimKey.scimKey.id}`,
     ];
   }
@@ -83,21 +82,7 @@ describe("every view of the console", () => {
   ] as const;
 
   it("keeps the rules of axe in light, in the dark, and at 360 pixels, and fits on other screens", async () => {
-    const { world, page, visit, asOwner, open } = console();
-    const session = await visit.newCDPSession(page);
-    // By the debugger, since the policy of the page forbids scripts of others.
-    const violationsOf = async (rules: readonly string[] | undefined): Promise<string[]> => {
-      if (rules?.length === 0) return [];
-      const options = JSON.stringify(rules ? { runOnly: rules } : {});
-      const { result } = await session.send("Runtime.evaluate", {
-        expression: `axe.run(${options}).then(({ violations }) => JSON.stringify(violations))`,
-        awaitPromise: true,
-        returnByValue: true,
-      });
-      return (JSON.parse(result.value as string) as Result[]).map(
-        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`,
-      );
-    };
+    const { world, page, asOwner, open } = console();
     const paths = await fill(console());
     await asOwner("/");
     const filters = ["", "SUSPENDED"].map((status) => ({ name: `Status ${status}`, search: `q=a&status=${status}` }));
@@ -112,20 +97,15 @@ describe("every view of the console", () => {
       await page.waitForLoadState("networkidle");
       const shown = await page.getByRole("alert").filter({ hasText: /\S/ }).allInnerTexts();
       expect(shown, path).to.deep.equal([]);
-      await session.send("Runtime.evaluate", { expression: axe });
       for (const setting of settings) {
         const { name, scheme, width } = setting;
         await page.emulateMedia({ colorScheme: scheme });
         await page.setViewportSize({ width, height: 800 });
-        const overflow = await page.evaluate(
-          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-        );
-        expect(overflow, `${path} is too wide ${name}`).to.equal(0);
-        const cut = await page.evaluate(
-          "[...document.querySelectorAll('.table')].filter((each) => each.scrollWidth > each.clientWidth).length",
-        );
-        expect(cut, `${path} has tables that are cut ${name}`).to.equal(0);
-        expect(await violationsOf("rules" in setting ? setting.rules : undefined), `${path} ${name}`).to.deep.equal([]);
+        await expectFit(page, `${path} ${name}`);
+        expect(
+          await violationsOf(page, "rules" in setting ? setting.rules : undefined),
+          `${path} ${name}`,
+        ).to.deep.equal([]);
         if (pictures)
           await page.screenshot({
             path: `${pictures}/${path.replaceAll("/", "_")}-${scheme}-${width}.png`,

@@ -34,7 +34,7 @@ const jobs: ReadonlyArray<{
     clicks: 3,
     async run(c) {
       await go(c, "Users");
-      const values = { Email: newEmail(), Username: "with-password", Password: goodPassword };
+      const values = { Email: newEmail(), Username: "with-password", "First password": goodPassword };
       await c.fill("Create a user", values, "Create");
       await c.heading("with-password");
     },
@@ -106,7 +106,7 @@ const jobs: ReadonlyArray<{
     clicks: 3,
     async run(c) {
       await go(c, "Groups");
-      await c.fill("Create a group", { Name: "quota-group", "Quota allowance": "10" }, "Create");
+      await c.fill("Create a group", { Name: "quota-group", "Quota of a member": "10" }, "Create");
       await c.heading("quota-group");
     },
   },
@@ -156,10 +156,10 @@ const jobs: ReadonlyArray<{
   },
   {
     name: "Give a program an account with a key",
-    clicks: 6,
+    clicks: 7,
     async run(c) {
       await go(c, "Users");
-      await c.fill("Create a service account", { Username: "robot", Email: newEmail() }, "Create");
+      await c.fill("Create a user", { "A service account": true, Username: "robot", Email: newEmail() }, "Create");
       await c.heading("robot");
       await c.fill("Create a key", { Name: "deploy" }, "Create");
       await c.secret();

@@ -26,18 +26,17 @@ describe("the console shows applications", () => {
     await asOwner("/applications");
     await button("Create an application").click();
     await enter("Name", "Robots");
-    await enter("Client credentials", true);
+    await enter("A service", true);
     const create = dialog().getByRole("button", { name: "Create", exact: true });
     const account = field(/^Service account/);
     await create.click();
-    await dialog().getByText("Is required for the grant type of client credentials.").waitFor();
+    await dialog().getByText("Is required.").waitFor();
     await account.fill("no-such-account");
     await create.click();
     await dialog().getByText("Must be the username of a service account.").waitFor();
     expect(await account.getAttribute("aria-invalid")).to.equal("true");
     await account.fill("robot");
     await dialog().locator('datalist option[value="another-robot"]').waitFor({ state: "attached" });
-    await enter("Redirect URIs", "https://robots.example.com/back");
     await enter("Resource indicators", "https://robots.example.com");
     await submit("Create");
     await heading("Robots");
@@ -98,7 +97,7 @@ describe("the console shows applications", () => {
     await heading("Popular");
     await text("25 of 27");
     await button("Next").click();
-    await text("2 of 27");
+    await text("26–27 of 27");
     await button("Delete Popular").click();
     await dialog().getByText("Its secrets and 27 grants of access are deleted.").waitFor();
     await dialog().getByRole("button", { name: "Cancel" }).click();
@@ -107,7 +106,7 @@ describe("the console shows applications", () => {
       .first()
       .click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await text("1 of 26");
+    await text("26 of 26");
   });
 });
 
@@ -200,7 +199,7 @@ describe("the console shows what users have", () => {
     await text("25 of 27");
     const first = await titles();
     await button("Next").click();
-    await text("2 of 27");
+    await text("26–27 of 27");
     expect(new Set([...first, ...(await titles())]).size).to.equal(27);
     await page.getByText("27 unread", { exact: true }).first().waitFor();
     await button(/^Mark as read/)

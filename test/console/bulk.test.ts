@@ -42,7 +42,7 @@ describe("the console handles several objects together", () => {
     await c.page.keyboard.press("Space");
     await bar(c, "user").getByText("25 users selected").waitFor();
     await c.button("Next").click();
-    await c.text("2 of 27");
+    await c.text("26–27 of 27");
     await bar(c, "user").getByText("25 users selected").waitFor();
     await c.page.getByRole("checkbox", { name: "Select all users of the page" }).check();
     await bar(c, "user").getByRole("button", { name: "Delete 27" }).click();

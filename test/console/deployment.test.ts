@@ -142,7 +142,7 @@ describe("the console shows the deployment", () => {
   it("SCIM keys, and what they have changed", async () => {
     const { world, asOwner, fill, secret, row, gone } = console();
     await asOwner("/scim-keys");
-    await fill("Create a key", { Name: "directory", Default: true }, "Create");
+    await fill("Create a key", { Name: "directory" }, "Create");
     const key = await secret();
     const response = await fetch(`${console().home}/scim/v2/Users`, {
       method: "POST",
@@ -194,14 +194,14 @@ describe("the console shows the deployment", () => {
   it("the appearance, with banners that all users see", async () => {
     const { page, asOwner, fill, row, button, dialog, enter, submit } = console();
     await asOwner("/appearance");
-    await fill("Edit", { "Application name": "Larkspur" }, "Save");
+    await fill("Edit", { Name: "Larkspur" }, "Save");
     await page.getByRole("link", { name: "Larkspur" }).waitFor();
     await button("Add a banner").click();
     await enter("Message", "Maintenance at noon");
-    await enter("Background color", "red");
+    await enter("Color", "red");
     await dialog().getByRole("button", { name: "Add", exact: true }).click();
     await dialog().locator(".field:has([aria-invalid]) .fault").waitFor();
-    await enter("Background color", "#a01010");
+    await enter("Color", "#a01010");
     await submit("Add");
     const banner = page.locator("p.banner", { hasText: "Maintenance at noon" });
     await banner.waitFor();
@@ -366,11 +366,18 @@ describe("the console shows the deployment", () => {
   });
 
   it("the caller's keys, which are created, renamed, and revoked", async () => {
-    const { world, asOwner, fill, secret, row, gone } = console();
+    const { world, asOwner, fill, secret, row, gone, button, enter, dialog, submit } = console();
     await asOwner("/keys");
     const expiry = new Date(Date.now() + 60 * 86_400_000);
     const expiresAt = `${expiry.toISOString().slice(0, 10)}T12:00`;
-    await fill("Create a key", { Name: "laptop", Scopes: "user:read", "Expires at": expiresAt }, "Create");
+    await button("Create a key").click();
+    await enter("Name", "laptop");
+    await enter("Expires", "On a date…");
+    await enter("Date and time", expiresAt);
+    await enter("Only what I choose", true);
+    await dialog().getByText("Choose of People", { exact: true }).click();
+    await enter("See who has an account.", true);
+    await submit("Create");
     const token = await secret();
     // A date instead of a distance, since it is far away.
     const date = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" }).format(expiry);
@@ -420,7 +427,7 @@ describe("the console shows the deployment", () => {
     await button("Use the default").click();
     await text("The deployment");
     await fill("Edit profile", { Name: "Nova" }, "Save");
-    await page.getByRole("navigation", { name: "Pages" }).getByText("Nova").waitFor();
+    await page.getByRole("button", { name: /^Account of .*Nova/ }).waitFor();
     const toggle = page.getByLabel(/^Custom Notification, Inbox/);
     await toggle.click();
     await page

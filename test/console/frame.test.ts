@@ -129,6 +129,7 @@ describe("the console", () => {
       await heading("Secrets");
       await page.waitForLoadState("networkidle");
       await world.as(person).graphql("mutation { logout { __typename } }");
+      await page.getByRole("button", { name: /^Account of/ }).click();
       await page.getByRole("link", { name: "Preferences" }).click();
       await page.waitForURL(/\/login\?return_to=%2Fpreferences/);
       await page.getByLabel("Email").fill(person.email);
@@ -173,6 +174,35 @@ describe("the console", () => {
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       expect(await page.locator(":focus").innerText()).to.equal("Create a group");
+    });
+
+    it("with the account in the corner, where signing out is always seen", async () => {
+      const { world, page, openAs, heading } = console();
+      const person = await world.user("corner");
+      await openAs(person, "/tasks");
+      await heading("Tasks");
+      const account = page.getByRole("button", { name: /^Account of corner/ });
+      const menu = page.getByRole("navigation", { name: "Account" });
+      await account.focus();
+      await page.keyboard.press("Enter");
+      await menu.waitFor();
+      await page.keyboard.press("Escape");
+      await menu.waitFor({ state: "hidden" });
+      expect(await account.evaluate((it) => it.ownerDocument.activeElement === it)).to.equal(true);
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Tab");
+      expect(await page.locator(":focus").innerText()).to.equal("Your profile");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await heading("Sessions and keys");
+      await menu.waitFor({ state: "hidden" });
+      for (const width of [1280, 820, 360]) {
+        await page.setViewportSize({ width, height: 600 });
+        await page.evaluate("scrollTo(0, 10_000)");
+        const place = await page.getByRole("button", { name: "Sign out", exact: true }).first().boundingBox();
+        expect(place!.x + place!.width, `at ${width}`).to.be.at.most(width);
+        expect(place!.y + place!.height, `at ${width}`).to.be.within(0, 60);
+      }
     });
 
     it("on a phone, whose menu closes at the next page", async () => {

@@ -59,11 +59,14 @@ describe("health in the console", () => {
 
   it("is not green for a workspace whose agent is down, and says what helps", async () => {
     const { world: w, asOwner, text, row, page, link } = console();
-    const template = await templateOf(w, boxOf());
+    const apps = [{ slug: "web", url: "http://127.0.0.1:9/" }];
+    const agents = [{ name: "main", os: "linux", arch: "amd64", apps }];
+    const template = await templateOf(w, boxOf(0, { resources: [{ name: "box", daily_cost: 0, agents }] }));
     lost = (await runningBox(w, w.owner, template.id, { name: "lost" })).workspace;
     const seen = { first_connected_at: "-1 h", last_connected_at: "-10 min" };
     await setTimes(w, "workspace_agents", { workspace_id: lost.id }, seen);
     await setColumns(w, "workspace_agents", { workspace_id: lost.id }, { lifecycle: "ready" });
+    await setColumns(w, "workspace_apps", { slug: "web" }, { health: "healthy" });
     const { workspaceBuild } = await createBox(w, w.owner, template.id, { name: "broken" });
     await endBuild(w, workspaceBuild.id, "failed", {}, "No machine is free.");
     const fine = (await runningBox(w, w.owner, template.id, { name: "fine" })).workspace;
@@ -97,6 +100,15 @@ describe("health in the console", () => {
     await text("The agent main has lost its connection");
     await text("Otherwise restart the workspace.");
     expect(await page.getByRole("definition").first().locator(".status.bad").count()).to.equal(1);
+    const green = () => page.getByRole("main").locator(".status.good").count();
+    await link("Open web").waitFor();
+    await text("Unknown");
+    expect(await green(), "the app of which its agent reports nothing").to.equal(0);
+    await asOwner(`/workspaces/${lost.id}/extend`);
+    await text("Unhealthy");
+    expect(await green()).to.equal(0);
+    await asOwner(`/users/${w.owner.id}`);
+    await page.getByRole("region", { name: "Workspaces" }).getByText("Unhealthy").waitFor();
   });
 
   it("is not green for a task whose app is down, and says on its page what it said last and what helps", async () => {

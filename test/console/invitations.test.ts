@@ -37,6 +37,18 @@ describe("the console invites people", () => {
     await row(email, "Invitations").getByText("Accepted").waitFor();
   });
 
+  it("with the roles that the inviter may give alone", async () => {
+    const { world, openAs, button, dialog } = console();
+    const inviter = await world.user("inviter");
+    await world.grant(inviter, "user-admin");
+    await openAs(inviter, "/invitations");
+    await button("Invite a person").click();
+    await dialog().getByText("Roles in the organization", { exact: true }).waitFor();
+    const offered = (role: string) => dialog().getByLabel(role, { exact: true }).count();
+    expect([await offered("User admin"), await offered("Auditor"), await offered("Owner")]).to.deep.equal([1, 0, 0]);
+    expect(await dialog().getByText("Roles everywhere").count()).to.equal(0);
+  });
+
   it("again, and revokes what was sent", async () => {
     const { world, asOwner, row, fill, notice, text } = console();
     const email = newEmail();
@@ -155,7 +167,7 @@ describe("a browser of a user who must change the password", () => {
     await asOwner("/users");
     await fill(
       "Create a user",
-      { Email: "given@example.com", Username: "given", Password: "given-by-an-administrator-7" },
+      { Email: "given@example.com", Username: "given", "First password": "given-by-an-administrator-7" },
       "Create",
     );
     await heading("given");

@@ -13,14 +13,14 @@ describe("the console shows people", () => {
       await dialog().getByRole("button", { name: "Create", exact: true }).click();
       await page.locator("[aria-invalid]").first().waitFor();
       const faulty = dialog().locator(".field:has([aria-invalid])");
-      expect(await faulty.locator("label").allInnerTexts()).to.deep.equal(["Email", "Username", "Password"]);
+      expect(await faulty.locator("label").allInnerTexts()).to.deep.equal(["Email", "Username", "First password"]);
       expect(await faulty.locator(".fault").allInnerTexts())
         .to.have.length(3)
         .that.does.not.include("");
       expect(await page.locator(":focus").getAttribute("name")).to.equal("email");
       await field("Email").fill("new@example.com");
       await field("Username").fill("owner");
-      await field("Password").fill("quite-a-long-password-indeed");
+      await field("First password").fill("quite-a-long-password-indeed");
       await dialog().getByRole("button", { name: "Create", exact: true }).click();
       await dialog().getByText("in use").waitFor();
       expect(await field("Username").getAttribute("aria-invalid")).to.equal("true");
@@ -37,7 +37,7 @@ describe("the console shows people", () => {
       await button("Create a user").click();
       await field("Email").fill("limits@example.com");
       await field("Username").fill("x".repeat(33));
-      await field("Password").fill("quite-a-long-password-indeed");
+      await field("First password").fill("quite-a-long-password-indeed");
       const create = dialog().getByRole("button", { name: "Create", exact: true });
       await create.click();
       await dialog().getByText("Must be at most 32 letters, digits, and single hyphens between them.").waitFor();
@@ -56,7 +56,7 @@ describe("the console shows people", () => {
       await text("25 of 27");
       const first = await names();
       await button("Next").click();
-      await text("2 of 27");
+      await text("26–27 of 27");
       expect(new Set([...first, ...(await names())]).size).to.equal(27);
       await page.goBack();
       await text("25 of 27");
@@ -151,7 +151,11 @@ describe("the console shows people", () => {
     it("get keys if they are service accounts, which work and are shown once", async () => {
       const { world, page, asOwner, openAs, fill, heading, row, secret, offered } = console();
       await asOwner("/users");
-      await fill("Create a service account", { Username: "robot", Email: "robot@example.com" }, "Create");
+      await fill(
+        "Create a user",
+        { "A service account": true, Username: "robot", Email: "robot@example.com" },
+        "Create",
+      );
       await heading("robot");
       const path = new URL(page.url()).pathname;
       await fill("Create a key", { Name: "deploy" }, "Create");
@@ -252,7 +256,7 @@ describe("the console shows people", () => {
     it("are created, changed, given a budget, and deleted", async () => {
       const { asOwner, fill, heading, text, notice, gone, page, main } = console();
       await asOwner("/groups");
-      await fill("Create a group", { Name: "crew", "Quota allowance": "40" }, "Create");
+      await fill("Create a group", { Name: "crew", "Quota of a member": "40" }, "Create");
       await heading("crew");
       await text("40 credits a day");
       await fill("Edit", { "Display name": "The Crew" }, "Save");

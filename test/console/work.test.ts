@@ -99,7 +99,7 @@ describe("the console shows work", () => {
       await button("Settings").click();
       const days = dialog().getByRole("group", { name: "Autostart days" });
       for (const day of ["Saturday", "Sunday"]) await days.getByLabel(day).uncheck();
-      await enter("Automatic updates", "Always");
+      await enter("Always", true);
       await submit("Save");
       await main().getByText("Monday, Tuesday, Wednesday, Thursday, Friday", { exact: true }).waitFor();
       const settings = async () => {
@@ -109,7 +109,7 @@ describe("the console shows work", () => {
       const autostartDays = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY"];
       expect(await settings()).to.deep.equal({ allowUserAutostart: true, autostartDays, automaticUpdates: "ALWAYS" });
       await button("Settings").click();
-      await enter("Allow user autostart", false);
+      await enter("Owners may have their workspaces started", false);
       await submit("Save");
       await main().locator("dl > div", { hasText: "Starts by schedule" }).getByText("never").waitFor();
       expect(await settings()).to.deep.equal({ allowUserAutostart: false, autostartDays, automaticUpdates: "ALWAYS" });
@@ -418,7 +418,7 @@ describe("the console shows work", () => {
     after(() => program.close());
 
     it("are created, followed, sent messages, paused, and deleted", async () => {
-      const { world, page, asOwner, fill, heading, text, button, row } = console();
+      const { world, page, asOwner, fill, heading, text, button } = console();
       await importedTemplate(
         world,
         "assistant",
@@ -446,19 +446,22 @@ describe("the console shows work", () => {
       program.say("agent", "I am counting");
       await text("I am counting");
       program.status = "running";
-      await page.getByLabel("Message").fill("And four");
+      await page.getByLabel("Message", { exact: true }).fill("And four");
       await button("Send").click();
-      await row("And four").getByText("Queued").waitFor();
-      expect(await page.getByLabel("Message").inputValue()).to.equal("");
-      await page.getByLabel("Message").fill("And ten");
+      const waiting = page.getByRole("list", { name: "Not yet delivered" }).getByRole("listitem");
+      await waiting.filter({ hasText: "And four" }).getByText("Queued").waitFor();
+      expect(await page.getByLabel("Message", { exact: true }).inputValue()).to.equal("");
+      await page.getByLabel("Message", { exact: true }).fill("And ten");
       await button("Send").click();
-      await row("And ten").getByText("Queued").waitFor();
+      await waiting.filter({ hasText: "And ten" }).getByText("Queued").waitFor();
       await fill("Edit And four", { Text: "And five" }, "Save");
-      await row("And five").getByText("Queued").waitFor();
-      const waiting = page.getByRole("table", { name: "Not yet delivered" }).locator("tbody tr td:first-child");
-      expect(await waiting.allInnerTexts(), "in their places").to.deep.equal(["And five", "And ten"]);
+      await waiting.filter({ hasText: "And five" }).getByText("Queued").waitFor();
+      expect(await waiting.locator(".plain-text").allInnerTexts(), "in their places").to.deep.equal([
+        "And five",
+        "And ten",
+      ]);
       await button("Cancel And five").click();
-      await row("And five").getByText("Canceled").waitFor();
+      await waiting.filter({ hasText: "And five" }).getByText("Canceled").waitFor();
       await button("Pause").click();
       await text("Paused");
       await fill("Edit prompt", { Prompt: "Count to nine" }, "Save");

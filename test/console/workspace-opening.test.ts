@@ -69,7 +69,7 @@ describe("the console opens workspaces", () => {
     await asOwner(`/workspaces/${id}`);
     expect(await link("Open Web").getAttribute("href")).to.equal("http://127.0.0.1:9/start");
     await text("Runs in a terminal of the workspace: htop");
-    await text("It has not connected yet.");
+    await text("Not connected yet.");
   });
 
   it("for longer, from the page to which the notice of their stop leads", async () => {

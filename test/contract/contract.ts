@@ -83,6 +83,12 @@ const withRole = (name: string) => ({
 const beyond: ContractOperation[] = [
   {
     method: "GET",
+    path: "/api/v2/audit/stream",
+    status: 200,
+    schema: { properties: { number: { type: "integer" }, event: { type: "object" } }, required: ["number", "event"] },
+  },
+  {
+    method: "GET",
     path: "/api/v2/templates/{template}/acl",
     status: 200,
     schema: { properties: { users: withRole("User"), group: withRole("Group") }, required: ["users", "group"] },

@@ -343,6 +343,12 @@ export const examples: Record<string, Example> = {
     return answer;
   },
 
+  "GET /api/v2/audit/stream": async (w) => {
+    const answer = await firstLine(`${w.url}/api/v2/audit/stream?resource_type=group`, w.owner.token, () => w.group());
+    expect(answer.body.event).to.include({ action: "create", resource_type: "group" });
+    return answer;
+  },
+
   "GET /api/v2/connectionlog": async (w) => {
     const workspace = await w.workspace(await w.user("ada"));
     const { proxy } = await withProxy(w);

@@ -116,6 +116,25 @@ describe("steward open, ssh, and port-forward", () => {
     expect((await cli.run("ssh", "here", "--", "sh", "-c", "exit 7")).status).to.equal(7);
   });
 
+  it("run one word by a shell, and several as a program with its arguments", async () => {
+    expect(await cli.output("ssh", "here", "--", "echo one | tr a-z A-Z; echo $((6*7))")).to.equal("ONE\n42\n");
+    expect((await cli.run("ssh", "here", "--", "exit 7")).status).to.equal(7);
+    expect(await cli.output("ssh", "here", "--", "echo", "$HOME; id")).to.equal("$HOME; id\n");
+  });
+
+  it("leave interruptions to the command, and end it when they are ended", async () => {
+    const script = `trap 'echo interrupted' INT; trap 'echo ended; exit 3' TERM; echo $$; while :; do sleep 0.05; done`;
+    const running = cli.start(["ssh", "here", "--", script]);
+    await eventually(() => /^\d+\n/.test(running.stdout()), "the command", timeout);
+    running.child.kill("SIGINT");
+    running.child.kill("SIGINT");
+    process.kill(Number.parseInt(running.stdout(), 10), "SIGINT");
+    await eventually(() => running.stdout().includes("interrupted"), "the interruption", timeout);
+    running.child.kill("SIGTERM");
+    expect(await running.ended).to.equal(3);
+    expect(running.stdout()).to.contain("ended");
+  });
+
   it("say where nothing can be reached, and never take another port of this machine for that of a workspace", async () => {
     const other = createServer((socket) => socket.end("not the workspace")).listen(0, "127.0.0.1");
     await once(other, "listening");
@@ -141,7 +160,7 @@ describe("steward open, ssh, and port-forward", () => {
     expect((await cli.run("open", "here", "other")).stderr).to.contain("Its apps: web.");
     await cli.output("workspaces", "stop", "sshd");
     expect((await cli.run("ssh", "sshd")).stderr).to.contain(
-      `is stopped. Start it: steward workspaces start ${ada.username}/sshd`,
+      `is stopped. Start it: npm run steward -- workspaces start ${ada.username}/sshd`,
     );
     expect((await cli.run("port-forward", "here", "0")).status).to.equal(2);
   });

@@ -2,9 +2,9 @@
 // Looks inside: the checks are run when the test asks for it, and a build waits for minutes.
 import { expect } from "chai";
 import { checkHealth } from "../support/background.js";
-import { boxOf, createBox, templateOf } from "../support/builds.js";
+import { boxOf, createBox, runningBox, templateOf } from "../support/builds.js";
 import { UserCli } from "../support/cli.js";
-import { letPass, setTimes } from "../support/tables.js";
+import { letPass, setColumns, setTimes } from "../support/tables.js";
 import { type Anything, startWorld, type World } from "../support/world.js";
 
 describe("the commands for health", () => {
@@ -63,5 +63,24 @@ describe("the commands for health", () => {
     expect(await cli.output("workspaces", "list")).to.contain("\tIts build is in progress.\n");
     expect(await cli.output("workspaces", "show", "stuck")).to.contain("What helps\tAn administrator has to start");
     expect(await cli.json("tasks", "list", "--unhealthy")).to.deep.equal([]);
+  });
+
+  it("say of apps what their agent reports, and nothing once it is lost", async () => {
+    const apps = [{ slug: "web", url: "http://127.0.0.1:9/" }];
+    const agents = [{ name: "main", os: "linux", arch: "amd64", apps }];
+    const template = await templateOf(w, boxOf(0, { resources: [{ name: "box", daily_cost: 0, agents }] }));
+    const { workspace } = await runningBox(w, w.owner, template.id, { name: "with-app" });
+    await setColumns(w, "workspace_apps", { slug: "web" }, { health: "healthy" });
+    const seen = (time: string) =>
+      setTimes(
+        w,
+        "workspace_agents",
+        { workspace_id: workspace.id },
+        { first_connected_at: "-1 h", last_connected_at: time },
+      );
+    await seen("1 h");
+    expect(await cli.output("workspaces", "show", "with-app")).to.contain("App web\thealthy\n");
+    await seen("-10 min");
+    expect(await cli.output("workspaces", "show", "with-app")).to.contain("App web\tunknown\n");
   });
 });

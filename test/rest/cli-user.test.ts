@@ -173,12 +173,8 @@ describe("the commands of users", () => {
       await imported(createTemplateVersion.templateVersion.id);
       const refuses = async (words: string[], version: string, ...faults: string[]) => {
         const { status, stdout, stderr } = await cli.run("workspaces", ...words);
-        const says = `The workspace was not stopped, since version ${version} could not be started:`;
-        expect({ status, stdout, stderr }).to.deep.equal({
-          status: 1,
-          stdout: "",
-          stderr: [says, ...faults.map((fault) => `  parameters.${fault}`), "See --parameter.", ""].join("\n"),
-        });
+        expect({ status, stdout }, version).to.deep.equal({ status: 1, stdout: "" });
+        for (const fault of faults) expect(stderr).to.include(fault);
         expect(await statusOf("grown")).to.equal("RUNNING");
       };
       const odd = ["--parameter", "size=huge", "--parameter", "odd=1"];

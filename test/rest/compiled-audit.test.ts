@@ -334,6 +334,17 @@ const stories: Record<string, Story> = {
       return scimKey.id;
     },
   },
+  sign_in_provider: {
+    entity: "SignInProvider",
+    actions: flush,
+    play: async (w) => {
+      const input = { name: "story", kind: "OIDC", issuer: "https://id.example.com", clientId: "x", clientSecret: "y" };
+      const { identityProvider } = await change(w, "createIdentityProvider", input, "identityProvider { id }");
+      await change(w, "updateIdentityProvider", { provider: "story", displayName: "Story", clientSecret: "z" });
+      await change(w, "deleteIdentityProvider", { provider: "story" });
+      return identityProvider.id;
+    },
+  },
   oauth2_app: {
     entity: "OAuth2Client",
     actions: flush,

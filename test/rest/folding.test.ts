@@ -39,6 +39,9 @@ for (const [locale, create] of [
     let w: World;
     before(async () => {
       w = await startWorldOn(await create(), {
+        STEWARD_OIDC_ISSUER_URL: "https://id.example.com",
+        STEWARD_OIDC_CLIENT_ID: "steward",
+        STEWARD_OIDC_CLIENT_SECRET: "a secret",
         STEWARD_OIDC_EMAIL_DOMAINS: "kiosk.example.com",
         STEWARD_LOGIN_FAILURES_PER_HOUR: "3",
       });
@@ -55,9 +58,13 @@ for (const [locale, create] of [
       w.nobody.post("/api/v2/users/login", { email, password }).then(({ status }) => status);
     const comeFromProvider = (email: string) => {
       const ctx = new Context(w.app.services, anonymous, { id: newId() }, () => new AbortController());
-      const identity = { provider: "oidc", issuer: "https://id.example.com", subject: email, email } as const;
+      const provider = w.app.services.identityProviders.find("oidc")!;
+      const issuer = "https://id.example.com";
+      const identity = { provider: "oidc", kind: "oidc", issuer, subject: email, email, claims: {} } as const;
       const expiresAt = new Date(Date.now() + 60_000).toISOString();
-      return ctx.transactional(() => signInThroughProvider(ctx, { identity, stateHash: randomBytes(32), expiresAt }));
+      return ctx.transactional(() =>
+        signInThroughProvider(ctx, { provider, identity, stateHash: randomBytes(32), expiresAt }),
+      );
     };
 
     it("are the same in any case of A to Z, and distinct from look-alikes", async () => {

@@ -182,6 +182,7 @@ export interface BuiltWorkspace {
 export const create = `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { ${builtFields} } }`;
 export const start = `mutation($input: StartWorkspaceInput!) { startWorkspace(input: $input) { ${builtFields} } }`;
 export const stop = `mutation($workspace: String!) { stopWorkspace(input: { workspace: $workspace }) { ${builtFields} } }`;
+export const restart = `mutation($input: RestartWorkspaceInput!) { restartWorkspace(input: $input) { ${builtFields} } }`;
 export const remove = `mutation($workspace: String!, $orphan: Boolean) {
   deleteWorkspace(input: { workspace: $workspace, orphan: $orphan }) { ${builtFields} } }`;
 

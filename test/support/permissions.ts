@@ -152,6 +152,7 @@ const cells: Cell[] = [
   { permission: "connection_log:read", may: "OAoa", asked: there, tried: (s) => ["GET", `/api/v2/connectionlog?limit=1&q=workspace_owner:${s.victim}`], shows: is("organization") },
   { permission: "audit_log:read", may: "OAoa", asked: there, tried: (s) => `{ auditEvents(filter: { organization: "${s.organization}" }) { nodes { resourceId } } }`, shows: is("organization") },
 
+
   { permission: "user_secret:create", may: everybody, asked: mine, tried: row("createUserSecret", self), about: "one's own" },
   { permission: "user_secret:create", may: "", asked: victims, tried: row("createUserSecret") },
   { permission: "user_secret:read", may: everybody, asked: mine, tried: row("userSecret", self), shows: () => "kept", about: "one's own" },

@@ -51,9 +51,18 @@ export class Visitor {
     throw new Error("The provider leads in circles.");
   }
 
+  /** Keeps a cookie of the server, as if a response had set it. */
+  keep(name: string, value: string): void {
+    const { origin } = new URL(this.home);
+    this.#cookies.set(origin, new Map(this.#cookies.get(origin)).set(name, value));
+  }
+
+  /** The value of a cookie of the server. */
+  cookie = (name: string): string | undefined => this.#cookies.get(new URL(this.home).origin)?.get(name);
+
   /** The session that a sign-in began. */
   get token(): string | undefined {
-    return this.#cookies.get(new URL(this.home).origin)?.get("service_session_token");
+    return this.cookie("service_session_token");
   }
 
   /** A client with this session. */

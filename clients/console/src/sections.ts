@@ -9,8 +9,12 @@ interface Section {
   check?: Check;
 }
 
+/** The parts of the navigation: the daily work, the administration, and, in the corner, the account of the caller. */
+type Area = "work" | "administration" | "account";
+
 interface Chapter {
-  title?: string;
+  area: Area;
+  title: string;
   sections: readonly Section[];
 }
 
@@ -18,6 +22,8 @@ const reads = (resource: string, anyOrg = true): Check => ({ may: `${resource}:r
 
 export const chapters: readonly Chapter[] = [
   {
+    area: "work",
+    title: "Work",
     sections: [
       { path: "/", label: "Overview" },
       { path: "/workspaces", label: "Workspaces" },
@@ -27,6 +33,7 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
+    area: "administration",
     title: "People",
     sections: [
       { path: "/users", label: "Users", check: reads("user", false) },
@@ -36,9 +43,11 @@ export const chapters: readonly Chapter[] = [
       { path: "/applications", label: "Applications", check: reads("oauth2_app_secret", false) },
       { path: "/grants", label: "Grants" },
       { path: "/scim-keys", label: "SCIM keys", check: reads("scim_key", false) },
+      { path: "/sign-in-providers", label: "Sign-in providers", check: { may: "sign_in_provider:read" } },
     ],
   },
   {
+    area: "administration",
     title: "Infrastructure",
     sections: [
       { path: "/provisioners", label: "Provisioners", check: reads("provisioner_daemon") },
@@ -47,6 +56,7 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
+    area: "administration",
     title: "Deployment",
     sections: [
       { path: "/audit", label: "Audit log", check: reads("audit_log") },
@@ -59,7 +69,8 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
-    title: "Yours",
+    area: "account",
+    title: "Your account",
     sections: [
       { path: "/keys", label: "Sessions and keys" },
       { path: "/secrets", label: "Secrets" },
@@ -79,7 +90,7 @@ const views: Record<string, View> = {
   "/workspaces/:id/extend": async () => (await import("./views/extend")).ExtendView as AnyComponent,
   "/workspaces/:id/:build": async () => (await import("./views/workspace")).BuildView as AnyComponent,
   "/tasks": async () => (await import("./views/tasks")).TasksView,
-  "/tasks/:id": async () => (await import("./views/tasks")).TaskView as AnyComponent,
+  "/tasks/:id": async () => (await import("./views/task")).TaskView as AnyComponent,
   "/templates": async () => (await import("./views/templates")).TemplatesView,
   "/templates/:id": async () => (await import("./views/templates")).TemplateView as AnyComponent,
   "/inbox": async () => (await import("./views/inbox-view")).InboxView,
@@ -94,11 +105,13 @@ const views: Record<string, View> = {
   "/applications/:id": async () => (await import("./views/applications")).ApplicationView as AnyComponent,
   "/grants": async () => (await import("./views/applications")).GrantsView,
   "/scim-keys": async () => (await import("./views/scim-keys")).ScimKeysView,
+  "/sign-in-providers": async () => (await import("./views/sign-in-providers")).SignInProvidersView,
   "/provisioners": async () => (await import("./views/provisioners")).ProvisionersView,
   "/jobs": async () => (await import("./views/provisioners")).JobsView,
   "/jobs/:id": async () => (await import("./views/provisioners")).JobView as AnyComponent,
   "/proxies": async () => (await import("./views/proxies")).ProxiesView,
   "/audit": async () => (await import("./views/logs")).AuditView,
+  "/audit/readers": async () => (await import("./views/audit-readers")).AuditReadersView,
   "/connections": async () => (await import("./views/logs")).ConnectionsView,
   "/deliveries": async () => (await import("./views/deliveries")).DeliveriesView,
   "/notification-settings": async () => (await import("./views/notification-settings")).NotificationSettingsView,

@@ -1,15 +1,19 @@
+import type { ComponentChildren } from "preact";
 import { LocationProvider, Route, Router, useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "./api/client";
-import { useData } from "./api/hooks";
+import { useData, useLatest } from "./api/hooks";
 import { serverIsAway } from "./api/reachability";
 import { callerId, csrfToken } from "./api/session";
 import { useSignal } from "./api/signal";
 import { useInbox } from "./inbox";
+import { Palette } from "./palette";
+import type { Hit } from "./recent";
 import { chapters, routes } from "./sections";
 import { Shell } from "./shell.gql";
 import { Banner } from "./ui/banner";
 import { NoticeBoard } from "./ui/notices";
+import { SignedOut } from "./ui/signed-out";
 import { Empty, hasNavigated, Heading, Person } from "./ui/parts";
 
 const checks = chapters
@@ -32,10 +36,11 @@ export const App = () => (
   <LocationProvider scope={ownPaths}>
     <Frame />
     <NoticeBoard />
+    <SignedOut />
   </LocationProvider>
 );
 
-/** The frame of every page: navigation, the caller, and messages that concern all pages. */
+/** The frame of every page: navigation, search, the caller, and messages that concern all pages. */
 function Frame() {
   const { data } = useData(Shell, { checks });
   const unread = useInbox();
@@ -57,7 +62,27 @@ function Frame() {
 
   const allowed = new Set(data?.authCheck.filter((check) => check.allowed).map(({ key }) => key));
   const name = data?.appearance.applicationName || "Steward";
+  const logo = data?.appearance.logoUrl;
   const banners = data?.appearance.announcementBanners.filter(({ enabled }) => enabled) ?? [];
+  const offered = chapters
+    .map((chapter) => ({
+      ...chapter,
+      sections: chapter.sections.filter((section) => !section.check || allowed.has(section.path)),
+    }))
+    .filter(({ sections }) => sections.length > 0);
+  const linksOf = ({ sections }: Pick<(typeof chapters)[number], "sections">) =>
+    sections.map((section) => (
+      <a key={section.path} href={section.path} aria-current={isWithin(path, section.path) ? "page" : undefined}>
+        {section.label}
+        {section.path === "/inbox" && unread > 0 && (
+          <span class="badge">
+            {unread}
+            <span class="hidden"> unread</span>
+          </span>
+        )}
+      </a>
+    ));
+  const administration = offered.filter(({ area }) => area === "administration");
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -74,54 +99,45 @@ function Frame() {
           <span class="hidden">Menu</span>
           <i aria-hidden="true" />
         </button>
-        <span class="brand">{name}</span>
+        <a class="brand" href="/">
+          {logo && <img src={logo} alt="" />}
+          <bdi>{name}</bdi>
+        </a>
+        <Finder
+          pages={offered.flatMap(({ title, sections }) =>
+            sections.map((section) => ({ href: section.path, group: "Pages", title: section.label, note: title })),
+          )}
+        />
+        <p class={live ? "live" : "live off"}>{live ? "Live" : "Not live"}</p>
+        {data?.me && (
+          <AccountMenu user={data.me} path={path}>
+            {offered.filter(({ area }) => area === "account").map(linksOf)}
+          </AccountMenu>
+        )}
+        <form method="post" action="/logout">
+          <input type="hidden" name="csrf_token" value={csrfToken()} />
+          <button type="submit">Sign out</button>
+        </form>
       </header>
       <nav id="navigation" class={isOpen ? "open" : ""} aria-label="Pages">
-        <a class="brand" href="/">
-          {name}
-        </a>
-        {chapters.map(({ title, sections }) => {
-          const offered = sections.filter((section) => !section.check || allowed.has(section.path));
-          return (
-            offered.length > 0 && (
-              <section key={title} aria-label={title ?? "Work"}>
-                {title && <h2>{title}</h2>}
-                {offered.map((section) => (
-                  <a
-                    key={section.path}
-                    href={section.path}
-                    aria-current={isWithin(path, section.path) ? "page" : undefined}
-                  >
-                    {section.label}
-                    {section.path === "/inbox" && unread > 0 && (
-                      <span class="badge">
-                        {unread}
-                        <span class="hidden"> unread</span>
-                      </span>
-                    )}
-                  </a>
-                ))}
+        {offered
+          .filter(({ area }) => area === "work")
+          .map((chapter) => (
+            <section key={chapter.title} aria-label={chapter.title}>
+              {linksOf(chapter)}
+            </section>
+          ))}
+        {administration.length > 0 && (
+          <section class="administration" aria-label="Administration">
+            <h2>Administration</h2>
+            {administration.map((chapter) => (
+              <section key={chapter.title} aria-label={chapter.title}>
+                <h3>{chapter.title}</h3>
+                {linksOf(chapter)}
               </section>
-            )
-          );
-        })}
-        <footer>
-          {data?.me && (
-            <a href={`/users/${data.me.id}`}>
-              <Person user={data.me} />
-            </a>
-          )}
-          <p class={live ? "live" : "live off"}>{live ? "Live" : "Not live"}</p>
-          <p class="links">
-            <a href="/docs">REST reference</a>
-            <a href="/graphql">GraphQL explorer</a>
-            <a href="/account/password">Password</a>
-          </p>
-          <form method="post" action="/logout">
-            <input type="hidden" name="csrf_token" value={csrfToken()} />
-            <button type="submit">Sign out</button>
-          </form>
-        </footer>
+            ))}
+          </section>
+        )}
       </nav>
       <main id="main">
         <div class="away" role="alert">
@@ -140,6 +156,67 @@ function Frame() {
         </Router>
       </main>
     </div>
+  );
+}
+
+interface AccountMenuProps {
+  user: { id: string; username: string; name: string };
+  path: string;
+  children: ComponentChildren;
+}
+
+/** The caller in the corner, and the pages of their account. It closes with Escape, elsewhere, and at the next page. */
+function AccountMenu({ user, path, children }: AccountMenuProps) {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.hidePopover(), [path]);
+  return (
+    <>
+      <button type="button" class="plain account" popovertarget="account">
+        <span class="hidden">Account of </span>
+        <Person user={user} />
+      </button>
+      <nav ref={panel} id="account" popover="auto" aria-label="Account">
+        <a href={`/users/${user.id}`}>Your profile</a>
+        {children}
+        <a href="/account/password">Password</a>
+        <hr />
+        <a href="/docs">REST reference</a>
+        <a href="/graphql">GraphQL explorer</a>
+      </nav>
+    </>
+  );
+}
+
+const isMac = /mac|iphone|ipad/i.test(navigator.userAgent);
+
+/** Whether a key goes to what is typed into, or to a dialog. */
+const isTaken = ({ target }: KeyboardEvent) =>
+  document.querySelector("dialog[open]") !== null ||
+  (target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select")));
+
+/** Opens the search over everything: by its button, by ⌘K or Ctrl+K, and by a slash where nothing is typed. */
+function Finder({ pages }: { pages: readonly Hit[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const onKey = useLatest((event: KeyboardEvent) => {
+    const { key, metaKey, ctrlKey, altKey } = event;
+    const isChord = key.toLowerCase() === "k" && (isMac ? metaKey : ctrlKey) && !altKey;
+    const isSlash = key === "/" && !metaKey && !ctrlKey && !altKey && !isTaken(event);
+    if (!isChord && !isSlash) return;
+    event.preventDefault();
+    if (!document.querySelector("dialog[open]")) setOpen(true);
+  });
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [onKey]);
+  return (
+    <>
+      <button type="button" class="find" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        <span>Search</span>
+        <kbd aria-hidden="true">{isMac ? "⌘K" : "Ctrl K"}</kbd>
+      </button>
+      {isOpen && <Palette pages={pages} onClose={() => setOpen(false)} />}
+    </>
   );
 }
 

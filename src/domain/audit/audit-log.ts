@@ -2,6 +2,8 @@ import { type InferResult, sql } from "kysely";
 import { selectPermitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
+import { timesOfIds } from "../kernel/months.js";
+import { anyOf } from "../kernel/queries.js";
 import { defineList, idNamed, inOrganizations, time } from "../kernel/lists.js";
 import {
   listArguments,
@@ -83,29 +85,55 @@ const eventList = defineList(readableEvents, {
     scimKey: (eb, key: string) => eb.and([eb("e.actorKind", "=", sql.lit("scim_key")), eb("e.apiKeyId", "=", key)]),
     after: (eb, after: string) => eb("e.time", ">=", after),
     before: (eb, before: string) => eb("e.time", "<=", before),
+    ids: (eb, ids: string[]) => eb("e.id", "=", anyOf(ids)),
   },
   mayUseStandby: true,
-  months: { table: "audit_log", first: 2, period: ({ after, before }) => ({ after, before }) },
-  planned: ["actor", "action", "resourceType", "resourceId", "organization", "scimKey"],
+  months: {
+    table: "audit_log",
+    first: 2,
+    period: ({ after, before, ids }) => (ids ? timesOfIds(ids) : { after, before }),
+  },
+  planned: ["actor", "action", "resourceType", "resourceId", "organization", "scimKey", "ids"],
 });
 
-/** Lists audit events, by default newest first: all for auditors of the deployment, otherwise those of their organizations. */
-export async function listAuditEvents(
+/** A filter whose references are resolved. */
+type EventFilter = NonNullable<Parameters<typeof eventList.page>[1]["filter"]>;
+
+/** Resolves the references of a filter, for callers who may read the log. Throws FORBIDDEN for others. */
+export async function filterOfReader(
   ctx: Context,
   { actor, organization, resourceId, ...others }: AuditEventFilter,
-  page: PageArguments,
-  orderBy: OrderBy<AuditEventOrderField> | null | undefined,
-): Promise<Page<AuditEventRow>> {
+): Promise<EventFilter> {
   requireAnyPermitted(ctx.actor, "audit_log:read");
   requireFeature(ctx, "audit_log");
-  const filter = {
+  return {
     ...others,
     actor: actor ? keptNames(ctx, [actor]) : null,
     organization: organization ? await idNamed(ctx, organization, findOrganization) : null,
     resourceId: resourceId && isUuid(resourceId) ? resourceId.toLowerCase() : resourceId,
   };
+}
+
+/** Lists audit events, by default newest first: all for auditors of the deployment, otherwise those of their organizations. */
+export async function listAuditEvents(
+  ctx: Context,
+  filter: AuditEventFilter,
+  page: PageArguments,
+  orderBy: OrderBy<AuditEventOrderField> | null | undefined,
+): Promise<Page<AuditEventRow>> {
+  const resolved = await filterOfReader(ctx, filter);
   const order = orderBy ?? { field: AuditEventOrderField.TIME, direction: OrderDirection.DESC };
-  return eventList.page(ctx, { filter, orderBy: order, page });
+  return eventList.page(ctx, { filter: resolved, orderBy: order, page });
+}
+
+/** Reads those of some events, at least one, that match a filter and that the caller may read. By their ids. */
+export async function readEvents(
+  ctx: Context,
+  filter: EventFilter,
+  ids: string[],
+): Promise<Map<string, AuditEventRow>> {
+  const { nodes } = await eventList.page(ctx, { filter: { ...filter, ids }, most: ids.length });
+  return new Map(nodes.map((event) => [event.id, event]));
 }
 
 /** Deletes events after `STEWARD_AUDIT_RETENTION`; never if it is 0. */

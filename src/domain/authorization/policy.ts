@@ -164,6 +164,7 @@ const policy = {
   oauth2_app_secret: each(["create", "read", "delete"], owner),
   oauth2_grant: each(["read", "delete"], owner, userAdmin, theOwner),
   scim_key: each(["create", "read", "delete"], owner),
+  sign_in_provider: each(crud, owner),
 
   notification_template: { read: [anyUser], update: [owner] },
   notification_preference: each(["read", "update"], owner, theOwner),

@@ -40,6 +40,7 @@ const follows: Record<Exclude<Resource, ScopedResource>, ScopedResource | "all">
   notification_message: "notification_template",
   oauth2_app_secret: "oauth2_app",
   prebuilt_workspace: "workspace",
+  sign_in_provider: "all",
   system: "all",
   workspace_agent: "workspace",
   workspace_transfer: "workspace",

@@ -5,6 +5,7 @@ import type { PoolClient } from "pg";
 import { migrations } from "../../entities/migrations/index.js";
 import { migrationSql } from "../../infrastructure/database/migrations.js";
 import { migrateWithin, progressOf } from "../../infrastructure/database/migrator.js";
+import { beginAnotherLife } from "../audit/numbering.js";
 import { onOwnSessions } from "../deployment/boot.js";
 import { configuredKeys, readRegisteredKeys } from "../encryption/encryption-keys.js";
 import type { Services } from "../kernel/context.js";
@@ -75,6 +76,7 @@ export async function restore(
       await migrateTo(header.migration);
       const rows = await loadAll(client, contents, records, progress.indexed);
       await migrateTo(latest);
+      await client.query(beginAnotherLife);
       if (revokeTokens) await client.query(revokeAll);
       return { tables: contents.tables.length, rows, keyFile: await saveKeys?.() };
     });

@@ -1,6 +1,6 @@
 import { commit, version } from "../../runtime/program-files.js";
 import { zoneSources } from "../../runtime/time-zones/zone-data.js";
-import type { ProviderName } from "../../infrastructure/identity-providers.js";
+import type { ProviderKind } from "../../infrastructure/identity-providers.js";
 import type { Context } from "../kernel/context.js";
 
 /** Public information about this server. */
@@ -14,12 +14,16 @@ export interface ServerInfo {
   deploymentId: string;
   passwordAuth: boolean;
   identityProviders: SignInProvider[];
+  /** The longest lifetime of an API token. */
+  apiTokenMaxLifetimeSeconds: number;
 }
 
 /** An identity provider, as sign-in pages show it. */
 export interface SignInProvider {
-  type: ProviderName;
+  name: string;
+  type: ProviderKind;
   label: string;
+  icon: string;
   signInUrl: string;
 }
 
@@ -32,12 +36,23 @@ export async function readDeploymentId(ctx: Context): Promise<string> {
 
 export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
   const deploymentId = await readDeploymentId(ctx);
-  const { accessUrl, passwordAuth } = ctx.config;
-  const identityProviders = [...ctx.services.identityProviders.values()].map(({ name, label }) => ({
-    type: name,
+  const { accessUrl, passwordAuth, apiKeyMaxLifetime } = ctx.config;
+  const identityProviders = ctx.services.identityProviders.active.map(({ settings: { name, kind, icon }, label }) => ({
+    name,
+    type: kind,
     label,
+    icon,
     signInUrl: `${accessUrl}/login/${name}`,
   }));
   const timeZoneDataVersion = zoneSources()[0].version;
-  return { version, commit, timeZoneDataVersion, accessUrl, deploymentId, passwordAuth, identityProviders };
+  return {
+    version,
+    commit,
+    timeZoneDataVersion,
+    accessUrl,
+    deploymentId,
+    passwordAuth,
+    identityProviders,
+    apiTokenMaxLifetimeSeconds: Math.floor(apiKeyMaxLifetime / 1000),
+  };
 }

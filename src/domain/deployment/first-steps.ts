@@ -63,7 +63,7 @@ export async function readFirstSteps(ctx: Context): Promise<FirstSteps> {
   const { identityProviders, transports } = ctx.services;
   const done: Record<FirstStepName, boolean> = {
     ...found,
-    sign_in: identityProviders.size > 0 || transports.smtp !== undefined,
+    sign_in: identityProviders.active.length > 0 || transports.smtp !== undefined,
   };
   return { isDismissed, steps: Object.values(FirstStepName).map((name) => ({ name, isDone: done[name] })) };
 }

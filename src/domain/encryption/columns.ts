@@ -153,6 +153,14 @@ export const invitationTokens = statementsFor({
   isReplaceable: true,
 });
 
+/** The secrets and private keys of providers of sign-in. They have no owner besides their own row. */
+export const providerSecrets = statementsFor({
+  table: "sign_in_providers",
+  column: "secret",
+  keyId: "key_id",
+  owner: "id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -168,4 +176,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   agentTokens,
   templateVariables,
   invitationTokens,
+  providerSecrets,
 ];

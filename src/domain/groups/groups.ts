@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { prepare } from "../../infrastructure/database/prepared.js";
 import { authorize, selectPermitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
-import { anyOf } from "../kernel/queries.js";
+import { anyOf, type Match } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, text } from "../kernel/lists.js";
@@ -89,6 +89,13 @@ function readableGroups(ctx: Context) {
   return groups(ctx.db).where((eb) => (inGroup ? eb.or([isTheirs, hasMember(own)]) : isTheirs));
 }
 
+const isNamed = (part: string, match?: Match) =>
+  sql<SqlBool>`(${contains("g.name", part, match)} or ${contains("g.displayName", part, match)})`;
+
+/** The groups that the caller may read whose names match a text. */
+export const groupsNamed = (ctx: Context, part: string, match: Match) =>
+  readableGroups(ctx).where(isNamed(part, match));
+
 const groupById = prepare<{ id: string }, Row>((db, { id }) => groups(db).where("g.id", "=", id));
 
 /** The condition that the group `g` has a member, by the groups of that user. */
@@ -168,7 +175,7 @@ const groupList = defineList(selectListed, {
     hasMember: (eb, user: string, ctx) => eb.and([hasMember(user), isReadableMembership(ctx, user)]),
     ids: (eb, ids: string[]) => eb("g.id", "=", anyOf(ids)),
     source: (eb, source: GroupSource) => eb("g.source", "=", source),
-    search: (eb, part: string) => eb.or([contains("g.name", part), contains("g.displayName", part)]),
+    search: (_, part: string) => isNamed(part),
   },
   planned: ["search"],
 });

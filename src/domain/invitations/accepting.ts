@@ -10,7 +10,7 @@ import { anyOf, now, foldedColumn } from "../kernel/queries.js";
 import { foldCase } from "../../runtime/text.js";
 import { check, type Input, inputOf, optional, pasted, required, secret } from "../kernel/values.js";
 import { groupsHint } from "../groups/memberships.js";
-import { ProviderName } from "../../infrastructure/identity-providers.js";
+import { ProviderKind } from "../../infrastructure/identity-providers.js";
 import { rememberAddress } from "../sign-in/login-failures.js";
 import { chosenPassword, passwordProblem } from "../sign-in/passwords.js";
 import { issueSession } from "../tokens/sessions.js";
@@ -50,7 +50,7 @@ export interface InvitationOffer {
   organizationNames: string[];
   expiresAt: string;
   takesPassword: boolean;
-  providers: ProviderName[];
+  providers: ProviderKind[];
 }
 
 /** The token of which a person wants to know what it offers. */
@@ -76,11 +76,11 @@ export async function readInvitationOffer(ctx: Context, token: string): Promise<
     organizationNames: organizations.map(({ name, displayName }) => displayName || name),
     expiresAt: invitation.expiresAt,
     takesPassword: takesLogin(ctx, invitation, "password"),
-    providers: Object.values(ProviderName).filter((name) => takesLogin(ctx, invitation, name)),
+    providers: Object.values(ProviderKind).filter((name) => takesLogin(ctx, invitation, name)),
   };
 }
 
-const takesLogin = ({ config, services }: Context, { loginType }: InvitationRow, login: "password" | ProviderName) =>
+const takesLogin = ({ config, services }: Context, { loginType }: InvitationRow, login: "password" | ProviderKind) =>
   (loginType === null || loginType === login) &&
   (login === "password" ? config.passwordAuth : services.identityProviders.has(login));
 
@@ -182,7 +182,7 @@ const onTaken = onViolation({
  * Finds the open invitation of a person whose address a provider has verified, and locks it: with or without its link, the
  * person is the one who is invited. `undefined` if there is none that gives anything, or that takes another login.
  */
-export async function offerToIdentity(ctx: Context, email: string, provider: ProviderName): Promise<Offer | undefined> {
+export async function offerToIdentity(ctx: Context, email: string, provider: ProviderKind): Promise<Offer | undefined> {
   const open = invitations(ctx.db).where(foldedColumn("i.email"), "=", foldCase(email)).where(isOpen);
   try {
     return await lockOffer(

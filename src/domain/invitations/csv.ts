@@ -19,8 +19,9 @@ export class CsvFault extends Error {
 }
 
 /**
- * Parses a text. Names of columns are folded to lower case; lines without any character are left out. Programs for tables
- * write a byte order mark, and a semicolon or a tab in place of the comma: what the first line has most of separates cells.
+ * Parses a text. Names of columns are folded to lower case; lines without anything in their cells are left out. Programs for
+ * tables write such lines below the last row, a byte order mark, and a semicolon or a tab in place of the comma: what the
+ * first line has most of separates cells.
  */
 export function parseCsv(text: string, mostRows: number): Csv {
   const given = text.replace(/^\ufeff/, "");
@@ -70,7 +71,7 @@ function linesOf(text: string, separator: string, most: number): Line[] {
       throw new CsvFault(`Line ${begun} has text after a closing quotation mark.`);
     at += text.startsWith("\r\n", at) ? 2 : 1;
     line++;
-    if (cells.length > 1 || cells[0] !== "") found.push({ line: begun, cells });
+    if (cells.some((cell) => cell.trim() !== "")) found.push({ line: begun, cells });
   }
   return found;
 }

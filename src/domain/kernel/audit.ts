@@ -105,11 +105,25 @@ export function auditRow(ctx: { actor: Actor; request: RequestDetails }, entry: 
   };
 }
 
+/** Gives audit events their numbers, by which streams resume. */
+export interface AuditNumbers {
+  start(): void;
+  /** To be called after the commit of an event. Never throws or waits. */
+  readonly soon: () => void;
+}
+
 /** Inserts an audit event outside of a transaction. */
-export const auditAtOnce = (
-  ctx: { actor: Actor; request: RequestDetails; services: { database: Pick<Database, "db"> } },
+export async function auditAtOnce(
+  ctx: {
+    actor: Actor;
+    request: RequestDetails;
+    services: { database: Pick<Database, "db">; auditNumbers: AuditNumbers };
+  },
   entry: AuditEntry,
-): Promise<unknown> => insertAuditEvents(ctx.services.database, [auditRow(ctx, entry)]);
+): Promise<void> {
+  await insertAuditEvents(ctx.services.database, [auditRow(ctx, entry)]);
+  ctx.services.auditNumbers.soon();
+}
 
 /** The public part of the key that authenticated the request. */
 const keyOf = (actor: Actor): string | null =>

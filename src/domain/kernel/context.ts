@@ -2,11 +2,10 @@ import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { AgentApi } from "../../infrastructure/agent-api.js";
 import type { Fetch } from "../../infrastructure/http.js";
-import type { IdentityProviders } from "../../infrastructure/identity-providers.js";
 import type { Passwords } from "../../infrastructure/passwords/passwords.js";
 import type { Vault } from "../../infrastructure/vault.js";
 import type { Config } from "../../runtime/config.js";
-import { type AuditEntry, auditRow, insertAuditEvents, recordFlushes } from "./audit.js";
+import { type AuditEntry, type AuditNumbers, auditRow, insertAuditEvents, recordFlushes } from "./audit.js";
 import { type Actor, idOf, systemActor } from "./actor.js";
 import { newId } from "./ids.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
@@ -30,11 +29,11 @@ export interface Services {
   standby?: Standby;
   events: Events;
   callers: Callers;
+  auditNumbers: AuditNumbers;
   /** Calls URLs that users configure. */
   fetch: Fetch;
   passwords: Passwords;
   vault: Vault;
-  identityProviders: IdentityProviders;
   /** Calls the programs of tasks. */
   agentApi: AgentApi;
   log: Logger;
@@ -140,6 +139,7 @@ export class Context {
   /** Writes an audit event with the commit of the mutation. If that fails, so does the mutation. */
   audit(entry: AuditEntry): void {
     this.beforeCommit(insertAuditEvents, auditRow(this, entry));
+    this.afterCommit(this.services.auditNumbers.soon);
   }
 
   /**

@@ -8,7 +8,7 @@ import {
   type SqlBool,
 } from "kysely";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
-import { anyOf, containing } from "./queries.js";
+import { anyOf, containing, type Match } from "./queries.js";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { Context } from "./context.js";
 import { Problems } from "./errors.js";
@@ -415,9 +415,9 @@ export const defineListOfEach = <DB, TB extends keyof DB, Row, Values, Order ext
   definition: Definition<DB, TB, Row, Values, Order>,
 ): Pick<List<DB, TB, Row, Values, Order>, "pageOf"> => new List(rows, definition);
 
-/** The condition that a column contains a text, in any letter case. Trigram indexes have its form. */
-export const contains = (column: string, part: string) =>
-  sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${containing(part)}::text)`;
+/** The condition that a column contains a text or begins with it, in any letter case. Trigram indexes have its form. */
+export const contains = (column: string, part: string, match: Match = containing) =>
+  sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${match(part)}::text)`;
 
 /**
  * The condition that a column has the id of one of these organizations. Postgres plans each execution of a statement

@@ -113,6 +113,18 @@ function firstIdOf(time: number): string {
 /** The lowest id that a row can have whose time is not before another one, which is in Unix milliseconds. */
 export const lowestIdSince = (time: number): string => firstIdOf(time - early);
 
+/** The time of a UUIDv7 in Unix milliseconds. */
+const timeOf = (id: string): number => Number.parseInt(id.replace("-", "").slice(0, 12), 16);
+
+/** The times that rows with these ids, at least one, can have. */
+export function timesOfIds(ids: readonly string[]): { after: string; before: string } {
+  const sorted = ids.toSorted();
+  return {
+    after: new Date(timeOf(sorted[0]!) - late).toISOString(),
+    before: new Date(timeOf(sorted.at(-1)!) + early).toISOString(),
+  };
+}
+
 /** The ends of partitions, and until when they are not read again. By server: tests run several in a process. */
 const known = new WeakMap<Pick<Database, "db">, Map<Partitioned, { ends: Promise<number[]>; until: number }>>();
 
@@ -128,5 +140,4 @@ export function endsOfMonths(database: Pick<Database, "db">, table: Partitioned)
   return ends;
 }
 
-const readEnds = async (db: Db, table: Partitioned) =>
-  (await monthEnds(db, table)).map((id) => Number.parseInt(id.replace("-", "").slice(0, 12), 16));
+const readEnds = async (db: Db, table: Partitioned) => (await monthEnds(db, table)).map(timeOf);

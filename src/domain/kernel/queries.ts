@@ -63,7 +63,13 @@ export const now = sql<string>`now()`;
 export const after = (milliseconds: number) => sql<string>`now() + make_interval(secs => ${milliseconds / 1000})`;
 
 /** The `like` pattern of texts that contain `part`. */
-export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;
+export const containing = (part: string): string => `%${beginningWith(part)}`;
+
+/** The `like` pattern of texts that begin with `part`. */
+export const beginningWith = (part: string): string => `${part.replace(/[\\%_]/g, "\\$&")}%`;
+
+/** Where texts have to match a part: `containing` or `beginningWith`. */
+export type Match = (part: string) => string;
 
 /** The folding of `foldCase` in SQL, independent of the locale of the database. Unique indexes use the same expression. */
 export const foldedSql = (text: string): string => `lower(${text} collate "C")`;

@@ -1,25 +1,37 @@
-import MarkdownIt, { type Token } from "markdown-it";
+import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
 
 /**
  * CommonMark and `~~strikethrough~~`. Raw HTML is text, never markup. Only `http:`, `https:` and `mailto:` URLs become
  * links; others stay as written. Parsing takes time linear in the length of the text; blocks nested deeper than
  * `maxNesting` are left out, deeper inline marks stay literal.
  */
-const parser = new MarkdownIt("commonmark", { html: false, maxNesting: 100 }).enable("strikethrough");
-parser.validateLink = (url) => /^(?:https?|mailto):/i.test(url);
-
-/** Escapes text for HTML, in content and in quoted attributes. */
-export const escapeHtml = (text: string): string => parser.utils.escapeHtml(text);
+function makeParser() {
+  const made = new MarkdownIt("commonmark", { html: false, maxNesting: 100 }).enable("strikethrough");
+  made.validateLink = (url) => /^(?:https?|mailto):/i.test(url);
+  made.renderer.rules.image = showImage;
+  return made;
+}
 
 /** Images are shown as links to them: a mail loads nothing. */
-parser.renderer.rules.image = (tokens, index) => {
+const showImage: RendererRule = (tokens, index) => {
   const image = tokens[index]!;
   const url = escapeHtml(String(image.attrGet("src")));
   return `<a href="${url}">${escapeHtml(image.content) || url}</a>`;
 };
 
+const parser = makeParser();
+
+/** For long texts of strangers: links name their URL themselves, since a URL for many links makes a long text of a short one. */
+const parserOfMessages = makeParser().disable("reference");
+
+/** Escapes text for HTML, in content and in quoted attributes. */
+export const escapeHtml = (text: string): string => parser.utils.escapeHtml(text);
+
 /** Renders Markdown as HTML. */
 export const htmlOf = (markdown: string): string => parser.render(markdown);
+
+/** Renders a message of a conversation as HTML, at most 30 times as long. Definitions of links stay text. */
+export const htmlOfMessage = (markdown: string): string => parserOfMessages.render(markdown);
 
 /**
  * Renders Markdown as plain text: without marks, links and images as `text (url)`, list items with bullets or numbers,

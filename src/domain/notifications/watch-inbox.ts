@@ -2,7 +2,8 @@ import { sql } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { boundedPool } from "../../runtime/concurrency.js";
 import type { Context, Services } from "../kernel/context.js";
-import { badInput, DomainError, Problems } from "../kernel/errors.js";
+import { badInput, Problems } from "../kernel/errors.js";
+import { OpenWatches } from "../kernel/open-watches.js";
 import { anyOf } from "../kernel/queries.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { isUuid } from "../../runtime/text.js";
@@ -95,7 +96,7 @@ export async function watchInbox(ctx: Context, { filter, format, since }: WatchI
       checkFilter(wanted.filter, problems);
       problems.throwIfAny(invalidQuery);
       position = await startingPosition(ctx, wanted, since);
-      startCounting(ctx.services, userId);
+      openWatches.begin(ctx.services, userId);
       const { unreadCount, isRestart } = position;
       return [...(isRestart ? [watchRestarted(unreadCount)] : []), unreadCountChanged(unreadCount)];
     },
@@ -108,7 +109,7 @@ export async function watchInbox(ctx: Context, { filter, format, since }: WatchI
       return { events: isOtherCount ? [unreadCountChanged(unreadCount)] : items, isMore };
     },
     onEnd() {
-      stopCounting(ctx.services, userId);
+      openWatches.end(ctx.services, userId);
       return [];
     },
   });
@@ -158,28 +159,7 @@ async function seqOf({ db }: Context, userId: string, id: string | null, seq: nu
   return found?.seq;
 }
 
-const watchesAtMost = 20;
-
-/** The number of open watches of each user, by server: tests run several in a process. */
-const openWatches = new WeakMap<Services, Map<string, number>>();
-
-function startCounting(services: Services, userId: string): void {
-  const taken = openWatches.get(services) ?? new Map<string, number>();
-  openWatches.set(services, taken);
-  const count = taken.get(userId) ?? 0;
-  if (count >= watchesAtMost) {
-    const detail = `An inbox can have at most ${watchesAtMost} open watches.`;
-    throw new DomainError("RATE_LIMITED", "Too many requests.", { detail, retryAfter: 1 });
-  }
-  taken.set(userId, count + 1);
-}
-
-function stopCounting(services: Services, userId: string): void {
-  const taken = openWatches.get(services)!;
-  const count = taken.get(userId)! - 1;
-  if (count > 0) taken.set(userId, count);
-  else taken.delete(userId);
-}
+const openWatches = new OpenWatches(20, "An inbox");
 
 /** Maximum number of notifications that a watcher reads at a time. */
 const pageSize = 100;

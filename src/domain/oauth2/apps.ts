@@ -1,12 +1,13 @@
-import { type Expression, sql, type SqlBool } from "kysely";
+import { type Expression, type ExpressionBuilder, sql, type SqlBool } from "kysely";
+import type { Schema } from "../../entities/schema.js";
 import type { Config } from "../../runtime/config.js";
 import { authorize, may, type Permitted, selectPermitted, visible } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
-import { anyOf, rowsByKey, containing, foldedColumn } from "../kernel/queries.js";
+import { anyOf, foldedColumn, type Match, rowsByKey } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, DomainError, notFound } from "../kernel/errors.js";
 import { foldCase } from "../../runtime/text.js";
-import { defineList, defineListOfEach, text } from "../kernel/lists.js";
+import { contains, defineList, defineListOfEach, text } from "../kernel/lists.js";
 import { oneOf, parseSearch, searchQuery } from "../search.js";
 import { invalidQuery, type Page, PageArguments } from "../kernel/paging.js";
 import { findUser } from "../users/users.js";
@@ -31,6 +32,10 @@ const readableApps = ({ actor, db }: Context, { everywhere, adminMade, granted }
 /** The condition that a user has granted an application access. */
 const isGrantedBy = (user: string | null | Expression<string>) => sql<SqlBool>`oauth2_clients.id = any(array(
   select ${g.clientId} from oauth2_grants g where ${g.userId} = ${user} and ${isLive}))`;
+
+/** The applications that the caller may read whose names match a text. */
+export const appsNamed = (ctx: Context, part: string, match: Match) =>
+  readableApps(ctx, selectPermitted(ctx.actor, "oauth2_app:read")).where(contains("oauth2Clients.name", part, match));
 
 /** Finds an application. Throws NOT_FOUND if the caller may not read it. */
 export async function findApp(ctx: Context, id: string): Promise<ClientRow> {
@@ -108,11 +113,8 @@ const definition = {
   },
   filters: {
     kinds: (_: unknown, kinds: readonly ClientKind[]) => sql<SqlBool>`oauth2_clients.kind = ${anyOf(kinds, "text")}`,
-    words: (_: unknown, words: readonly string[][]) =>
-      sql<SqlBool>`(${sql.join(
-        words.map((some) => sql`oauth2_clients.name ilike any(${some.map(containing)}::text[])`),
-        sql` and `,
-      )})`,
+    words: (eb: ExpressionBuilder<Schema, "oauth2Clients">, words: readonly string[][]) =>
+      eb.and(words.map((some) => eb.or(some.map((part) => contains("oauth2Clients.name", part))))),
   },
   planned: ["kinds", "words"] as const,
 };

@@ -2,7 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { mayOn } from "../authorization/authorization.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
 import { accountWithId, givenPasswordProblem, auditedAccount, isUnchanged, verify } from "./sign-in-accounts.js";
-import { ProviderName } from "../../infrastructure/identity-providers.js";
+import { ProviderKind } from "../../infrastructure/identity-providers.js";
 import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { after, now } from "../kernel/queries.js";
@@ -15,7 +15,7 @@ import { givenPassword } from "./passwords.js";
 
 export const ConvertLogin = inputOf({
   user: required(reference, "The caller: ID, username, or `me`."),
-  toType: required(choice(ProviderName), "The provider."),
+  toType: required(choice(ProviderKind), "The provider."),
   password: required(givenPassword, "The current password."),
 });
 export type ConvertLogin = Input<typeof ConvertLogin>;
@@ -23,7 +23,7 @@ export type ConvertLogin = Input<typeof ConvertLogin>;
 /** A pending conversion. The state is not readable later. */
 export interface ConversionStarted {
   userId: string;
-  toType: ProviderName;
+  toType: ProviderKind;
   stateString: string;
   expiresAt: string;
 }
@@ -82,7 +82,7 @@ export async function useConversion(
   { db }: Context,
   stateHash: Buffer,
   userId: string,
-  toType: ProviderName,
+  toType: ProviderKind,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("loginConversions")

@@ -19,10 +19,13 @@ import {
 } from "./sign-in-accounts.js";
 import { useConversion } from "./conversions.js";
 import { countSignIn } from "./counted-sign-ins.js";
-import type { Identity, ProviderName } from "../../infrastructure/identity-providers.js";
+import type { Identity } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
-import { link, linkDiff, userLinkedTo } from "./user-identities.js";
+import { type KnownProvider, stampOf } from "./provider-registry.js";
+import type { PublicSettings } from "./provider-settings.js";
+import { joinedOrganizations } from "./sign-in-providers.js";
+import { link, linkDiff, linksOf, userLinkedTo } from "./user-identities.js";
 import { giveAccess, type Offer, offerToIdentity } from "../invitations/accepting.js";
 import { announce } from "../users/account-events.js";
 import { isKnownAs } from "../users/accounts.js";
@@ -31,6 +34,7 @@ import { longestName } from "../../entities/lengths.js";
 
 /** A completed sign-in at a provider. */
 export interface ProviderSignIn {
+  provider: KnownProvider;
   identity: Identity;
   /** SHA-256 of the state of the attempt, which is valid once. */
   stateHash: Buffer;
@@ -38,9 +42,11 @@ export interface ProviderSignIn {
   expiresAt: string;
   /** SHA-256 of the state of a conversion, if the sign-in completes one. */
   conversion?: Buffer;
+  /** The user to whom the identity is to be linked, if the sign-in does that. */
+  linkTo?: string;
 }
 
-/** The user, with a new session unless the sign-in completed a conversion. */
+/** The user, with a new session unless the sign-in completed a conversion or linked an identity. */
 export interface SignedIn {
   userId: string;
   sessionToken?: string;
@@ -48,28 +54,128 @@ export interface SignedIn {
 
 /**
  * Signs in the user of an identity: by its link to an account; otherwise by the email of an account that was created
- * for the provider and has no link; otherwise by creating an account, if allowed. An account with a password is linked
- * only by a conversion.
+ * for a provider and has no link; otherwise by creating an account, if allowed. An account with a password is linked
+ * only by a conversion, and one with a link only by its user.
  */
 export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn): Promise<SignedIn> {
-  const { identity, stateHash, expiresAt, conversion } = signIn;
+  const { provider, identity, conversion, linkTo } = signIn;
+  await spend(ctx, signIn);
+  await requireCurrent(ctx, provider);
+  requireAdmitted(provider.settings, identity);
+  if (conversion === undefined && linkTo === undefined)
+    return countSignIn(ctx, identity.kind, async () => {
+      const { account, isLinked } = await accountOf(ctx, provider.settings, identity).catch((error: unknown) => {
+        const whose = error instanceof DomainError ? rejections.get(error) : undefined;
+        throw whose ? recordRejection(ctx, whose, error as DomainError) : error;
+      });
+      const sessionToken = await begin(ctx, account, identity);
+      if (isLinked) await followEmail(ctx, account, identity, provider.settings);
+      return { userId: account.id, sessionToken };
+    });
+  if (await accountLinkedTo(ctx, identity)) throw conflict("This identity signs in to an account already.");
+  if (conversion) return { userId: await convert(ctx, identity, conversion) };
+  return { userId: await linkToAccount(ctx, identity, linkTo!) };
+}
+
+/** Uses the state of an attempt. Throws FORBIDDEN if it was used before. */
+async function spend(ctx: Context, { stateHash, expiresAt }: Pick<ProviderSignIn, "stateHash" | "expiresAt">) {
   const { numInsertedOrUpdatedRows } = await ctx.db
     .insertInto("spentSignIns")
     .values({ stateHash, expiresAt })
     .onConflict((used) => used.doNothing())
     .executeTakeFirst();
   if (numInsertedOrUpdatedRows !== 1n) throw forbidden("This sign-in has already been used.");
+}
+
+/** Keeps a stored provider as it is until the commit. Throws FORBIDDEN if it was changed or deleted meanwhile. */
+async function requireCurrent({ db }: Context, { id, stamp }: KnownProvider): Promise<void> {
+  if (id === null) return;
+  const row = await db
+    .selectFrom("signInProviders")
+    .select(["id", "revision"])
+    .where("id", "=", id)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (!row || stampOf(row) !== stamp)
+    throw forbidden("An administrator has just changed this provider.", { detail: "Sign in again." });
+}
+
+/** Throws FORBIDDEN for people of other tenants or domains than those that may sign in. */
+function requireAdmitted(
+  { tenants, hostedDomains }: PublicSettings,
+  { tenant = "", hostedDomain = "" }: Identity,
+): void {
+  const isAdmitted =
+    (tenants.length === 0 || tenants.includes(tenant)) &&
+    (hostedDomains.length === 0 || hostedDomains.includes(foldCase(hostedDomain)));
+  if (!isAdmitted)
+    throw forbidden("Your account at the provider belongs to another organization.", {
+      detail: "Sign in there with the account of your organization.",
+    });
+}
+
+/** The account to which an identity signs in, and whether it was linked before. */
+interface FoundAccount {
+  account: Account;
+  isLinked: boolean;
+}
+
+/** Finds or creates the account of an identity, and locks it. Throws for one that must not sign in. */
+async function accountOf(ctx: Context, settings: PublicSettings, identity: Identity): Promise<FoundAccount> {
   const linked = await accountLinkedTo(ctx, identity);
-  if (conversion) {
-    if (linked) throw conflict("This identity signs in to an account already.");
-    return { userId: await convert(ctx, identity, conversion) };
+  const account =
+    linked ?? (await linkByEmail(ctx, identity, settings)) ?? (await createAccount(ctx, identity, settings));
+  if (account.loginType !== "oidc" && account.loginType !== "github") throw rejected(account, otherLoginType(account));
+  if (account.status === "suspended")
+    throw rejected(account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
+  return { account, isLinked: linked !== undefined };
+}
+
+/** The accounts by the errors that reject their sign-in, which is recorded for them. */
+const rejections = new WeakMap<DomainError, Account>();
+
+function rejected(account: Account, error: DomainError): DomainError {
+  rejections.set(error, account);
+  return error;
+}
+
+/** How a sign-in would end. */
+export interface SignInPreview {
+  /** Username of the account; null if the sign-in would be rejected. */
+  username: string | null;
+  how: "linked" | "linked by email" | "created" | "rejected";
+  /** Why it would be rejected. */
+  refusal: string | null;
+}
+
+/** Ends the transaction of a preview, which stores nothing. */
+class PreviewEnd extends Error {
+  constructor(readonly preview: SignInPreview) {
+    super("The preview of a sign-in is rolled back.");
   }
-  return countSignIn(ctx, identity.provider, async () => {
-    const account = linked ?? (await linkByEmail(ctx, identity)) ?? (await createAccount(ctx, identity));
-    const sessionToken = await begin(ctx, account, identity.provider);
-    if (linked) await followEmail(ctx, linked, identity);
-    return { userId: account.id, sessionToken };
-  });
+}
+
+/** Finds out how a sign-in would end, by the same steps, in a transaction that is rolled back. */
+export async function previewSignIn(
+  ctx: Context,
+  { settings }: KnownProvider,
+  identity: Identity,
+): Promise<SignInPreview> {
+  try {
+    return await ctx.transactional(async () => {
+      requireAdmitted(settings, identity);
+      const linkedTo = await userLinkedTo(ctx, identity);
+      const emailTaken = identity.email !== undefined && (await accountWithEmailOf(ctx, identity)) !== undefined;
+      const { account } = await accountOf(ctx, settings, identity);
+      const how = linkedTo === undefined ? (emailTaken ? "linked by email" : "created") : "linked";
+      throw new PreviewEnd({ username: account.username, how, refusal: null });
+    });
+  } catch (error) {
+    if (error instanceof PreviewEnd) return error.preview;
+    if (!(error instanceof DomainError)) throw error;
+    const refusal = [error.message, error.details.detail].filter(Boolean).join(" ");
+    return { username: null, how: "rejected", refusal };
+  }
 }
 
 // Both lock the user, so that what the sign-in checks cannot change before the commit.
@@ -85,32 +191,47 @@ async function accountLinkedTo(ctx: Context, identity: Identity): Promise<Accoun
 const accountWithEmailOf = async ({ db }: Context, { email }: Identity): Promise<Account | undefined> =>
   email === undefined ? undefined : accountsWithEmail(db, email).forNoKeyUpdate().executeTakeFirst();
 
-/** Links the account with the email of the identity, if it was created for the provider and has no link. */
-async function linkByEmail(ctx: Context, identity: Identity): Promise<Account | undefined> {
-  if (identity.email !== undefined) await releaseFormerEmail(ctx, identity.email);
+/** Links the account with the email of the identity, if it was created for a provider and has no link. */
+async function linkByEmail(ctx: Context, identity: Identity, settings: PublicSettings): Promise<Account | undefined> {
+  const { email, kind } = identity;
+  if (email !== undefined) await releaseFormerEmail(ctx, email);
   const account = await accountWithEmailOf(ctx, identity);
-  if (!account) return undefined;
-  if (account.loginType !== identity.provider) throw recordRejection(ctx, account, otherLoginType(account));
-  if (!(await link(ctx, identity, account.id))) {
-    throw recordRejection(
-      ctx,
+  if (!account || email === undefined) return undefined;
+  const [linked] = await linksOf(ctx, account.id);
+  const isOfProviders = account.loginType === "oidc" || account.loginType === "github";
+  if (linked && isOfProviders) throw rejected(account, linkedElsewhere(ctx, identity, linked.provider));
+  if (account.loginType !== kind) throw rejected(account, otherLoginType(account));
+  if (!speaksFor(settings, email))
+    throw rejected(
       account,
-      forbidden("The account with this email belongs to another identity of the provider."),
+      forbidden("This provider cannot link your account by its email.", {
+        detail: "Ask an administrator to link the identity.",
+      }),
     );
-  }
+  if (!(await link(ctx, identity, account.id)))
+    throw rejected(account, linkedElsewhere(ctx, identity, identity.provider));
   ctx.audit({ action: "update", actorId: account.id, ...auditedAccount(account), diff: linkDiff({ new: identity }) });
   return account;
+}
+
+/** Whether a provider may say whose an address is: of an account without an identity, or of an invitation. */
+const speaksFor = ({ linksByEmail, emailDomains }: PublicSettings, email: string): boolean =>
+  linksByEmail === "any" || (linksByEmail === "domains" && isInDomains(email, emailDomains));
+
+/** No user is linked by an address across providers: any of them could send it. */
+function linkedElsewhere({ services }: Context, { provider }: Identity, other: string): DomainError {
+  if (provider === other) return forbidden("The account with this email belongs to another identity of the provider.");
+  const label = services.identityProviders.find(other)?.label ?? other;
+  return forbidden("The account with this email signs in through another provider.", {
+    detail: `Sign in through ${label}, and link this provider to your account there: Sessions and keys, Identities.`,
+  });
 }
 
 const otherLoginType = ({ loginType }: Account) =>
   forbidden("Incorrect login type.", { detail: `The account with this email signs in by ${loginType}.` });
 
 /** Creates a session of a locked account. Returns its token. */
-async function begin(ctx: Context, account: Account, provider: ProviderName): Promise<string> {
-  if (account.loginType !== provider) throw recordRejection(ctx, account, otherLoginType(account));
-  if (account.status === "suspended") {
-    throw recordRejection(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
-  }
+async function begin(ctx: Context, account: Account, { provider }: Identity): Promise<string> {
   await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
   const sessionToken = await issueSession(ctx, account.id);
   ctx.audit({
@@ -122,14 +243,32 @@ async function begin(ctx: Context, account: Account, provider: ProviderName): Pr
   return sessionToken;
 }
 
+/** Links an identity to the account of the caller, who signs in through another provider. */
+async function linkToAccount(ctx: Context, identity: Identity, userId: string): Promise<string> {
+  const account = await accounts(ctx.db).where("id", "=", userId).forNoKeyUpdate().executeTakeFirst();
+  const isOwn = ctx.actor.kind === "user" && ctx.actor.userId === userId;
+  if (!account || !isOwn || account.status === "suspended") throw forbidden("This link has expired.");
+  if (account.loginType !== "oidc" && account.loginType !== "github") throw otherLoginType(account);
+  if (!(await link(ctx, identity, userId)))
+    throw conflict("Your account has another identity at this provider already. Unlink that one before.");
+  ctx.audit({ action: "update", ...auditedAccount(account), diff: linkDiff({ new: identity }) });
+  return userId;
+}
+
 /**
- * Gives an account the address that its identity has now, if it is in the domains of this deployment. Not if SCIM is the
- * source of the account, and not if another account has the address: then the log says so, and the sign-in goes on.
+ * Gives an account the address that its identity has now, if it is in the domains of the provider. Not if SCIM is the
+ * source of the account or it has several identities, and not if another account has the address: then the log says so, and
+ * the sign-in goes on.
  */
-async function followEmail(ctx: Context, { id, username, email: old }: Account, { email }: Identity): Promise<void> {
-  const { oidcEmailDomains, oidcFollowEmail } = ctx.config;
-  if (!oidcFollowEmail || email === undefined || foldCase(email) === foldCase(old)) return;
-  if (!isInDomains(email, oidcEmailDomains) || !isValid(emailAddress, email)) return;
+async function followEmail(
+  ctx: Context,
+  { id, username, email: old }: Account,
+  { email }: Identity,
+  { followsEmail, emailDomains }: PublicSettings,
+): Promise<void> {
+  if (!followsEmail || email === undefined || foldCase(email) === foldCase(old)) return;
+  if (!isInDomains(email, emailDomains) || !isValid(emailAddress, email)) return;
+  if ((await linksOf(ctx, id)).length > 1) return;
   const scimLink = ctx.db.selectFrom("scimUserLinks").select("userId").where("userId", "=", id);
   if (await scimLink.executeTakeFirst()) return;
   const stays = (reason: string) =>
@@ -173,7 +312,7 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
   const account = await accountWithEmailOf(ctx, identity);
   const isOwn = account !== undefined && account.id === userId && account.loginType === "password";
   if (!isOwn) throw forbidden("Your email at the provider differs from the email of your account.");
-  if (account.status === "suspended" || !(await useConversion(ctx, conversion, userId, identity.provider))) {
+  if (account.status === "suspended" || !(await useConversion(ctx, conversion, userId, identity.kind))) {
     throw conversionEnded();
   }
   if (!(await link(ctx, identity, userId))) {
@@ -181,12 +320,12 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
   }
   await ctx.db
     .updateTable("users")
-    .set({ loginType: identity.provider, passwordHash: null, mustChangePassword: false, updatedAt: now })
+    .set({ loginType: identity.kind, passwordHash: null, mustChangePassword: false, updatedAt: now })
     .where("id", "=", userId)
     .execute();
   await endSessions(ctx, userId, credential.id);
   const diff = {
-    loginType: { old: "password", new: identity.provider },
+    loginType: { old: "password", new: identity.kind },
     password: { old: "***" },
     ...linkDiff({ new: identity }),
   };
@@ -200,25 +339,26 @@ const conversionEnded = () => forbidden("The conversion has ended. Start a new o
 const usernameTries = 5;
 
 /** Creates an account, if the domain of the email is allowed. Throws FORBIDDEN otherwise. */
-async function createAccount(ctx: Context, identity: Identity): Promise<Account> {
-  const { email, provider } = identity;
+async function createAccount(ctx: Context, identity: Identity, settings: PublicSettings): Promise<Account> {
+  const { email, kind } = identity;
+  const { admitsNewcomers, emailDomains, organizations } = settings;
   if (email === undefined) throw forbidden("The provider returned no verified email.", { detail: identity.emailDoubt });
-  const offer = await offerToIdentity(ctx, email, provider);
-  const isAllowed =
-    offer !== undefined || (isInDomains(email, ctx.config.oidcEmailDomains) && isValid(emailAddress, email));
+  const offer = speaksFor(settings, email) ? await offerToIdentity(ctx, email, kind) : undefined;
+  const isNewcomer = admitsNewcomers && isInDomains(email, emailDomains) && isValid(emailAddress, email);
+  const isAllowed = offer !== undefined || isNewcomer;
   if (!isAllowed) throw forbidden("There is no account for you here. Ask an administrator for one.");
 
   const name = cleanLabel(identity.name ?? "", 128);
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
     if (await isKnownAs(ctx, username, null)) continue;
-    const account = await insertAccount(ctx, { email, username, name, loginType: provider }, offer);
+    const account = await insertAccount(ctx, { email, username, name, loginType: kind }, offer, organizations);
     if (!account) continue;
     if (!(await link(ctx, identity, account.id))) break;
     const diff = {
       email: { new: email },
       username: { new: username },
-      loginType: { new: provider },
+      loginType: { new: kind },
       ...(offer && offer.siteRoles.length > 0 && { siteRoles: { new: offer.siteRoles } }),
     };
     ctx.audit({
@@ -235,13 +375,14 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
 }
 
 /**
- * Inserts an account, into the default organization unless an invitation offers others. Returns nothing if the email or the
- * username is taken.
+ * Inserts an account, into the organizations of newcomers unless an invitation offers others. Returns nothing if the email
+ * or the username is taken.
  */
 async function insertAccount(
   { db }: Context,
   account: Pick<Account, "email" | "username" | "name" | "loginType">,
   offer: Offer | undefined,
+  organizations: readonly string[],
 ): Promise<Account | undefined> {
   const invited = offer && { siteRoles: offer.siteRoles, createdBy: offer.inviterId };
   const created = await db
@@ -255,10 +396,7 @@ async function insertAccount(
     .insertInto("organizationMembers")
     .columns(["organizationId", "userId", "createdAt"])
     .expression((eb) =>
-      eb
-        .selectFrom("organizations")
-        .where("isDefault", "=", true)
-        .select(["id", eb.val(created.id).as("userId"), now.as("createdAt")]),
+      joinedOrganizations({ db }, organizations).select([eb.val(created.id).as("userId"), now.as("createdAt")]),
     )
     .execute();
   return created;

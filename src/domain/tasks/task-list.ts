@@ -4,7 +4,7 @@ import { visible } from "../authorization/authorization.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/queries.js";
+import { anyOf, type Match } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, time } from "../kernel/lists.js";
 import { anyText, oneOf, parseSearch, searchQuery } from "../search.js";
 import { OrderDirection, orderOf, type Page, PageArguments } from "../kernel/paging.js";
@@ -70,6 +70,12 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
   return organizations.length > 0 ? sql`(${inOrganizations("t.organizationId", organizations)} or ${isNear})` : isNear;
 }
 
+const isNamed = (part: string, match?: Match) =>
+  sql<SqlBool>`(${contains("t.name", part, match)} or ${contains("t.displayName", part, match)})`;
+
+/** The tasks that the caller may read whose names match a text. */
+export const tasksNamed = (ctx: Context, part: string, match: Match) => readableTasks(ctx).where(isNamed(part, match));
+
 type Filters = ExpressionBuilder<Schema & { t: Schema["tasks"] }, "t">;
 
 /** A filter by several lists of values: the value of the column must be in each list. */
@@ -86,12 +92,7 @@ const taskList = defineList(readableTasks, {
     owners: inAll("t.ownerId", "uuid"),
     organizations: inAll("t.organizationId", "uuid"),
     statuses: inAll("t.status", "text"),
-    words: (eb, words: readonly string[][]) =>
-      eb.and(
-        words.map((parts) =>
-          eb.or(parts.flatMap((part) => [contains("t.name", part), contains("t.displayName", part)])),
-        ),
-      ),
+    words: (eb, words: readonly string[][]) => eb.and(words.map((parts) => eb.or(parts.map((part) => isNamed(part))))),
     unhealthy: (eb, isWanted: boolean, ctx) => (isWanted ? isTaskUnhealthy(ctx) : eb.not(isTaskUnhealthy(ctx))),
   },
   planned: ["owners", "organizations", "statuses", "words", "unhealthy"],

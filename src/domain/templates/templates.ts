@@ -7,7 +7,7 @@ import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { anyOf, rowById } from "../kernel/queries.js";
+import { anyOf, type Match, rowById } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, text, time } from "../kernel/lists.js";
 import { listArguments, orderOf, type Page } from "../kernel/paging.js";
 import { check, type Input, inputOf, optional, reference, required, searchText, uuid } from "../kernel/values.js";
@@ -152,6 +152,13 @@ function readableTemplates(ctx: Context) {
   return liveTemplates(ctx).where((eb) => (sharedForUse ? eb.or([isTheirs, isShared]) : isTheirs));
 }
 
+const isNamed = (part: string, match?: Match) =>
+  sql<SqlBool>`(${contains("t.name", part, match)} or ${contains("t.displayName", part, match)})`;
+
+/** The templates that the caller may read whose names match a text. */
+export const templatesNamed = (ctx: Context, part: string, match: Match) =>
+  readableTemplates(ctx).where(isNamed(part, match));
+
 const templateList = defineList(readableTemplates, {
   id: { column: "t.id", of: ({ id }) => id },
   orders: {
@@ -164,7 +171,7 @@ const templateList = defineList(readableTemplates, {
   },
   filters: {
     organization: (eb, id: string) => eb("t.organizationId", "=", id),
-    search: (eb, part: string) => eb.or([contains("t.name", part), contains("t.displayName", part)]),
+    search: (_, part: string) => isNamed(part),
   },
   planned: ["search"],
 });

@@ -4,7 +4,7 @@ import { selectPermitted } from "../authorization/authorization.js";
 import { isSiteRole, type Role } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { containing } from "../kernel/queries.js";
+import { containing, type Match } from "../kernel/queries.js";
 import { foldCase } from "../../runtime/text.js";
 import {
   check,
@@ -64,12 +64,13 @@ export type UsersQuery = Input<typeof UsersQuery>;
 export const isListed = sql<SqlBool>`${u.deletedAt} is null and not ${u.isSystem}`;
 
 /**
- * The condition that the username, the real name or, where `showsEmail` holds, the email of a user `u` contains a text, in
- * any letter case. The trigram index has its form; for texts of one or two characters, it has to look at all users.
+ * The condition that the username, the real name or, where `showsEmail` holds, the email of a user `u` contains a text or
+ * begins with it, in any letter case. The trigram index has its form; it has to look at all users to find texts of one
+ * or two characters anywhere.
  */
-export function userContains(part: string, showsEmail: Expression<SqlBool> = sql`true`) {
-  const pattern = containing(part);
-  const foldedPattern = containing(foldCase(part));
+export function userContains(part: string, showsEmail: Expression<SqlBool> = sql`true`, match: Match = containing) {
+  const pattern = match(part);
+  const foldedPattern = match(foldCase(part));
   return sql<SqlBool>`(${foldedUsername} like ${foldedPattern}
     or (${showsEmail} and lower(u.email collate "C") like ${foldedPattern})
     or lower(u.name) collate "C" like lower(${pattern}::text))`;
@@ -126,8 +127,14 @@ const pageColumn = membershipsOfUser("page.id");
 
 const foldedName = { of: ({ username }: UserRow) => foldCase(username) };
 
+const readableUsers = (ctx: Context) => allUsers(ctx.db).where(isListed).where(isReadableUser(ctx));
+
+/** The users that the caller may read whose names or email match a text. */
+export const usersNamed = (ctx: Context, part: string, match: Match) =>
+  readableUsers(ctx).where(userContains(part, undefined, match));
+
 /** The users of the deployment. */
-const userList = defineList((ctx) => allUsers(ctx.db).where(isListed).where(isReadableUser(ctx)), {
+const userList = defineList(readableUsers, {
   id: { column: "u.id", of: ({ id }) => id },
   orders: {
     [UserOrderField.USERNAME]: { username: text(foldedUsername, foldedName) }, // users_list_index

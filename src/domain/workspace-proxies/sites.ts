@@ -53,6 +53,16 @@ const nameOf = ({ hostname }: Pick<URL, "hostname">): string => hostname.replace
 export const isLocal = (host: Pick<URL, "hostname">): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(nameOf(host));
 
+/** The format that `isTrustedUrl` accepts. Completes "must be". */
+export const trustedUrlRule = "an https URL, or http on the same machine, without a query";
+
+/** Reports whether a text is the URL of a service that may receive secrets. */
+export function isTrustedUrl(text: string): boolean {
+  const url = URL.parse(text);
+  const isSafe = url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLocal(url)));
+  return isSafe && url.username === "" && url.password === "" && !/[?#\s\\]/.test(text);
+}
+
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Reports whether the name is below the wildcard, at any depth. */

@@ -16,8 +16,8 @@ import { templatesById } from "../templates/templates.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { userActor } from "../users/user-actors.js";
 import { openStatuses } from "./build-status.js";
-import { startFor } from "./transitions.js";
 import { firstOn } from "./deadlines.js";
+import { reasonOf, startFor } from "./starts.js";
 import { type WorkspaceRow, workspaces } from "./workspaces.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
@@ -141,17 +141,16 @@ async function startForOwner(ctx: Context, workspace: WorkspaceRow): Promise<voi
 }
 
 /** Notes that a start is not possible, such as with a version that asks for new values, and tells the owner why. */
-async function giveUp(ctx: Context, id: string, { message, details }: DomainError): Promise<void> {
+async function giveUp(ctx: Context, id: string, error: DomainError): Promise<void> {
   const workspace = await lockDue(ctx.db, id);
   if (!workspace) return;
   const { name, ownerId, organizationId, templateId } = workspace;
   await lookAgain(ctx, workspace, dueAfter(weeklyScheduleOf(workspace.autostartSchedule!), databaseTime()));
-  const faults = (details.validations ?? []).map(({ field, detail }) => `${field}: ${detail}`);
   await notify(ctx, {
     template: workspaceNotifications.autobuildFailed,
     recipients: [ownerId],
     targets: [id, templateId, ownerId, organizationId],
-    labels: { name, reason: [message, ...faults].join("\n").slice(0, 1000) },
+    labels: { name, reason: reasonOf(error) },
     data: {},
   });
 }

@@ -34,6 +34,7 @@ export const endedBuilds = (db: Db) =>
       "b.transition",
       "b.reason",
       "b.initiatorId",
+      "b.nextStart",
       "u.username as initiatorName",
       "t.id as templateId",
       "t.name as templateName",

@@ -214,6 +214,8 @@ export interface NewBuild {
   parameters?: Record<string, string>;
   /** Whether it hands a prebuilt workspace to its new owner. */
   claim?: boolean;
+  /** How the workspace starts when this stop has succeeded. Default: not. */
+  nextStart?: object;
 }
 
 /**
@@ -257,6 +259,7 @@ export async function createBuild(ctx: Context, workspace: WorkspaceRow, build: 
       initiatorId,
       jobId,
       isClaim: build.claim ?? false,
+      nextStart: build.nextStart,
       // Until the daemon reports the resources of this build.
       dailyCost: previous?.dailyCost ?? 0,
       parameters: build.parameters ?? previous?.parameters ?? {},

@@ -15,7 +15,8 @@ import { announceBuild } from "./build-events.js";
 import { type BuildReason, createBuild } from "./builds.js";
 import { autostartColumns, ttl, workspaceName } from "./workspace-settings.js";
 import { requireQuota } from "./quotas.js";
-import { type Built, ParameterValue } from "./transitions.js";
+import { ParameterValue } from "./starts.js";
+import type { Built } from "./transitions.js";
 import {
   type BuildVersion,
   type ChosenPreset,

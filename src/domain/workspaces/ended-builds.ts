@@ -11,6 +11,7 @@ import { updateTaskStatusOf } from "../tasks/task-status.js";
 import { announceDeletion, announceFailure, endedBuilds } from "./build-events.js";
 import { createBuild } from "./builds.js";
 import { deadlinesAt } from "./deadlines.js";
+import { startAfterStop } from "./starts.js";
 import { buildStatus } from "./build-status.js";
 import { workspaceHint, workspacesById } from "./workspaces.js";
 
@@ -66,6 +67,8 @@ export async function buildEnded(
     await announceDeletion(ctx, build);
   }
   if (build.isAbandoned) return deleteAbandoned(ctx, workspaceId);
+  const { nextStart } = build;
+  if (isSuccess && nextStart) return startAfterStop(ctx, { ...build, nextStart });
   if (isSuccess) await announceTaskBuild(ctx, build);
   if (outcome === "failed") await announceFailure(ctx, build, job.error);
   if (build.prebuiltPresetId !== null && build.transition === "start")

@@ -1,15 +1,13 @@
 import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { conflict, notFound, Problems } from "../kernel/errors.js";
+import { conflict, notFound } from "../kernel/errors.js";
 import { cancelPendingJob, succeedWithoutDaemon } from "../provisioners/ended-jobs.js";
-import { resolveParameters } from "../templates/parameters.js";
-import { announceBuild } from "./build-events.js";
 import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";
-import { readPreset, readVersion, type Starter, versionToStart } from "./build-versions.js";
-import { type FoundWorkspace, lockWorkspace, type WorkspaceRow, namedWorkspace } from "./workspaces.js";
-import { inputOf, required, string, type Input, choice, listOf, optional, uuid, flag } from "../kernel/values.js";
-import { valueText } from "../templates/parameter-values.js";
+import { readVersion } from "./build-versions.js";
+import { ParameterValue, planStart, startFor, type StartOptions } from "./starts.js";
+import { authorizeOn, type FoundWorkspace, lockWorkspace, namedWorkspace } from "./workspaces.js";
+import { choice, flag, type Input, inputOf, listOf, optional, uuid } from "../kernel/values.js";
 
 /** The reasons that clients give for a start. */
 export const StartReason = {
@@ -20,21 +18,6 @@ export const StartReason = {
   JETBRAINS_CONNECTION: BuildReason.JETBRAINS_CONNECTION,
 } as const;
 export type StartReason = (typeof StartReason)[keyof typeof StartReason];
-
-/** The value of a parameter, as text. */
-export const ParameterValue = inputOf({
-  name: required(string, "Name of the parameter."),
-  value: required(valueText, "Value, as text: numbers, `true` or `false`, lists as JSON."),
-});
-export type ParameterValue = Input<typeof ParameterValue>;
-
-/** The inputs of a start. Absent values are those of the previous build. */
-export interface StartOptions {
-  templateVersionId?: string | null;
-  presetId?: string | null;
-  parameters?: ParameterValue[] | null;
-  reason?: BuildReason | null;
-}
 
 /** The workspace of a mutation, and the build that it created. */
 export interface Built {
@@ -66,41 +49,20 @@ export async function startWorkspace(ctx: Context, { workspace: ref, ...options 
 export const startLocked = (ctx: Context, workspace: FoundWorkspace, options: StartOptions): Promise<BuildRow> =>
   startFor(ctx, workspace, options, { initiatorId: requireUser(ctx.actor).userId, starter: ctx });
 
-/** Starts a locked workspace within what the starter may do. Checks no permission for the workspace. */
-export async function startFor(
-  ctx: Context,
-  workspace: WorkspaceRow,
-  options: StartOptions,
-  { initiatorId, starter }: { initiatorId: string; starter: Starter },
-): Promise<BuildRow> {
-  requireNoOpenBuild(workspace);
-  if (workspace.dormantAt !== null) throw conflict("The workspace is dormant. Activate it first.");
-  if (workspace.latestStatus === "running") throw conflict("The workspace is already running.");
-  const previous = await latestBuildOf(ctx, workspace);
-  if (!previous) throw notFound();
+export const RestartWorkspace = inputOf(StartWorkspace.shape);
+export type RestartWorkspace = Input<typeof RestartWorkspace>;
 
-  const problems = new Problems();
-  const { templateId, automaticUpdates } = workspace;
-  const { templateVersionId: chosenId } = options;
-  const wanted = { templateId, previousId: previous.versionId, chosenId, automaticUpdates };
-  const version = await versionToStart(ctx, wanted, problems, starter);
-  const preset = version ? await readPreset(ctx, options.presetId, version, problems) : null;
-  const sources = { given: options.parameters, preset, previous: previous.parameters };
-  const parameters = version && resolveParameters(version.document, sources, problems);
-  problems.throwIfAny();
-  const build = await createBuild(ctx, workspace, {
-    transition: "start",
-    reason: options.reason ?? "initiator",
-    initiatorId,
-    versionId: version!.id,
-    ...(preset && { presetId: preset.id }),
-    parameters: parameters!,
-  });
-  if (version!.id !== previous.versionId) {
-    const event = options.templateVersionId ? "manuallyUpdated" : "updatedAutomatically";
-    await announceBuild(ctx, event, workspace, version!);
-  }
-  return build;
+/**
+ * Stops a workspace, and starts it when that has succeeded; one that is stopped already is started. Nothing is stopped that
+ * could not be started: throws what the start would throw, CONFLICT if the workspace is dormant or has a build that has not
+ * ended. The start is checked again when the stop has ended, as the caller may do then.
+ */
+export async function restartWorkspace(ctx: Context, { workspace: ref, ...options }: RestartWorkspace): Promise<Built> {
+  const workspace = await lockWorkspace(ctx, ref, "start");
+  authorizeOn(ctx.actor, "stop", workspace);
+  if (workspace.latestStatus === "stopped") return builtOf(await startLocked(ctx, workspace, options));
+  await planStart(ctx, workspace, options, ctx);
+  return builtOf(await stopLocked(ctx, workspace, "initiator", options));
 }
 
 export const NamedWorkspace = inputOf({ workspace: namedWorkspace });
@@ -111,12 +73,17 @@ export async function stopWorkspace(ctx: Context, ref: string): Promise<Built> {
   return builtOf(await stopLocked(ctx, await lockWorkspace(ctx, ref, "stop"), "initiator"));
 }
 
-/** `stopWorkspace` for a workspace that the caller has locked, and for any reason. */
-export function stopLocked(ctx: Context, workspace: FoundWorkspace, reason: BuildReason): Promise<BuildRow> {
+/** `stopWorkspace` for a workspace that the caller has locked, for any reason, and with a start that follows or without. */
+export function stopLocked(
+  ctx: Context,
+  workspace: FoundWorkspace,
+  reason: BuildReason,
+  nextStart?: StartOptions,
+): Promise<BuildRow> {
   const { userId: initiatorId } = requireUser(ctx.actor);
   requireNoOpenBuild(workspace);
   if (workspace.latestStatus === "stopped") throw conflict("The workspace is already stopped.");
-  return createBuild(ctx, workspace, { transition: "stop", reason, initiatorId });
+  return createBuild(ctx, workspace, { transition: "stop", reason, initiatorId, nextStart });
 }
 
 export const DeleteWorkspace = inputOf({

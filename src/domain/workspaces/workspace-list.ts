@@ -2,7 +2,7 @@ import { type Expression, sql, type SqlBool } from "kysely";
 import { agentStatus, AgentStatus } from "../agents/agents.js";
 import { selectPermitted } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
-import { anyOf } from "../kernel/queries.js";
+import { anyOf, type Match } from "../kernel/queries.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { contains, defineList, defineListOfEach, idNamed, inOrganizations, time } from "../kernel/lists.js";
@@ -56,6 +56,10 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
     union all ${sharedWith(userId)}))`;
   return organizations.length > 0 ? sql`(${inOrganizations("w.organizationId", organizations)} or ${isNear})` : isNear;
 }
+
+/** The workspaces that the caller may read whose names match a text. */
+export const workspacesNamed = (ctx: Context, part: string, match: Match) =>
+  readableWorkspaces(ctx).where(contains("w.name", part, match));
 
 const definition = {
   id: { column: "w.id", of: ({ id }: WorkspaceRow) => id },

@@ -77,6 +77,9 @@ import { Health } from "./0101-health.js";
 import { EndNotices } from "./0102-end-notices.js";
 import { Invitations } from "./0105-invitations.js";
 import { JoinedMails } from "./0106-joined-mails.js";
+import { Restarts } from "./0107-restarts.js";
+import { SignInProviders } from "./0108-sign-in-providers.js";
+import { AuditNumbers } from "./0112-audit-numbers.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -158,4 +161,7 @@ export const migrations: MigrationObject[] = [
   { name: "0103-service-tokens", class: ServiceTokens },
   { name: "0104-service-tokens-checked", class: ServiceTokensChecked },
   { name: "0106-joined-mails", class: JoinedMails },
+  { name: "0107-restarts", class: Restarts },
+  { name: "0108-sign-in-providers", class: SignInProviders },
+  { name: "0112-audit-numbers", class: AuditNumbers },
 ];

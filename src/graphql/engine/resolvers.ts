@@ -7,7 +7,8 @@ export { AgentManifestAppsResolver, AgentManifestResolver, AgentManifestScriptsR
 export { AgentReportsResolver } from "../agents/agent-reports.js";
 export { AppearanceResolver } from "../appearance.js";
 export { ApplicationsResolver } from "../applications.js";
-export { AuditResolver, DailyCountsResolver } from "../audit.js";
+export { AuditResolver, DailyCountsResolver } from "../audit/audit-log.js";
+export { AuditStreamResolver } from "../audit/audit-stream.js";
 export { AuthorizationResolver } from "../authorization.js";
 export { ConnectionLogsResolver, ConnectionWebInfoResolver } from "../connection-logs.js";
 export { DeploymentResolver } from "../deployment.js";
@@ -31,6 +32,7 @@ export { InvitingResolver } from "../invitations/inviting.js";
 export { LicensesResolver } from "../licenses.js";
 export { LoginResolver } from "../sign-in/login.js";
 export { IdentitiesResolver } from "../sign-in/identities.js";
+export { IdentityProvidersResolver } from "../sign-in/sign-in-providers.js";
 export { LoginConversionsResolver } from "../sign-in/conversions.js";
 export { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
 export { OAuth2AppsResolver } from "../oauth2/apps.js";
@@ -59,6 +61,7 @@ export { ProvisionerJobsResolver } from "../provisioners/provisioner-jobs.js";
 export { ProvisionerDaemonsResolver, ProvisionerKeysResolver } from "../provisioners/provisioner-keys.js";
 export { ProvisionerJobLogsResolver } from "../provisioners/job-logs.js";
 export { ProvisionerWorkResolver } from "../provisioners/work.js";
+export { QuickSearchResolver } from "../quick-search.js";
 export { QuietHoursResolver } from "../quiet-hours.js";
 export { ScimChangesResolver } from "../scim/scim-changes.js";
 export { ScimDiscoveryResolver } from "../scim/discovery.js";
@@ -67,6 +70,7 @@ export { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/scim-link
 export { ScimResourcesResolver } from "../scim/resources.js";
 export {
   ConversationMessageFieldsResolver,
+  TextPartFieldsResolver,
   TaskConversationFieldsResolver,
   TaskConversationResolver,
 } from "../tasks/conversation.js";

@@ -8,7 +8,7 @@ import {
   readInvitationOffer,
 } from "../../domain/invitations/accepting.js";
 import { usersById } from "../../domain/users/users.js";
-import { ProviderName } from "../../infrastructure/identity-providers.js";
+import { ProviderKind } from "../../infrastructure/identity-providers.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { argumentsOf, inputType } from "../engine/inputs.js";
@@ -28,10 +28,10 @@ class InvitationOfferType implements InvitationOffer {
   organizationNames!: string[];
   @Field(() => DateTime, { description: "Until when it can be accepted." }) expiresAt!: string;
   @Field({ description: "Whether it can be accepted with a password, by `acceptInvitation`." }) takesPassword!: boolean;
-  @Field(() => [ProviderName], {
+  @Field(() => [ProviderKind], {
     description: "The providers at which a sign-in with the email address accepts it.",
   })
-  providers!: ProviderName[];
+  providers!: ProviderKind[];
 }
 
 const AcceptInvitationInput = inputType("AcceptInvitationInput", AcceptInvitation);

@@ -101,7 +101,15 @@ export class InvitingResolver {
   }
 
   @Access({
-    needs: ["invitation:update", "invitation:create", "organization_member:create", "group:update"],
+    // It returns a link to all that the invitation gives, as that which creates it.
+    needs: [
+      "invitation:update",
+      "invitation:create",
+      "assign_role:assign",
+      "organization_member:create",
+      "assign_org_role:assign",
+      "group:update",
+    ],
     openTo: ["session", "token"],
   })
   @Mutates(

@@ -2,7 +2,7 @@ import { Arg, Ctx, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { convertLogin, ConvertLogin } from "../../domain/sign-in/conversions.js";
-import { ProviderName } from "../../infrastructure/identity-providers.js";
+import { ProviderKind } from "../../infrastructure/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
@@ -10,7 +10,7 @@ import { DateTime } from "../engine/scalars.js";
 import { inputType } from "../engine/inputs.js";
 import { UserType } from "../users/users.js";
 
-enumType({ IdentityProviderType: ProviderName }, "A kind of identity provider.", {
+enumType({ IdentityProviderType: ProviderKind }, "A kind of identity provider.", {
   OIDC: "The OpenID Connect provider.",
   GITHUB: "GitHub.",
 });

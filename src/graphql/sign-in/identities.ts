@@ -9,7 +9,7 @@ import {
   type UserIdentity,
 } from "../../domain/sign-in/user-identities.js";
 import { usersById } from "../../domain/users/users.js";
-import { ProviderName } from "../../infrastructure/identity-providers.js";
+import { ProviderKind } from "../../infrastructure/identity-providers.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { DateTime } from "../engine/scalars.js";
@@ -22,7 +22,8 @@ import { UserType } from "../users/users.js";
   description: "An identity at an identity provider, by which a user signs in.",
 })
 class UserIdentityType implements UserIdentity {
-  @Field(() => ProviderName, { description: "The kind of the provider." }) provider!: ProviderName;
+  @Field(() => ProviderKind, { description: "The kind of the provider." }) provider!: ProviderKind;
+  @Field({ description: "Name of the provider, as in the path of its sign-in." }) providerName!: string;
   @Field({ description: "Issuer of the identity, or the site of GitHub." }) issuer!: string;
   @Field({ description: "Permanent ID of the user at the issuer." }) subject!: string;
   @Field({ description: "Claim of ID tokens that has this ID; `sub` for GitHub as well." }) claim!: string;
@@ -42,7 +43,7 @@ const readChangedUser = (ctx: Context, id: string) => ({ user: () => ctx.load(us
 export class IdentitiesResolver {
   @Access({ needs: ["user:read_personal"] })
   @Query(() => [UserIdentityType], {
-    description: "Lists the identities by which a user signs in through a provider, at most one.",
+    description: "Lists the identities by which a user signs in, at most one of each provider.",
   })
   userIdentities(
     @Arg("user", { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
@@ -53,7 +54,7 @@ export class IdentitiesResolver {
 
   @Access({ needs: ["user:update"], openTo: ["session"] })
   @Mutates(
-    "Unlinks the identity of a user, and ends the user's sessions. The next sign-in with the user's verified email address links another one. Requires a session.",
+    "Unlinks identities of a user, and ends the user's other sessions. Users unlink their own as long as another one is left. After the last one, the next sign-in with the user's verified email address links another one. Requires a session.",
     changedUser,
   )
   async unlinkUserIdentity(
@@ -65,7 +66,7 @@ export class IdentitiesResolver {
 
   @Access({ needs: ["user:update"], openTo: ["session"] })
   @Mutates(
-    "Links a user to an identity at the user's provider, in place of the former one, whose sessions end. Requires a session.",
+    "Links a user to an identity at a provider, in place of the former one of that provider, whose sessions end. Requires a session.",
     changedUser,
   )
   async linkUserIdentity(

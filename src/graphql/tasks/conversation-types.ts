@@ -54,7 +54,7 @@ type PartOf<Kind extends ConversationPart["kind"]> = Omit<Extract<ConversationPa
 
 @Access({ readWith: "task:read" })
 @ObjectType("TextPart", { simpleResolvers: true, description: "Text of a message, in Markdown." })
-class TextPart implements PartOf<"text"> {
+export class TextPart implements PartOf<"text"> {
   @Field({ description: "The text." }) text!: string;
 }
 

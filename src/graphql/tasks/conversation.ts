@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page, PageArguments } from "../../domain/kernel/paging.js";
@@ -31,6 +32,7 @@ import {
 } from "../../domain/tasks/task-actions.js";
 import { TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
 import { senderOfMessage } from "../../domain/tasks/senders.js";
+import { htmlOfMessage } from "../../domain/notifications/markdown.js";
 import { usersById } from "../../domain/users/users.js";
 import { PublicUserType } from "../users/users.js";
 import { Access, watchedBy } from "../engine/access.js";
@@ -46,6 +48,7 @@ import {
   TaskActionType,
   TaskConversationChangeType,
   TaskConversationType,
+  TextPart,
 } from "./conversation-types.js";
 import { TaskType } from "./task-types.js";
 
@@ -79,6 +82,19 @@ export const ReportTaskConversationInput = inputType("ReportTaskConversationInpu
 
 const changedTask = { task: { type: () => TaskType, description: "The task.", covers: "everything" } } as const;
 const readChangedTask = (ctx: Context, id: string) => ({ task: () => ctx.load(tasksById, id) });
+
+@Resolver(() => TextPart)
+export class TextPartFieldsResolver {
+  @FieldResolver(() => String, {
+    description:
+      "The text as HTML: paragraphs, headings, lists, quotes, code, emphasis, and links to `http:`, `https:`, and `mailto:` URLs, without attributes but those of links and languages. Markup in the text stays text.",
+  })
+  async html(@Root() { text }: TextPart): Promise<string> {
+    // A conversation may have megabytes: other requests get their turns between its messages.
+    await nextTurn();
+    return htmlOfMessage(text);
+  }
+}
 
 @Resolver(() => ConversationMessageType)
 export class ConversationMessageFieldsResolver {

@@ -17,10 +17,12 @@ import {
   startWorkspace,
   stopWorkspace,
   DeleteWorkspace,
-  ParameterValue,
+  restartWorkspace,
+  RestartWorkspace,
   StartWorkspace,
   NamedWorkspace,
 } from "../../domain/workspaces/transitions.js";
+import { ParameterValue } from "../../domain/workspaces/starts.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Access } from "../engine/access.js";
 import { Mutates, enumType } from "../engine/declarations.js";
@@ -41,6 +43,8 @@ inputType("WorkspaceParameterInput", ParameterValue, { description: "The value o
 const CreateWorkspaceInput = inputType("CreateWorkspaceInput", CreateWorkspace);
 
 const StartWorkspaceInput = inputType("StartWorkspaceInput", StartWorkspace);
+
+const RestartWorkspaceInput = inputType("RestartWorkspaceInput", RestartWorkspace);
 
 const StopWorkspaceInput = inputType("StopWorkspaceInput", NamedWorkspace);
 
@@ -98,6 +102,19 @@ export class WorkspaceChangesResolver {
     @Ctx() ctx: Context,
   ) {
     return readBegunBuild(ctx, await stopWorkspace(ctx, workspace));
+  }
+
+  @Access({ needs: ["workspace:start", "workspace:stop"] })
+  @Mutates(
+    "Stops a workspace, and starts it when that has succeeded; the payload has the first build. Nothing is stopped that could not be started: it fails with all faults of the start, and with CONFLICT while the workspace is dormant or has an active build.",
+    builtWorkspace,
+  )
+  async restartWorkspace(
+    @Arg("input", () => RestartWorkspaceInput, { description: "The workspace to restart, and how it starts." })
+    input: RestartWorkspace,
+    @Ctx() ctx: Context,
+  ) {
+    return readBegunBuild(ctx, await restartWorkspace(ctx, input));
   }
 
   @Access({

@@ -4,6 +4,7 @@ import type { Db } from "./database.js";
 /** Advisory locks, for what no row represents. */
 export type Lock =
   | "app_connect_keys"
+  | "audit_numbers"
   | "boot"
   | "connections"
   | "failure_reports"
@@ -13,6 +14,7 @@ export type Lock =
   | "owners"
   | "proxy_health"
   | "scim_keys"
+  | "sign_in_providers"
   | "statistics"
   | "suspensions"
   | "workspace_proxies";
@@ -23,7 +25,7 @@ export const numberOf = (lock: Lock): string => `hashtext('steward.${lock}')`;
 /** Takes a lock until the transaction ends, unless another one has it. Returns whether it was free. */
 export async function takeFree({ db }: { db: Db }, lock: Lock): Promise<boolean> {
   const { rows } = await sql<{ isFree: boolean }>`
-    select pg_try_advisory_xact_lock(hashtext(${`steward.${lock}`})) as "isFree"`.execute(db);
+    select pg_try_advisory_xact_lock(${sql.raw(numberOf(lock))}) as "isFree"`.execute(db);
   return rows[0]!.isFree;
 }
 

@@ -111,9 +111,11 @@ const alreadySignedIn = (username: string, returnTo: string): Html =>
   </p>`;
 
 function otherWays({ services: { identityProviders, config } }: Visit, returnTo: string): Part {
-  const links = [...identityProviders.values()].map(
-    ({ name, label }) =>
-      html`<a class="button" href="${withReturnTo(`/login/${name}`, returnTo)}">Sign in with ${label}</a>`,
+  const links = identityProviders.active.map(
+    ({ settings: { name, icon }, label }) =>
+      html`<a class="button provider" href="${withReturnTo(`/login/${name}`, returnTo)}"
+        >${icon === "" ? undefined : html`<img src="${icon}" alt="" width="20" height="20" />`}Sign in with ${label}</a
+      >`,
   );
   if (!config.passwordAuth) {
     return links.length > 0 ? links : html`<p>No way to sign in is configured.</p>`;

@@ -50,6 +50,8 @@ export interface StreamOptions {
   id?: string;
   /** The variable that `Last-Event-ID` fills if it is a sequence number. It overrides any other source. */
   resume?: string;
+  /** Whether the sequence numbers of ids are followed by a hyphen and the UUID of the event. */
+  isIdOfEvent?: true;
 }
 
 /**

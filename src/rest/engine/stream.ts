@@ -99,9 +99,9 @@ async function pass(
 /**
  * The variable that resumes a stream after the last event a client received. A malformed `Last-Event-ID` is ignored.
  */
-function resumption(http: Http, { resume }: StreamOptions): Record<string, string> {
+function resumption(http: Http, { resume, isIdOfEvent }: StreamOptions): Record<string, string> {
   const id = http.get("last-event-id");
-  return resume && /^\d{1,15}$/.test(id) ? { [resume]: id } : {};
+  return resume && (isIdOfEvent ? /^\d{1,15}-[0-9a-f-]{36}$/ : /^\d{1,15}$/).test(id) ? { [resume]: id } : {};
 }
 
 /** The media type of a stream, by the Accept header. */

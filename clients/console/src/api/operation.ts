@@ -1,9 +1,8 @@
 import type { Limited } from "./limits";
 
-/** A field of the input of a mutation, as the schema describes it. */
+/** A field of the input of a mutation, as the schema declares it. */
 export interface InputField extends Limited {
   type: string;
-  hint?: string;
   isRequired?: true;
   isList?: true;
   /** The values of an enum. */

@@ -1,4 +1,5 @@
 // Buttons that change something: immediately, after a form, or after a confirmation.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useLatest } from "../api/hooks";
 import { perform } from "../api/client";
@@ -6,6 +7,8 @@ import type { Operation } from "../api/operation";
 import { Revealed } from "./dialog";
 import { type FieldSpec, FormDialog } from "./form";
 import { attempt, say } from "./notices";
+
+type RevealedSecret = readonly [title: string, secret: string, content?: ComponentChildren];
 
 interface ActionProps<Data, Input extends object> {
   label: string;
@@ -35,8 +38,8 @@ interface ActionProps<Data, Input extends object> {
   /** The message after success. */
   said?: string;
   undo?: (data: Data) => Promise<unknown>;
-  /** A secret in the result, which is shown once. */
-  reveal?: (data: Data) => readonly [title: string, secret: string] | undefined;
+  /** A secret in the result, which is shown once, and what is shown with it. */
+  reveal?: (data: Data) => RevealedSecret | undefined;
 }
 
 /** A button for a mutation. */
@@ -44,7 +47,7 @@ export function Action<Data, Input extends object>(props: ActionProps<Data, Inpu
   const { label, on, run, given, fields, part, values, defaults, title, submit, note, confirm } = props;
   const { look, prepare, said, undo } = props;
   const [isOpen, setOpen] = useState(false);
-  const [revealed, setRevealed] = useState<readonly [string, string]>();
+  const [revealed, setRevealed] = useState<RevealedSecret>();
   const act = useLatest(async (filled: Record<string, unknown>) => {
     const input = { ...given, ...(prepare ? prepare(filled) : filled) } as Input;
     const hasInput = Object.keys(run.input).length > 0;
@@ -81,7 +84,11 @@ export function Action<Data, Input extends object>(props: ActionProps<Data, Inpu
           onClose={() => setOpen(false)}
         />
       )}
-      {revealed && <Revealed title={revealed[0]} secret={revealed[1]} onClose={() => setRevealed(undefined)} />}
+      {revealed && (
+        <Revealed title={revealed[0]} secret={revealed[1]} onClose={() => setRevealed(undefined)}>
+          {revealed[2]}
+        </Revealed>
+      )}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type UPlot from "uplot";
+import { locale } from "./text";
 
 interface Series {
   label: string;
@@ -16,8 +17,8 @@ interface ChartProps {
 }
 
 const height = 160;
-const dayOf = (seconds: number) =>
-  new Date(seconds * 1_000).toLocaleDateString("en", { month: "short", day: "numeric" });
+const dayFormat = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric" });
+const dayOf = (seconds: number) => dayFormat.format(seconds * 1_000);
 
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 

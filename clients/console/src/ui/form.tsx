@@ -1,78 +1,14 @@
-// Forms, made from the input of a mutation: what it says about its fields gives them their kinds, hints, and checks.
-import { useId, useRef, useState } from "preact/hooks";
+// Forms, made from the input of a mutation: what it says about its fields gives them their kinds and checks.
+import { useRef, useState } from "preact/hooks";
 import { type Faults, faultsOf, InvalidInput } from "../api/errors";
-import { faultOf, type Limited, type Limits } from "../api/limits";
-import type { InputField, InputFields } from "../api/operation";
+import { faultOf } from "../api/limits";
+import type { InputFields } from "../api/operation";
+import { useUnsaved } from "../api/session";
 import { Dialog } from "./dialog";
-import { durationOf, inOrder, secondsOf, wordsOf } from "./text";
+import { Field, type FieldSpec, type Filled, localTime, resolve, type Resolved } from "./field";
+import { durationOf, secondsOf } from "./text";
 
-export type Options = ReadonlyArray<readonly [value: string, label: string]>;
-
-/** A field of a form, by the name of the field of the input. All but the name is known from the schema if absent. */
-export interface FieldSpec {
-  name: string;
-  label?: string;
-  hint?: string;
-  kind?: "text" | "email" | "password" | "number" | "url" | "date" | "duration" | "area" | "json" | "check" | "choices";
-  options?: Options;
-  isRequired?: boolean;
-  autoComplete?: string;
-  /** Reads the text of the field, if it is not as the API has it. */
-  read?: (text: string) => unknown;
-  /** Finds values for what is typed so far, each with a label. */
-  suggest?: (text: string) => Promise<Options>;
-}
-
-interface Resolved extends FieldSpec, Limited {
-  label: string;
-  kind: NonNullable<FieldSpec["kind"]>;
-  type: string;
-  isList: boolean;
-  isRequired: boolean;
-}
-
-/** The kinds of fields by the kinds of values, and by their types. */
-const kinds: Record<string, Resolved["kind"]> = {
-  secret: "password",
-  duration: "duration",
-  "multi-line": "area",
-  Int: "number",
-  BigInt: "number",
-  Boolean: "check",
-  DateTime: "date",
-  EmailAddress: "email",
-  URL: "url",
-  JSONObject: "json",
-};
-
-function resolve(spec: FieldSpec | string, input: InputFields): Resolved {
-  const given: FieldSpec = typeof spec === "string" ? { name: spec } : spec;
-  const known: Partial<InputField> = input[given.name] ?? {};
-  const { type = "String", isList = false, isRequired = false, options, hint, kind = "", limits, words } = known;
-  const choices = given.options ?? (options && inOrder(options).map((value) => [value, wordsOf(value)] as const));
-  const list = isList ? (choices ? "choices" : "area") : undefined;
-  const isDuration = kind === "duration";
-  return {
-    label: wordsOf(isDuration ? given.name.replace(/Seconds$/, "") : given.name),
-    isRequired: isRequired && type !== "Boolean",
-    // What the API says about IDs and seconds is of no use to those who choose names and write hours.
-    hint: isDuration ? durationHint : given.options ? undefined : hint && forPeople(hint),
-    kind: list ?? kinds[kind] ?? kinds[type] ?? "text",
-    // Options are not limited further, and what is read from another form is checked by the server.
-    ...(!choices && !given.read && { limits, words: isDuration ? longestOf(limits) : words }),
-    ...given,
-    options: choices,
-    type,
-    isList,
-  };
-}
-
-const longestOf = ({ maximum }: Limits = {}) => (maximum === undefined ? undefined : `at most ${durationOf(maximum)}`);
-
-const durationHint = "Such as 8 hours or 30 minutes, or never.";
-
-/** Descriptions name values in backquotes, and say that absent texts are empty. */
-const forPeople = (hint: string) => hint.replaceAll("`", "").replace(/ Default: empty\.$/, "");
+export type { FieldSpec, Options } from "./field";
 
 /** The value of a field as text, in which forms have them. */
 export function textOf(value: unknown): string {
@@ -135,7 +71,7 @@ async function valuesOf(
   for (const field of fields) {
     try {
       const value = await valueOf(field, data, isChange);
-      const isMissing = field.isRequired && (value === undefined || value === "");
+      const isMissing = field.isRequired && (value === undefined || value === "" || isEmptyGroup(field, value));
       const fault = isMissing ? "Is required." : faultOf(value, field);
       if (fault !== undefined) throw invalid(field.name, fault);
       if (value !== undefined) values[field.name] = value;
@@ -147,6 +83,9 @@ async function valuesOf(
   if (faults.length > 0) throw new InvalidInput(faults.flatMap(({ validations }) => validations));
   return values;
 }
+
+/** Groups of choices say that there is nothing to choose, too. */
+const isEmptyGroup = ({ isGroup }: Resolved, value: unknown) => isGroup && Array.isArray(value) && value.length === 0;
 
 interface FormProps {
   fields: ReadonlyArray<FieldSpec | string>;
@@ -166,6 +105,9 @@ interface FormProps {
 
 const noInput: InputFields = {};
 
+const firstValues = (data: FormData): Filled =>
+  Object.fromEntries([...data.entries()].toReversed().map(([name, value]) => [name, String(value)]));
+
 /** A form whose faults appear next to their fields, all together. The first one gets the focus. */
 export function Form({
   fields: specs,
@@ -178,16 +120,21 @@ export function Form({
   onSubmit,
   onCancel,
 }: FormProps) {
-  const fields = specs.map((spec) => resolve(spec, input));
+  const all = specs.map((spec) => resolve(spec, input));
+  const [filled, setFilled] = useState<Filled>();
   const [faults, setFaults] = useState<Faults>({ fields: {} });
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const initial = (name: string) => {
     const value = (values ?? defaults)?.[name];
-    const isDuration = fields.some((field) => field.name === name && field.kind === "duration");
+    const isDuration = all.some((field) => field.name === name && field.kind === "duration");
     const text = isDuration && typeof value === "number" ? durationOf(value) : textOf(value);
     return isTime.test(text) ? localTime(text) : text;
   };
+
+  const current = filled ?? Object.fromEntries(all.map(({ name }) => [name, initial(name)]));
+  const fields = all.filter(({ isShown }) => !isShown || isShown(current));
+  useUnsaved(filled !== undefined);
 
   async function send(event: Event) {
     event.preventDefault();
@@ -200,6 +147,7 @@ export function Form({
       });
       await onSubmit(await valuesOf(changed, data, values !== undefined));
       setFaults({ fields: {} });
+      setFilled(undefined);
       if (!values) form.current?.reset();
     } catch (error) {
       const names = fields.map(({ name }) => name);
@@ -213,7 +161,12 @@ export function Form({
   }
 
   return (
-    <form ref={form} onSubmit={(event) => void send(event)} noValidate>
+    <form
+      ref={form}
+      onSubmit={(event) => void send(event)}
+      onInput={() => setFilled(firstValues(new FormData(form.current!)))}
+      noValidate
+    >
       {faults.whole && (
         <p class="alarm" role="alert">
           {faults.whole}
@@ -239,104 +192,6 @@ export function Form({
         </button>
       </footer>
     </form>
-  );
-}
-
-/** A time as fields for dates have it: in the time zone of the browser. */
-function localTime(time: string): string {
-  const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-const inputTypes: Partial<Record<Resolved["kind"], string>> = { date: "datetime-local", duration: "text" };
-
-interface FieldProps {
-  field: Resolved;
-  /** Whether it is of a new object. What a change leaves out stays as it is, so that nothing is optional. */
-  isNew: boolean;
-  value: string;
-  fault?: string;
-}
-
-function Field({ field, isNew, value, fault }: FieldProps) {
-  const id = useId();
-  const [found, setFound] = useState<Options>([]);
-  const { name, label, hint, kind, options, isRequired, autoComplete = "off", suggest } = field;
-  const typed = useRef("");
-  const find = async (text: string) => {
-    typed.current = text;
-    // It can be typed without suggestions.
-    const suggested = await suggest?.(text).catch(() => []);
-    if (suggested && typed.current === text) setFound(suggested);
-  };
-  const note = fault ?? hint;
-  const shared = {
-    id,
-    name,
-    required: isRequired,
-    "aria-invalid": fault ? true : undefined,
-    "aria-describedby": note ? `${id}-note` : undefined,
-  };
-  const explained = note && (
-    <p id={`${id}-note`} class={fault ? "fault" : "hint"}>
-      {note}
-    </p>
-  );
-  if (kind === "choices") {
-    const chosen = new Set(value.split("\n"));
-    return (
-      <fieldset class="field choices" aria-describedby={shared["aria-describedby"]}>
-        <legend>{label}</legend>
-        {options?.map(([each, text]) => (
-          <label key={each}>
-            <input type="checkbox" name={name} value={each} defaultChecked={chosen.has(each)} /> {text}
-          </label>
-        ))}
-        {explained}
-      </fieldset>
-    );
-  }
-  return (
-    <div class={`field ${kind}`}>
-      <label for={id}>
-        {label}
-        {isNew && !isRequired && kind !== "check" && <span class="faint"> (optional)</span>}
-      </label>
-      {options ? (
-        <select {...shared}>
-          {!isRequired && value === "" && <option value="">–</option>}
-          {options.map(([each, text]) => (
-            <option key={each} value={each} selected={each === value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      ) : kind === "area" || kind === "json" ? (
-        <textarea {...shared} rows={kind === "json" ? 10 : 3} defaultValue={value} spellcheck={false} />
-      ) : kind === "check" ? (
-        <input {...shared} type="checkbox" value="yes" defaultChecked={value === "yes"} />
-      ) : (
-        <input
-          {...shared}
-          type={(inputTypes[kind] ?? kind) as "text"}
-          defaultValue={value}
-          autoComplete={autoComplete}
-          list={suggest && `${id}-found`}
-          onFocus={({ currentTarget }) => void find(currentTarget.value)}
-          onInput={({ currentTarget }) => void find(currentTarget.value)}
-        />
-      )}
-      {suggest && (
-        <datalist id={`${id}-found`}>
-          {found.map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </datalist>
-      )}
-      {explained}
-    </div>
   );
 }
 

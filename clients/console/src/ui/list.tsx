@@ -2,8 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { describe, inSentences } from "../api/errors";
 import type { Loaded } from "../api/hooks";
+import { useSignal } from "../api/signal";
 import { Failure } from "./failure";
 import type { Options } from "./form";
+import { pageSize, pageSizes, readHidden, setPageSize, writeHidden } from "./list-settings";
 import { Empty, Loading, Value } from "./parts";
 import type { Order, PageInfo, Place } from "./place";
 import { SavedFilters } from "./saved-filters";
@@ -45,9 +47,11 @@ const idOf = (row: unknown) => (row as { id: string }).id;
 
 /** A table of objects with its states: loading, failed, empty, and with pages. On narrow screens, rows become cards. */
 export function List<Row>(props: ListProps<Row>) {
-  const { name, columns, from, empty, keyOf = idOf, place, order, selection } = props;
+  const { name, from, empty, keyOf = idOf, place, order, selection } = props;
+  const [hidden, setHidden] = useState(() => readHidden(name));
   const page: Connection<Row> | undefined =
     props.rows && "nodes" in props.rows ? props.rows : props.rows ? { nodes: props.rows } : undefined;
+  const columns = props.columns.filter((column, at) => !isOptional(column, at) || !hidden.includes(column.title));
   if (!page) return from?.error ? <Failure error={from.error} retry={from.refresh} /> : <Loading />;
   return (
     <>
@@ -88,9 +92,7 @@ export function List<Row>(props: ListProps<Row>) {
                           <div>{show(row)}</div>
                         </div>
                       ) : (
-                        <div>
-                          <Value of={show(row)} />
-                        </div>
+                        <Cell of={show(row)} />
                       )}
                     </td>
                   ))}
@@ -100,10 +102,34 @@ export function List<Row>(props: ListProps<Row>) {
           </table>
         </div>
       )}
-      {place && <Pager name={name} page={page} place={place} />}
+      {place && (
+        <Pager name={name} page={page} place={place}>
+          <Columns
+            name={name}
+            titles={props.columns.filter(isOptional).map(({ title }) => title)}
+            hidden={hidden}
+            onChange={(titles) => {
+              setHidden(titles);
+              writeHidden(name, titles);
+            }}
+          />
+        </Pager>
+      )}
     </>
   );
 }
+
+/** Whether a column can be hidden: the first one names the object, and others have its actions. */
+const isOptional = <Row,>({ isAction }: Column<Row>, at: number) => at > 0 && !isAction;
+
+/** A word of this many characters may not fit into its column. */
+const longWord = /\S{20}/;
+
+const Cell = ({ of }: { of: ComponentChildren }) => (
+  <div class={typeof of === "string" && longWord.test(of) ? "long" : undefined}>
+    <Value of={of} />
+  </div>
+);
 
 const cellClass = (isAction?: true, isNumber?: true) => (isAction ? "actions" : isNumber ? "number" : undefined);
 
@@ -160,32 +186,118 @@ function Title<Row>({ column, order, place, children }: TitleProps<Row>) {
   );
 }
 
+interface ColumnsProps {
+  name: string;
+  titles: readonly string[];
+  hidden: readonly string[];
+  onChange: (hidden: readonly string[]) => void;
+}
+
+/** Lets the user hide columns of a list. It closes with Escape, and when the focus leaves it. */
+function Columns({ name, titles, hidden, onChange }: ColumnsProps) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const isOffered = titles.length > 1;
+  useEffect(() => {
+    const box = details.current;
+    if (!box) return undefined;
+    const leave = ({ relatedTarget }: FocusEvent) => {
+      if (relatedTarget && !box.contains(relatedTarget as Node)) box.open = false;
+    };
+    const escape = ({ key }: KeyboardEvent) => {
+      if (key !== "Escape" || !box.open) return;
+      box.open = false;
+      box.querySelector("summary")?.focus();
+    };
+    const toggle = () => setOpen(box.open);
+    box.addEventListener("toggle", toggle);
+    box.addEventListener("focusout", leave);
+    box.addEventListener("keydown", escape);
+    return () => {
+      box.removeEventListener("toggle", toggle);
+      box.removeEventListener("focusout", leave);
+      box.removeEventListener("keydown", escape);
+    };
+  }, [isOffered]);
+  if (!isOffered) return null;
+  return (
+    <details ref={details} class="columns">
+      <summary class="button">Columns</summary>
+      {isOpen && (
+        <fieldset>
+          <legend class="hidden">Columns of {name}</legend>
+          {titles.map((title) => (
+            <label key={title}>
+              <input
+                type="checkbox"
+                checked={!hidden.includes(title)}
+                onChange={({ currentTarget }) =>
+                  onChange(currentTarget.checked ? hidden.filter((each) => each !== title) : [...hidden, title])
+                }
+              />
+              {title}
+            </label>
+          ))}
+        </fieldset>
+      )}{" "}
+    </details>
+  );
+}
+
 interface PagerProps {
   name: string;
   page: Connection<unknown>;
   place: Place;
+  /** What else concerns how the list is shown. */
+  children?: ComponentChildren;
 }
 
-/** Leads to the other pages of a list, if it has any row. */
-export function Pager({ name, page: { nodes, totalCount, pageInfo: info }, place }: PagerProps) {
+/** Leads to the other pages of a list, if it has any row, and says which rows this page has. */
+export function Pager({ name, page, place, children }: PagerProps) {
+  const size = useSignal(pageSize);
+  const { nodes, totalCount, pageInfo: info } = page;
   if (!info || (nodes.length === 0 && !info.hasPreviousPage)) return null;
+  const isPart = info.hasNextPage || info.hasPreviousPage;
   return (
     <nav class="pager" aria-label={`Pages of ${name}`}>
-      <span class="faint">
-        {totalCount === undefined ? `${nodes.length} shown` : `${nodes.length} of ${totalOf(totalCount)}`}
-      </span>
-      {(info.hasNextPage || info.hasPreviousPage) && (
+      <span class="faint">{rangeOf(place.start(info), nodes.length, totalCount)}</span>
+      {children}
+      {(isPart || size > pageSizes[0]) && (
+        <label>
+          Rows{" "}
+          <select
+            value={size}
+            onChange={({ currentTarget }) => {
+              setPageSize(Number(currentTarget.value));
+              // From the first page: the cursors of another size would begin in the middle of one.
+              place.set({});
+            }}
+          >
+            {pageSizes.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      {isPart && (
         <>
           <button type="button" disabled={!info.hasPreviousPage} onClick={() => place.previous(info)}>
             Previous
           </button>
-          <button type="button" disabled={!info.hasNextPage} onClick={() => place.next(info)}>
+          <button type="button" disabled={!info.hasNextPage} onClick={() => place.next(info, nodes.length)}>
             Next
           </button>
         </>
       )}
     </nav>
   );
+}
+
+/** The rows of a page: "26–50 of 601". */
+function rangeOf(start: number | undefined, shown: number, total: number | undefined): string {
+  const part =
+    start === undefined || shown === 0 ? String(shown) : shown === 1 ? String(start) : `${start}–${start + shown - 1}`;
+  return total === undefined ? part : `${part} of ${totalOf(total)}`;
 }
 
 interface FiltersProps {
@@ -252,6 +364,23 @@ export function Choice({ place, label, name, any = "All", options }: ChoiceProps
           </option>
         ))}
       </select>
+    </div>
+  );
+}
+
+/** A day by which a list is limited, as `2026-01-31` in the address. */
+export function Day({ place, label, name }: Pick<ChoiceProps, "place" | "label" | "name">) {
+  const id = useId();
+  return (
+    <div class="filter">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="date"
+        max="9999-12-31"
+        value={/^\d{4}-\d\d-\d\d$/.test(place.get(name)) ? place.get(name) : ""}
+        onChange={({ currentTarget }) => place.set({ [name]: currentTarget.value })}
+      />
     </div>
   );
 }

@@ -16,17 +16,29 @@ export const Status = ({ name, label }: { name: string; label?: string }) => (
   <span class={`status ${tones[name] ?? "calm"}`}>{label ?? wordsOf(name)}</span>
 );
 
-/** A time relative to now, which stays true while it is shown. The exact one appears above it. */
+/**
+ * A time relative to now, which stays true while it is shown. The exact one, with the zone, appears above it, and in its place
+ * while it has the focus: by keyboard, or by a touch.
+ */
 export function Time({ at, none = "never" }: { at?: string | null; none?: string }) {
   const [, setTick] = useState(0);
+  const [isExact, setExact] = useState(false);
   useEffect(() => {
     const timer = setInterval(() => setTick((tick) => tick + 1), 30_000);
     return () => clearInterval(timer);
   }, []);
   if (!at) return <span class="faint">{none}</span>;
   return (
-    <time dateTime={at} title={exactly(at)}>
-      {sinceNow(at)}
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- The focus shows more of it.
+    <time
+      dateTime={at}
+      title={exactly(at)}
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the same
+      tabIndex={0}
+      onFocus={() => setExact(true)}
+      onBlur={() => setExact(false)}
+    >
+      {isExact ? exactly(at) : sinceNow(at)}
     </time>
   );
 }
@@ -52,7 +64,7 @@ export function Person({ user }: { user: PersonData }) {
         {initials}
       </span>
       <span>
-        {name || username} {name && name !== username && <span class="faint">{username}</span>}
+        <bdi>{name || username}</bdi> {name && name !== username && <span class="faint">{username}</span>}
       </span>
     </span>
   );
@@ -97,7 +109,7 @@ export function Heading({ title, children, note, up }: HeadingProps) {
           </a>
         )}
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          <bdi>{title}</bdi>
         </h1>
         {note && <p class="faint">{note}</p>}
       </div>

@@ -1,7 +1,6 @@
 import { useLocation } from "preact-iso";
-
-/** Rows on a page. */
-export const pageSize = 25;
+import { useSignal } from "../api/signal";
+import { pageSize } from "./list-settings";
 
 export interface PageInfo {
   startCursor?: string | null;
@@ -25,7 +24,9 @@ export interface Place {
   /** The value of a filter for the API: null if there is none. */
   filter: <Value extends string>(name: string) => Value | null;
   set: (values: Record<string, string>) => void;
-  next: (info: PageInfo) => void;
+  /** The number of the first row of the page, from 1; undefined if the address does not tell, as that of an old link. */
+  start: (info: PageInfo) => number | undefined;
+  next: (info: PageInfo, shown: number) => void;
   previous: (info: PageInfo) => void;
   /** The order, as `NAME` or `-NAME` in the address. */
   order: <Field extends string>(fields: readonly Field[], usual: Field | `-${Field}`) => Order<Field>;
@@ -33,22 +34,26 @@ export interface Place {
 
 export function usePlace(): Place {
   const { path, query, route } = useLocation();
+  const size = useSignal(pageSize);
   const { after, before } = query;
-  const kept = Object.entries(query).filter(([name, value]) => value && !["after", "before"].includes(name));
+  const kept = Object.entries(query).filter(([name, value]) => value && !["after", "before", "at"].includes(name));
   const go = (values: Record<string, string | null | undefined>, replace = false) => {
     const all = Object.entries({ ...Object.fromEntries(kept), ...values }).filter(([, value]) => value);
     const search = new URLSearchParams(all as Array<[string, string]>).toString();
     route(search ? `${path}?${search}` : path, replace);
   };
+  // A page before which there is none is the first one, whatever has come and gone since the address was made.
+  const start = ({ hasPreviousPage }: PageInfo) => (hasPreviousPage ? Number(query.at) || undefined : 1);
   return {
     path,
     search: new URLSearchParams(kept.toSorted(([a], [b]) => (a < b ? -1 : 1))).toString(),
-    cursors: before ? { last: pageSize, before } : { first: pageSize, ...(after && { after }) },
+    cursors: before ? { last: size, before } : { first: size, ...(after && { after }) },
     get: (name) => query[name] ?? "",
     filter: <Value extends string>(name: string) => (query[name] || null) as Value | null,
     set: (values) => go(values, true),
-    next: ({ endCursor }) => go({ after: endCursor }),
-    previous: ({ startCursor }) => go({ before: startCursor }),
+    start,
+    next: (info, shown) => go({ after: info.endCursor, at: numberOf(start(info), shown) }),
+    previous: (info) => go({ before: info.startCursor, at: numberOf(start(info), -size) }),
     order<Field extends string>(fields: readonly Field[], usual: Field | `-${Field}`) {
       const text = query.sort ?? usual;
       const field = fields.find((each) => each === text.replace("-", "")) ?? fields[0]!;
@@ -56,3 +61,7 @@ export function usePlace(): Place {
     },
   };
 }
+
+/** A number of rows further, as the address has it: nothing if it is not known, or cannot be. */
+const numberOf = (start: number | undefined, by: number) =>
+  start !== undefined && start + by > 0 ? String(start + by) : undefined;

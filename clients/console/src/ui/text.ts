@@ -49,7 +49,7 @@ export const titleOf = ({ name, displayName }: Named): string => displayName || 
 
 /** An amount in millionths, as people read it. */
 export const amountOf = (micros: number): string =>
-  (micros / 1_000_000).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  (micros / 1_000_000).toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 const longUnits = [
   ["day", 86_400],
@@ -81,7 +81,7 @@ export const inOrder = (names: readonly string[]): readonly string[] =>
   names.every((name) => week.includes(name)) ? week.filter((day) => names.includes(day)) : names;
 
 export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
+  `${count.toLocaleString(locale)} ${count === 1 ? noun : plural}`;
 
 /** The largest total of lists that are counted up to a limit. */
 const mostCounted = 1_000;
@@ -98,12 +98,23 @@ const sizes = [
 export function bytesOf(bytes: number): string {
   const [unit, size] = sizes.find(([, each]) => bytes >= each) ?? [];
   if (!unit) return countOf(bytes, "byte");
-  return `${(bytes / size).toLocaleString("en", { maximumFractionDigits: 1 })} ${unit}`;
+  return `${(bytes / size).toLocaleString(locale, { maximumFractionDigits: 1 })} ${unit}`;
+}
+
+/** The locale of the user's browser for dates; English where it has none, as under a POSIX locale. */
+export const locale = navigator.languages.find(isLocale) ?? "en";
+
+function isLocale(name: string): boolean {
+  try {
+    return Intl.DateTimeFormat.supportedLocalesOf(name).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const exact = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
-const date = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" });
+const date = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const units = [
   ["day", 86_400],
   ["hour", 3_600],
@@ -120,6 +131,9 @@ export function sinceNow(time: string): string {
   const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? [];
   return unit ? relative.format(Math.round(seconds / size!), unit) : "just now";
 }
+
+/** The date of a time. */
+export const dateOf = (time: string): string => date.format(new Date(time));
 
 export const exactly = (time: string): string => exact.format(new Date(time));
 

@@ -1,7 +1,6 @@
 import { useLocation } from "preact-iso";
 import { useAllowed } from "../api/allowed";
-import { ask, perform } from "../api/client";
-import { describe, InvalidInput } from "../api/errors";
+import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
@@ -9,6 +8,7 @@ import { Choice, Filters, List, Search } from "../ui/list";
 import { Facts, Heading, Labels, Loading, Panel, PersonLink, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { totalOf, wordsOf } from "../ui/text";
+import { fieldsOf, inputOf, newDefaults, newFields } from "./application-form";
 import {
   Application,
   Applications,
@@ -20,49 +20,10 @@ import {
   GrantsOfApplication,
   RegistrationSettings,
   RevokeGrant,
-  ServiceAccount,
-  ServiceAccounts,
   UpdateApplication,
   UpdateRegistration,
 } from "./applications.gql";
-
-/** Reads the ID of a service account from its username. Once chosen, an account can only be replaced. */
-async function serviceUserIdOf(text: string, isChosen: boolean): Promise<string | undefined> {
-  const username = text.trim();
-  if (username === "" && !isChosen) return undefined;
-  const found = username && (await ask(ServiceAccount, { username }).catch(nothingIfMissing))?.user;
-  if (found && found.isServiceAccount) return found.id;
-  const detail = "Must be the username of a service account.";
-  throw new InvalidInput([{ field: "serviceUserId", detail }]);
-}
-
-function nothingIfMissing(error: unknown): undefined {
-  if (describe(error).code !== "NOT_FOUND") throw error;
-}
-
-const suggestServiceAccounts = async (search: string) =>
-  (await ask(ServiceAccounts, { search })).users.nodes.map(
-    ({ username, name }) => [username, name || username] as const,
-  );
-
-const fieldsOf = (app?: { serviceUser: object | null }) =>
-  [
-    "name",
-    "redirectUris",
-    "grantTypes",
-    {
-      name: "serviceUserId",
-      label: "Service account",
-      hint: "The username of the account as which it acts with client credentials.",
-      suggest: suggestServiceAccounts,
-      read: (text: string) => serviceUserIdOf(text, app?.serviceUser != null),
-    },
-    "scopeCeiling",
-    "resourceIndicators",
-    "defaultResource",
-    "pkceRequired",
-    "icon",
-  ] as const;
+import { AnyExpiry } from "./expiry";
 
 export function ApplicationsView() {
   const place = usePlace();
@@ -103,7 +64,12 @@ export function ApplicationsView() {
             label="Set the default resource"
             run={UpdateRegistration}
             given={{ dynamicRegistration: settings.dynamicRegistration }}
-            fields={["defaultResource"]}
+            fields={[
+              {
+                name: "defaultResource",
+                hint: "The address that tokens of applications that register themselves are for, when a request names none.",
+              },
+            ]}
             values={settings}
             submit="Save"
             said="The default resource is set."
@@ -115,12 +81,9 @@ export function ApplicationsView() {
             look="primary"
             run={CreateApplication}
             given={{}}
-            fields={fieldsOf()}
-            defaults={{ grantTypes: ["AUTHORIZATION_CODE", "REFRESH_TOKEN"], pkceRequired: true }}
-            prepare={(values) => ({
-              ...values,
-              ...((values.scopeCeiling as string[]).length === 0 && { scopeCeiling: null }),
-            })}
+            fields={newFields}
+            defaults={newDefaults}
+            prepare={inputOf}
             submit="Create"
             done={({ createOAuth2App }) => route(`/applications/${createOAuth2App.oauth2App.id}`)}
           />
@@ -192,7 +155,7 @@ export function ApplicationView({ id }: { id: string }) {
               run={UpdateApplication}
               given={{ id }}
               fields={fieldsOf(app)}
-              values={{ ...app, serviceUserId: app.serviceUser?.username }}
+              values={{ ...app, scopeCeiling: app.scopeCeiling ?? ["all"], serviceUserId: app.serviceUser?.username }}
               submit="Save"
             />
             <Action
@@ -249,9 +212,9 @@ export function ApplicationView({ id }: { id: string }) {
                 label="Add a secret"
                 run={CreateSecret}
                 given={{ app: id }}
-                fields={["expiresAt"]}
+                fields={[{ name: "expiresAt", label: "Expires", control: AnyExpiry }]}
                 submit="Add"
-                reveal={({ createOAuth2AppSecret }) => ["The new secret", createOAuth2AppSecret.clientSecretFull]}
+                reveal={({ createOAuth2AppSecret }) => ["A new secret", createOAuth2AppSecret.clientSecretFull]}
               />
             )
           }

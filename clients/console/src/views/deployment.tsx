@@ -4,6 +4,7 @@ import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Swatch } from "../ui/banner";
 import { Failure } from "../ui/failure";
+import { ColorField } from "../ui/color-field";
 import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
 import { Facts, Heading, Loading, Panel, Share, Status, Time } from "../ui/parts";
@@ -21,8 +22,13 @@ import {
 type Banner = AppearanceQuery["appearance"]["announcementBanners"][number];
 
 const bannerFields: readonly FieldSpec[] = [
-  { name: "message", isRequired: true },
-  { name: "backgroundColor", hint: "# and six hexadecimal digits." },
+  { name: "message", hint: "A sentence or two, above every page.", isRequired: true },
+  {
+    name: "backgroundColor",
+    label: "Color",
+    hint: "Of the background. The text is black or white, as can be read on it.",
+    control: ColorField,
+  },
   { name: "enabled", label: "Show it" },
 ];
 
@@ -47,7 +53,20 @@ export function AppearanceView() {
               title="Edit the appearance"
               run={UpdateAppearance}
               given={{}}
-              fields={["applicationName", "logoUrl"]}
+              fields={[
+                {
+                  name: "applicationName",
+                  label: "Name",
+                  hint: "In the corner of every page, and in mails.",
+                  placeholder: "Steward",
+                },
+                {
+                  name: "logoUrl",
+                  label: "Logo",
+                  hint: "The address of a picture, or a path on this server.",
+                  placeholder: "https://",
+                },
+              ]}
               values={appearance}
               submit="Save"
             />
@@ -145,7 +164,17 @@ export function LicensesView() {
             look="primary"
             run={AddLicense}
             given={{}}
-            fields={["license"]}
+            fields={[
+              {
+                name: "license",
+                label: "License",
+                hint: "The text that your vendor sent, or the file with it.",
+                kind: "area",
+                files: ".jwt,.txt,.lic,text/plain",
+                read: (text) => text.trim(),
+                isRequired: true,
+              },
+            ]}
             submit="Add"
             said="The license is added."
           />

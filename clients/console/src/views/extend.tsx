@@ -3,7 +3,8 @@ import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
-import { Facts, Heading, Loading, Status, Time } from "../ui/parts";
+import { HealthStatus } from "../ui/health";
+import { Facts, Heading, Loading, Time } from "../ui/parts";
 import { countOf } from "../ui/text";
 import { ExtendDeadline, StopTime } from "./extend.gql";
 import { canStart, Transition } from "./workspace-changes";
@@ -33,7 +34,7 @@ export function ExtendView({ id }: { id: string }) {
       </Heading>
       <Facts
         facts={[
-          ["Status", <Status key="status" name={status} />],
+          ["Status", <HealthStatus key="status" status={status} health={workspace.health} />],
           ["Stops", <Time key="stops" at={deadline} none="not by itself" />],
           ...(latest < Infinity
             ? ([["At the latest", <Time key="latest" at={latestBuild?.maxDeadline} />]] as const)

@@ -5,6 +5,7 @@ import { InvalidInput } from "../api/errors";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
+import type { FieldSpec } from "../ui/form";
 import { Choice, type Column, Filters, List, Search } from "../ui/list";
 import { attempt, say } from "../ui/notices";
 import { Facts, Heading, Loading, Panel, PersonLink, Time } from "../ui/parts";
@@ -25,6 +26,26 @@ import {
   UpdateGroup,
 } from "./groups.gql";
 import { useOrganizationOptions } from "./organization-choice";
+
+const quotaField: FieldSpec = {
+  name: "quotaAllowance",
+  label: "Quota of a member",
+  hint: "How many credits each member gets for workspaces. Those of all groups of a person add up.",
+};
+
+const nameField: FieldSpec = { name: "name", hint: "Part of addresses and commands, such as data-science." };
+
+const groupFields: readonly FieldSpec[] = [
+  { name: "displayName", hint: "As people see it, such as Data Science.", placeholder: "Data Science" },
+  quotaField,
+];
+
+const avatarField: FieldSpec = {
+  name: "avatarUrl",
+  label: "Picture",
+  hint: "The address of a picture, or a path on this server.",
+  placeholder: "https://",
+};
 
 interface GroupRow {
   totalMemberCount: number;
@@ -61,7 +82,14 @@ export function GroupsView() {
             look="primary"
             run={CreateGroup}
             given={{}}
-            fields={[{ name: "organization", options: organizations }, "name", "displayName", "quotaAllowance"]}
+            fields={[
+              ...(organizations.length > 1
+                ? [{ name: "organization", options: organizations, hint: "Only its members can be in the group." }]
+                : []),
+              nameField,
+              ...groupFields,
+            ]}
+            prepare={(values) => ({ organization: organizations[0]?.[0], ...values })}
             submit="Create"
             done={({ createGroup }) => route(`/groups/${createGroup.group.id}`)}
           />
@@ -156,7 +184,7 @@ export function GroupView({ id }: { id: string }) {
             label="Edit"
             run={UpdateGroup}
             given={{ group: id }}
-            fields={group.isEveryone ? ["quotaAllowance"] : ["name", "displayName", "quotaAllowance", "avatarUrl"]}
+            fields={group.isEveryone ? [quotaField] : [nameField, ...groupFields, avatarField]}
             values={group}
             submit="Save"
           />

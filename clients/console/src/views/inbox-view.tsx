@@ -6,7 +6,7 @@ import { Choice, Filters, Pager } from "../ui/list";
 import { useOptimistic } from "../ui/optimistic";
 import { Empty, Heading, Loading, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
-import { Inbox, type InboxQuery, MarkAllRead, MarkNotification } from "./inbox-view.gql";
+import { Inbox, type InboxQuery, MarkAllRead, MarkNotification, SendToSelf } from "./inbox-view.gql";
 
 export function InboxView() {
   const place = usePlace();
@@ -20,6 +20,20 @@ export function InboxView() {
     <>
       <Heading title="Inbox" note={unread > 0 ? `${unread} unread` : "Everything is read"}>
         {unread > 0 && <Action label="Mark all as read" run={MarkAllRead} given={{}} />}
+        <Action
+          label="Write to yourself"
+          note="A reminder for you alone. It reaches you here, and by every way that you have switched on."
+          run={SendToSelf}
+          given={{}}
+          part="content"
+          fields={[
+            { name: "title", hint: "What it is about.", placeholder: "Renew the certificate" },
+            { name: "message", hint: "Markdown makes it bold, a list, or a link." },
+          ]}
+          prepare={(content) => ({ content })}
+          submit="Send"
+          said="It is under way to you."
+        />
       </Heading>
       <Filters>
         <Choice

@@ -29,7 +29,14 @@ const organizationRoles: readonly RoleName[] = [
 ];
 const statuses: readonly InvitationStatus[] = ["OPEN", "ACCEPTED", "REVOKED", "EXPIRED"];
 
-const optionsOf = (names: readonly RoleName[]): Options => names.map((name) => [name, roleOf(name)] as const);
+/** Those of the names that the caller may assign, as options. */
+const optionsOf = (
+  names: readonly RoleName[],
+  roles: ReadonlyArray<{ name: RoleName; assignable: boolean }> = [],
+): Options =>
+  names
+    .filter((name) => roles.some((role) => role.name === name && role.assignable))
+    .map((name) => [name, roleOf(name)] as const);
 
 /** `ORGANIZATION_USER_ADMIN` → "User admin", beside the name of the organization. */
 const roleOf = (name: RoleName): string => wordsOf(name.replace("ORGANIZATION_", ""));
@@ -48,9 +55,11 @@ const linkOf = ({ link, invitation }: Sent) =>
   link === null ? undefined : ([`Link for ${invitation.email}, valid for seven days`, link] as const);
 
 /** The button that invites a person. */
-function InviteButton({ roles }: { roles: Options }) {
+function InviteButton() {
   const organizations = useOrganizationOptions();
   const { data } = useData(InvitationChoices, {});
+  const memberRoles = optionsOf(organizationRoles, data?.organizationRoles);
+  const roles = optionsOf(siteRoles, data?.siteRoles);
   const groups: Options = (data?.groups.nodes ?? [])
     .filter(({ isEveryone }) => !isEveryone)
     .map((group) => [
@@ -74,14 +83,18 @@ function InviteButton({ roles }: { roles: Options }) {
         ...(organizations.length > 1
           ? [{ name: "organizations", options: organizations, hint: "Without any, the default organization." }]
           : []),
-        {
-          name: "memberRoles",
-          label: "Roles in them",
-          kind: "choices" as const,
-          options: optionsOf(organizationRoles),
-        },
+        ...(memberRoles.length > 0
+          ? [
+              {
+                name: "memberRoles",
+                label: organizations.length > 1 ? "Roles in the organizations" : "Roles in the organization",
+                kind: "choices" as const,
+                options: memberRoles,
+              },
+            ]
+          : []),
         ...(groups.length > 0 ? [{ name: "groups", options: groups }] : []),
-        { name: "roles", label: "Roles in the deployment", options: roles },
+        ...(roles.length > 0 ? [{ name: "roles", label: "Roles everywhere", options: roles }] : []),
         ...(ways.length > 1 ? [{ name: "loginType", label: "Signs in with", options: ways }] : []),
         {
           name: "delivery",
@@ -142,13 +155,12 @@ export function InvitationsView() {
     invite: { may: "invitation:create" },
     resend: { may: "invitation:update" },
     revoke: { may: "invitation:delete" },
-    roles: { may: "assign_role:assign" },
   });
   return (
     <>
       <Heading title="Invitations" note="People who can create an account of their own.">
         {may("invite") && <ImportPeople />}
-        {may("invite") && <InviteButton roles={may("roles") ? optionsOf(siteRoles) : []} />}
+        {may("invite") && <InviteButton />}
       </Heading>
       <Filters place={place}>
         <Search place={place} label="Search by email or name" />

@@ -7,7 +7,17 @@ import { List } from "../ui/list";
 import { say } from "../ui/notices";
 import { Heading, Labels, Panel, Time } from "../ui/parts";
 import { countOf, keyNameOf, wordsOf } from "../ui/text";
-import { CreateApiKey, Keys, RenameKey, RevokeKey, RevokeSessions } from "./keys.gql";
+import { TokenExpiry } from "./expiry";
+import { ScopeTree } from "./scope-tree";
+import {
+  BeginIdentityLink,
+  CreateApiKey,
+  Keys,
+  RenameKey,
+  RevokeKey,
+  RevokeSessions,
+  UnlinkOwnIdentity,
+} from "./keys.gql";
 
 /** Creates a key of a service account, or of the caller. */
 export const CreateKey = ({ user }: { user?: string }) => (
@@ -17,24 +27,17 @@ export const CreateKey = ({ user }: { user?: string }) => (
     run={CreateApiKey}
     given={user ? { user } : {}}
     fields={[
-      "name",
-      {
-        name: "scopes",
-        hint: `One a line. Without any, the key may do everything that ${user ? "the account" : "you"} may.`,
-      },
-      "expiresAt",
+      { name: "name", hint: "What uses it, such as a laptop or a build server. You find it by this name." },
+      { name: "expiresAt", label: "Expires", control: TokenExpiry },
+      { name: "scopes", label: "What it may do", kind: "choices", control: ScopeTree, isGroup: true, isRequired: true },
     ]}
-    prepare={({ scopes, ...rest }) => ({
-      ...(rest as { name: string }),
-      ...((scopes as string[]).length > 0 && { scopes: scopes as string[] }),
-    })}
     submit="Create"
     reveal={({ createApiKey: { apiKey, token } }) => [`Key ${apiKey.name}`, token]}
   />
 );
 
 interface Identity {
-  provider: string;
+  providerName: string;
   issuer: string;
   subject: string;
   createdAt: string;
@@ -52,10 +55,10 @@ export const Identities = ({ rows, actions, actionOf }: IdentitiesProps) => (
   <Panel title="Identities" actions={actions}>
     <List
       name="Identities"
-      rows={rows.map((identity) => ({ ...identity, id: identity.subject }))}
+      rows={rows.map((identity) => ({ ...identity, id: `${identity.providerName} ${identity.subject}` }))}
       empty="No identity yet: the first sign-in at the provider with this email links one."
       columns={[
-        { title: "Provider", show: ({ provider, issuer }) => `${wordsOf(provider)}, ${issuer}` },
+        { title: "Provider", show: ({ providerName, issuer }) => `${providerName}, ${issuer}` },
         { title: "ID", show: ({ subject }) => <code>{subject}</code> },
         { title: "Linked", show: ({ createdAt }) => <Time at={createdAt} /> },
         ...(actionOf ? [{ title: "Actions", isAction: true as const, show: actionOf }] : []),
@@ -133,6 +136,8 @@ export const makerOf = (maker: { kind: string | null; name: string; hasEnded: bo
 export function KeysView() {
   const keys = useData(Keys, {});
   const identities = keys.data?.userIdentities;
+  const linked = new Set(identities?.map(({ providerName }) => providerName));
+  const others = (keys.data?.serverInfo.identityProviders ?? []).filter(({ name }) => !linked.has(name));
   return (
     <>
       <Heading title="Sessions and keys" note="Where you are signed in, and the keys of your programs.">
@@ -187,7 +192,33 @@ export function KeysView() {
           },
         ]}
       />
-      {!!identities?.length && <Identities rows={identities} />}
+      {!!identities?.length && (
+        <Identities
+          rows={identities}
+          actions={others.map(({ name, label }) => (
+            <Action
+              key={name}
+              label={`Link ${label}`}
+              run={BeginIdentityLink}
+              given={{ provider: name }}
+              done={({ beginIdentityLink: { url } }) => location.assign(url)}
+            />
+          ))}
+          actionOf={({ providerName }) =>
+            identities.length > 1 && (
+              <Action
+                label="Unlink"
+                on={providerName}
+                look="danger"
+                confirm="You no longer sign in through it, and are signed out everywhere but here."
+                run={UnlinkOwnIdentity}
+                given={{ user: "me", provider: providerName }}
+                said="The identity is unlinked."
+              />
+            )
+          }
+        />
+      )}
     </>
   );
 }

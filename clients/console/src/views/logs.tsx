@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../api/client";
 import { useData } from "../api/hooks";
-import { Choice, Filters, List, Search } from "../ui/list";
+import { Choice, Day, Filters, List, Search } from "../ui/list";
 import { attempt, say } from "../ui/notices";
 import { Heading, Label, PersonLink, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
@@ -57,6 +57,21 @@ const daysAgo = (days: string) => {
   return days ? new Date(Math.floor(Date.now() / hour) * hour - Number(days) * 24 * hour).toISOString() : null;
 };
 
+/** The beginning of a day such as `2026-01-31` where the user is, or of a later one, as a time of the API. */
+function dayFrom(day: string, later = 0): number | null {
+  const [year, month, date] = /^\d{4}-\d\d-\d\d$/.test(day) ? day.split("-").map(Number) : [];
+  const time = year && month && date ? new Date(year, month - 1, date + later).getTime() : Number.NaN;
+  return Number.isNaN(time) ? null : time;
+}
+
+/** The last millisecond of a day. */
+const lastOf = (day: string): number | null => {
+  const next = dayFrom(day, 1);
+  return next === null ? null : next - 1;
+};
+
+const timeOf = (milliseconds: number | null) => (milliseconds === null ? null : new Date(milliseconds).toISOString());
+
 const formats: ReadonlyArray<readonly [Format, string]> = [
   ["csv", "Export CSV"],
   ["jsonl", "Export JSON lines"],
@@ -108,7 +123,9 @@ export function AuditView() {
     resourceType: place.filter("resource"),
     organization: place.filter("organization"),
     scimKey: place.filter("key"),
-    after: daysAgo(place.get("days")),
+    resourceId: place.filter("object"),
+    after: timeOf(dayFrom(place.get("from"))) ?? daysAgo(place.get("days")),
+    before: timeOf(lastOf(place.get("until"))),
   };
   const log = useData(AuditLog, { filter, orderBy: order, ...place.cursors });
   const load = (cursors: object) =>
@@ -116,6 +133,7 @@ export function AuditView() {
   return (
     <>
       <Heading title="Audit log" note="Who changed what, and when.">
+        <a href="/audit/readers">Readers</a>
         {log.data && <Exports name="audit-log" load={load} />}
       </Heading>
       <Filters place={place}>
@@ -126,6 +144,13 @@ export function AuditView() {
           <Choice place={place} label="Organization" name="organization" options={organizations} />
         )}
         <Choice place={place} label="When" name="days" any="Any time" options={periods} />
+        <Day place={place} label="From" name="from" />
+        <Day place={place} label="Until" name="until" />
+        {place.get("object") && (
+          <button type="button" onClick={() => place.set({ object: "" })}>
+            Not only one object
+          </button>
+        )}
         {place.get("key") && (
           <button type="button" onClick={() => place.set({ key: "" })}>
             Not only by the SCIM key {place.get("key")}
@@ -153,9 +178,21 @@ export function AuditView() {
           },
           {
             title: "What",
-            show: ({ resourceType, resourceLabel }) => (
+            show: ({ resourceType, resourceLabel, resourceId }) => (
               <>
-                {wordsOf(resourceType)} <Label type={resourceType} text={resourceLabel} />
+                {wordsOf(resourceType)}{" "}
+                {resourceId ? (
+                  <button
+                    type="button"
+                    class="plain name"
+                    title="Show only events of this object"
+                    onClick={() => place.set({ resource: resourceType, object: resourceId })}
+                  >
+                    <Label type={resourceType} text={resourceLabel} />
+                  </button>
+                ) : (
+                  <Label type={resourceType} text={resourceLabel} />
+                )}
               </>
             ),
           },

@@ -21,11 +21,23 @@ import {
 const orDefault = (text: string) => text || null;
 
 const smtpFields: readonly FieldSpec[] = [
-  { name: "host", label: "Server", read: orDefault },
-  { name: "port" },
-  { name: "from", label: "Sender", read: orDefault },
-  { name: "hello", label: "Name in HELO", read: orDefault },
-  { name: "username", read: orDefault },
+  {
+    name: "host",
+    label: "Server",
+    hint: "Without one, no mail is sent.",
+    placeholder: "smtp.example.com",
+    read: orDefault,
+  },
+  { name: "port", hint: "Usually 587, or 465 with TLS from the start." },
+  {
+    name: "from",
+    label: "Sender",
+    hint: "The address that mails come from.",
+    placeholder: "steward@example.com",
+    read: orDefault,
+  },
+  { name: "hello", label: "Name in HELO", hint: "How Steward introduces itself to the server.", read: orDefault },
+  { name: "username", hint: "Without one, it does not sign in at the server.", read: orDefault },
   { name: "password", hint: "Empty keeps the present one." },
   { name: "forceTls", label: "TLS from the start" },
   { name: "requireTls", label: "Require STARTTLS" },

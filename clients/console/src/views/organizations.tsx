@@ -7,7 +7,7 @@ import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Facts, Heading, Loading, Panel, PersonLink, Time } from "../ui/parts";
-import { FormDialog } from "../ui/form";
+import { type FieldSpec, FormDialog } from "../ui/form";
 import { complain, say } from "../ui/notices";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, forAll, useSelection } from "../ui/selection";
@@ -26,6 +26,19 @@ import {
   UpdateOrganization,
 } from "./organizations.gql";
 
+const organizationFields: readonly FieldSpec[] = [
+  { name: "name", hint: "Part of addresses and commands, such as research." },
+  { name: "displayName", hint: "As people see it.", placeholder: "Research" },
+  { name: "description", hint: "Who belongs to it, in a sentence." },
+];
+
+const iconField: FieldSpec = {
+  name: "icon",
+  label: "Icon",
+  hint: "The address of a picture, or a path on this server.",
+  placeholder: "https://",
+};
+
 export function OrganizationsView() {
   const { route } = useLocation();
   const list = useData(OrganizationList, {});
@@ -39,7 +52,7 @@ export function OrganizationsView() {
             look="primary"
             run={CreateOrganization}
             given={{}}
-            fields={["name", "displayName", "description"]}
+            fields={organizationFields}
             submit="Create"
             done={({ createOrganization }) => route(`/organizations/${createOrganization.organization.id}`)}
           />
@@ -140,7 +153,7 @@ export function OrganizationView({ id }: { id: string }) {
             label="Edit"
             run={UpdateOrganization}
             given={{ organization: id }}
-            fields={["name", "displayName", "description", "icon"]}
+            fields={[...organizationFields, iconField]}
             values={organization}
             submit="Save"
           />
@@ -184,7 +197,7 @@ export function OrganizationView({ id }: { id: string }) {
                   label="Add a member"
                   run={AddMember}
                   given={{ organization: id }}
-                  fields={[{ name: "user", hint: "The username of the user." }]}
+                  fields={[{ name: "user", label: "Username", hint: "Of the person who joins." }]}
                   submit="Add"
                   said="Added."
                 />

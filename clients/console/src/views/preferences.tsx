@@ -2,10 +2,10 @@ import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
-import { List } from "../ui/list";
 import { useOptimistic } from "../ui/optimistic";
 import { Facts, Heading, Loading, Panel, Time } from "../ui/parts";
 import { topicOf, wordsOf } from "../ui/text";
+import { avatarField, profileFields } from "./user-form";
 import { Preferences, type PreferencesQuery, SetQuietHours, UpdatePreferences, UpdateProfile } from "./preferences.gql";
 
 /** A daily time and a time zone, as the API has them. */
@@ -18,6 +18,8 @@ type Method = PreferencesQuery["notificationMethods"]["configured"][number];
 
 const order: readonly Method[] = ["INBOX", "SMTP", "WEBHOOK"];
 
+const methodOf = (method: Method): string => (method === "INBOX" ? "Inbox" : wordsOf(method));
+
 export function PreferencesView() {
   const { data, error, refresh } = useData(Preferences, {});
   if (!data) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
@@ -25,6 +27,9 @@ export function PreferencesView() {
   const preferences = new Map(data.notificationPreferences.map((each) => [each.templateId, each]));
   // A method that cannot deliver is no choice.
   const methods = order.filter((method) => notificationMethods.configured.includes(method));
+  const topics = [...new Set(data.notificationTemplates.map(({ group }) => group))].map(
+    (group) => [topicOf(group), data.notificationTemplates.filter((each) => each.group === group)] as const,
+  );
   const isOn = ({ id, enabledByDefault }: { id: string; enabledByDefault: boolean }, method: Method) => {
     const own = preferences.get(id);
     return own ? !own.disabledMethods.includes(method) : enabledByDefault;
@@ -39,7 +44,7 @@ export function PreferencesView() {
           label="Edit profile"
           run={UpdateProfile}
           given={{}}
-          fields={["name", "username", "avatarUrl"]}
+          fields={[...profileFields, avatarField]}
           values={me}
           submit="Save"
         />
@@ -48,23 +53,37 @@ export function PreferencesView() {
       <Panel title="Notifications">
         <p class="faint">
           Within ten minutes, mails of the same kind arrive as one. You are not told of changes of accounts that you
-          make yourself.
+          make yourself. What is always sent cannot be switched off.
         </p>
-        <List
-          name="Notifications"
-          rows={data.notificationTemplates}
-          empty="There are no notifications."
-          columns={[
-            { title: "Notification", show: ({ name }) => name },
-            { title: "About", show: ({ group }) => topicOf(group) },
-            ...methods.map((method) => ({
-              title: method === "INBOX" ? "Inbox" : wordsOf(method),
-              show: (template: PreferencesQuery["notificationTemplates"][number]) => (
-                <Choice template={template} method={method} isOn={isOn(template, method)} />
-              ),
-            })),
-          ]}
-        />
+        <table class="switches" aria-label="Notifications">
+          <thead>
+            <tr>
+              <th>Notification</th>
+              {methods.map((method) => (
+                <th key={method}>{methodOf(method)}</th>
+              ))}
+            </tr>
+          </thead>
+          {topics.map(([topic, templates]) => (
+            <tbody key={topic}>
+              <tr>
+                <th scope="rowgroup" colSpan={methods.length + 1}>
+                  {topic}
+                </th>
+              </tr>
+              {templates.map((template) => (
+                <tr key={template.id}>
+                  <td>{template.name}</td>
+                  {methods.map((method) => (
+                    <td key={method}>
+                      <Choice template={template} method={method} isOn={isOn(template, method)} />
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          ))}
+        </table>
       </Panel>
     </>
   );
@@ -150,9 +169,8 @@ function Choice({ template: { id, name, mandatory }, method, isOn: isStored }: C
         }
       />
       <span class="hidden">
-        {name}, {wordsOf(method)}:{" "}
+        {name}, {wordsOf(method)}: {mandatory ? "Always" : isOn ? "On" : "Off"}
       </span>
-      {mandatory ? "Always" : isOn ? "On" : "Off"}
     </label>
   );
 }

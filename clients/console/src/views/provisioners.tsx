@@ -57,8 +57,11 @@ export function ProvisionersView() {
             run={CreateProvisionerKey}
             given={{ organization }}
             fields={[
-              "name",
-              { name: "tags", hint: "A JSON object. Daemons with this key take only jobs with these tags." },
+              { name: "name", hint: "Which daemons use it, such as rack-3." },
+              {
+                name: "tags",
+                hint: 'JSON, such as {"rack": "3"}. Daemons with this key take only jobs with these tags.',
+              },
             ]}
             submit="Create"
             reveal={({ createProvisionerKey }) => [

@@ -1,6 +1,7 @@
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
+import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
 import { Heading, Status, Time } from "../ui/parts";
 import { countOf, titleOf } from "../ui/text";
@@ -8,6 +9,13 @@ import { CreateProxy, DeleteProxy, Proxies, UpdateProxy } from "./proxies.gql";
 
 /** The name of the server itself among the proxies: it has no token, keeps its name, and cannot be deleted. */
 const primary = "primary";
+
+const nameField: FieldSpec = { name: "name", hint: "Part of addresses and commands, such as sydney." };
+
+const fields: readonly FieldSpec[] = [
+  { name: "displayName", hint: "As people choose it, such as Sydney.", placeholder: "Sydney" },
+  { name: "icon", label: "Icon", hint: "The address of a picture, or a path on this server.", placeholder: "https://" },
+];
 
 export function ProxiesView() {
   const proxies = useData(Proxies, {});
@@ -25,7 +33,7 @@ export function ProxiesView() {
             look="primary"
             run={CreateProxy}
             given={{}}
-            fields={["name", "displayName", "icon"]}
+            fields={[nameField, ...fields]}
             submit="Create"
             reveal={({ createWorkspaceProxy: { proxyToken, workspaceProxy } }) => [
               `Token of ${workspaceProxy.name}`,
@@ -76,7 +84,7 @@ export function ProxiesView() {
                       on={proxy.name}
                       run={UpdateProxy}
                       given={{ workspaceProxy: proxy.id }}
-                      fields={proxy.name === primary ? ["displayName", "icon"] : ["name", "displayName", "icon"]}
+                      fields={proxy.name === primary ? fields : [nameField, ...fields]}
                       values={proxy}
                       submit="Save"
                     />

@@ -5,8 +5,10 @@ import { List } from "../ui/list";
 import { Heading, Label, Panel, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { titleOf, wordsOf } from "../ui/text";
+import { AnyExpiry } from "./expiry";
 import { useOrganizationOptions } from "./organization-choice";
 import { CreateScimKey, RevokeScimKey, ScimChanges, ScimKeys, ScimRequests, UpdateScimKey } from "./scim-keys.gql";
+import { ScimSetup } from "./scim-setup";
 
 export function ScimKeysView() {
   const place = usePlace();
@@ -38,22 +40,37 @@ export function ScimKeysView() {
             run={CreateScimKey}
             given={{}}
             fields={[
-              "name",
+              { name: "name", hint: "Such as Okta, or the name of your directory.", placeholder: "Okta" },
+              ...(organizations.length > 1
+                ? [
+                    {
+                      name: "organizationIds",
+                      label: "Organizations",
+                      options: organizations,
+                      hint: "New people join all of them. If you choose none, they join the default one.",
+                    },
+                  ]
+                : []),
               {
-                name: "organizationIds",
-                label: "Organizations",
-                options: organizations,
-                hint: "New users join all of them. Without any, the default organization.",
+                name: "source",
+                label: "Identity provider",
+                hint: "Keys with the same text here are of one provider: a new key can replace an old one. Leave it empty if you have one provider.",
+                placeholder: "default",
               },
-              "source",
-              "expiresAt",
+              { name: "expiresAt", label: "Expires", control: AnyExpiry },
             ]}
             prepare={({ organizationIds, ...rest }) => ({
               ...rest,
-              ...((organizationIds as string[]).length > 0 && { organizationIds: organizationIds as string[] }),
+              ...((organizationIds as string[] | undefined)?.length && {
+                organizationIds: organizationIds as string[],
+              }),
             })}
             submit="Create"
-            reveal={({ createScimKey: { scimKey, secret } }) => [`Key ${scimKey.name}`, secret]}
+            reveal={({ createScimKey: { scimKey, secret } }) => [
+              `Key ${scimKey.name}`,
+              secret,
+              <ScimSetup key={scimKey.id} keyId={scimKey.id} secret={secret} />,
+            ]}
           />
         )}
       </Heading>
@@ -86,7 +103,7 @@ export function ScimKeysView() {
                     on={key.name}
                     run={UpdateScimKey}
                     given={{ id: key.id }}
-                    fields={["name", "expiresAt"]}
+                    fields={["name", { name: "expiresAt", label: "Expires", control: AnyExpiry }]}
                     values={key}
                     submit="Save"
                   />
@@ -106,13 +123,18 @@ export function ScimKeysView() {
           },
         ]}
       />
+      {opened && (
+        <Panel title={`Connect ${title}`} actions={close}>
+          <ScimSetup keyId={opened.id} />
+        </Panel>
+      )}
       {shown && may("audit") && (
         <Panel
           title={`Changes by ${title}`}
           actions={
             <>
               <a href={`/audit?key=${shown}`}>All in the audit log</a>
-              {close}
+              {!opened && close}
             </>
           }
         >
@@ -136,7 +158,7 @@ export function ScimKeysView() {
         </Panel>
       )}
       {opened && (
-        <Panel title={`Failed requests of ${title}`} actions={close}>
+        <Panel title={`Failed requests of ${title}`}>
           <List
             name={`Failed requests of ${title}`}
             rows={requests.data?.scimRequests}

@@ -6,9 +6,19 @@ import { bytesOf } from "../ui/text";
 import { CreateUserSecret, DeleteUserSecret, Secrets, UpdateUserSecret } from "./secrets.gql";
 
 const fields = [
-  "description",
-  { name: "envName", label: "Environment variable" },
-  { name: "filePath", label: "File" },
+  { name: "description", hint: "What it is for. Only you see it." },
+  {
+    name: "envName",
+    label: "Environment variable",
+    hint: "Programs find the value in it.",
+    placeholder: "REGISTRY_TOKEN",
+  },
+  {
+    name: "filePath",
+    label: "File",
+    hint: "Where the value is written, in the home directory or at a whole path.",
+    placeholder: "~/.netrc",
+  },
 ] as const;
 
 export function SecretsView() {
@@ -22,7 +32,11 @@ export function SecretsView() {
           look="primary"
           run={CreateUserSecret}
           given={{}}
-          fields={["name", "value", ...fields]}
+          fields={[
+            { name: "name", hint: "By which you find it." },
+            { name: "value", hint: "It is never shown again." },
+            ...fields,
+          ]}
           submit="Add"
         />
       </Heading>

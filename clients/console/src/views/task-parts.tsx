@@ -1,5 +1,7 @@
 import { Action } from "../ui/action";
+import { Markup } from "../ui/markup";
 import { Status } from "../ui/parts";
+import { SenderName } from "./conversation";
 import { DecideTaskPermission, type TaskPartsQuery } from "./tasks.gql";
 
 export type Conversation = NonNullable<NonNullable<TaskPartsQuery["task"]>["conversation"]>;
@@ -13,16 +15,20 @@ interface Place {
 }
 
 /** The structured conversation of a task: texts, calls of tools with their results, and requests for permissions. */
-export function ConversationParts({ conversation, ...place }: Place & { conversation: Conversation }) {
+export function ConversationParts({
+  conversation,
+  prompt,
+  ...place
+}: Place & { conversation: Conversation; prompt: string }) {
   const { omittedCount, messages } = conversation;
   return (
     <>
       {omittedCount > 0 && <p class="faint">{omittedCount} earlier messages were left out.</p>}
-      <ol class="conversation" aria-live="polite">
-        {messages.nodes.map(({ id, role, sender, parts, isCut }) => (
+      <ol class="conversation">
+        {withoutPrompt(messages.nodes, prompt).map(({ id, role, sender, parts, isCut }) => (
           <li key={id} class={role === "USER" ? "input" : "output"}>
             <span class="hidden">{role === "USER" ? "Sent: " : "Agent: "}</span>
-            {sender && <span class="faint block">{sender.name || sender.username}</span>}
+            {sender && <SenderName of={sender} />}
             {addKeys(parts).map(({ key, part }) => (
               <PartView key={key} part={part} {...place} />
             ))}
@@ -33,6 +39,18 @@ export function ConversationParts({ conversation, ...place }: Place & { conversa
     </>
   );
 }
+
+/** The messages without the prompt, which stands above them and is their first one. */
+function withoutPrompt(messages: readonly Message[], prompt: string): readonly Message[] {
+  const at = messages.findIndex(({ role }) => role === "USER");
+  const part = messages[at]?.parts[0];
+  const isPrompt = part?.__typename === "TextPart" && isSameText(part.text, prompt);
+  return isPrompt ? messages.toSpliced(at, 1) : messages;
+}
+
+/** Whether texts differ in white space only: programs wrap lines. */
+export const isSameText = (one: string, other: string): boolean =>
+  one.replace(/\s+/g, " ").trim() === other.replace(/\s+/g, " ").trim();
 
 /** Parts with keys: their types, numbered. Parts keep their order while a message grows. */
 function addKeys(parts: readonly Part[]) {
@@ -47,11 +65,11 @@ function addKeys(parts: readonly Part[]) {
 function PartView({ part, taskId, mayDecide }: Place & { part: Part }) {
   switch (part.__typename) {
     case "TextPart":
-      return <p class="prose">{part.text}</p>;
+      return <Markup html={part.html} />;
     case "ToolCallPart":
       return (
-        <p>
-          {part.title} <Status name={part.callStatus} />
+        <p class="tool">
+          <span>{part.title}</span> <Status name={part.callStatus} />
         </p>
       );
     case "ToolResultPart":
@@ -73,8 +91,10 @@ function Permission({ part, taskId, mayDecide }: Place & { part: Extract<Part, {
       </p>
     );
   return (
-    <fieldset aria-label={`Permission: ${title}`}>
-      <p>The agent asks for a permission: {title}</p>
+    <fieldset class="decision" aria-label={`Permission: ${title}`}>
+      <p>
+        The agent asks for a permission: <b>{title}</b>
+      </p>
       {mayDecide &&
         options.map(({ id, name, kind }) => (
           <Action

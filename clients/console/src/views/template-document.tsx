@@ -5,6 +5,7 @@ import { InvalidInput } from "../api/errors";
 import type { Operation } from "../api/operation";
 import { Dialog } from "../ui/dialog";
 import { type FieldSpec, Form } from "../ui/form";
+import { starters } from "./template-starters";
 import type { TemplateVariableInput } from "./templates.gql";
 
 interface Variable {
@@ -67,6 +68,12 @@ function valuesOf(variables: readonly Variable[], filled: Readonly<Record<string
   return values;
 }
 
+const starterField: FieldSpec = {
+  name: "starter",
+  label: "Begin with",
+  options: starters.map(({ name, title, sentence }) => [name, title, sentence] as const),
+};
+
 interface DocumentActionProps<Data, Input extends object> {
   label: string;
   run: Operation<Data, { input: Input }>;
@@ -77,6 +84,10 @@ interface DocumentActionProps<Data, Input extends object> {
   after: readonly FieldSpec[];
   defaults: Readonly<Record<string, unknown>> & { document: unknown };
   note?: string;
+  /** Whether it begins with a choice of documents. */
+  hasStarters?: true;
+  /** Makes the input of what is filled in, if they differ. */
+  prepare?: (values: Record<string, unknown>) => Record<string, unknown>;
   done: (data: Data) => unknown;
 }
 
@@ -100,30 +111,52 @@ function DocumentDialog<Data, Input extends object>({
   after,
   defaults,
   note,
+  hasStarters,
+  prepare,
   done,
   onClose,
 }: DocumentActionProps<Data, Input> & { onClose: () => void }) {
   const [variables, setVariables] = useState(() => variablesIn(defaults.document));
   const look = ({ target }: Event) => {
-    const { name, value } = target as HTMLTextAreaElement;
+    const { name, value, form } = target as HTMLTextAreaElement;
     if (name === "document") setVariables((known) => variablesOf(value) ?? known);
+    const starter = name === "starter" && starters.find((each) => each.name === value);
+    if (!starter) return;
+    const document = form!.elements.namedItem("document") as HTMLTextAreaElement;
+    document.value = JSON.stringify(starter.document, undefined, 2);
+    setVariables(variablesIn(starter.document));
   };
   return (
     <Dialog title={label} onClose={onClose}>
       {note && variables.length > 0 && <p class="note">{note}</p>}
       <div onInput={look}>
         <Form
-          fields={[...before, "document", ...variables.map(fieldOf), ...after]}
+          fields={[
+            ...(hasStarters ? [starterField] : []),
+            ...before,
+            {
+              name: "document",
+              hint: "JSON, as the guide to template documents describes it.",
+              files: ".json,application/json",
+            },
+            ...variables.map(fieldOf),
+            ...after,
+          ]}
           input={run.input}
           defaults={{
+            starter: starters[0]!.name,
             ...defaults,
             ...Object.fromEntries(variables.map((each, at) => [nameOf(at), initialOf(each)])),
           }}
           submit="Create"
           onSubmit={async (filled) => {
-            const own = Object.entries(filled).filter(([name]) => !name.startsWith("variables["));
+            const own = Object.entries(filled).filter(([name]) => !name.startsWith("variables[") && name !== "starter");
             const values = valuesOf(variables, filled);
-            const input = { ...given, ...Object.fromEntries(own), ...(values.length > 0 && { variables: values }) };
+            const input = {
+              ...given,
+              ...(prepare ? prepare(Object.fromEntries(own)) : Object.fromEntries(own)),
+              ...(values.length > 0 && { variables: values }),
+            };
             const data = await perform(run, { input: input as unknown as Input });
             onClose();
             done(data);

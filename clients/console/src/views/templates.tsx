@@ -6,6 +6,7 @@ import { useData, usePolling } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
+import type { FieldSpec } from "../ui/form";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { say } from "../ui/notices";
 import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Status, Time } from "../ui/parts";
@@ -16,6 +17,7 @@ import { useOrganizationOptions } from "./organization-choice";
 import { ParametersForm } from "./parameters-form";
 import { CreateButton } from "./workspace-changes";
 import { DocumentAction } from "./template-document";
+import { starters } from "./template-starters";
 import { TemplateSharing } from "./template-sharing";
 import {
   ArchiveTemplateVersion,
@@ -32,14 +34,6 @@ import {
   UpdateTemplate,
   VersionParameters,
 } from "./templates.gql";
-
-/** The smallest document that can be imported. */
-const emptyDocument = {
-  schema: "steward.template/1",
-  provisioner: "echo",
-  parameters: [],
-  resources: [{ name: "box", type: "container", agents: [{ name: "main", os: "linux", arch: "amd64" }] }],
-};
 
 export function TemplatesView() {
   const place = usePlace();
@@ -71,9 +65,18 @@ export function TemplatesView() {
             label="Create a template"
             run={CreateTemplate}
             given={{}}
-            before={[{ name: "organization", options: organizations }, "name", "displayName", "description"]}
+            hasStarters
+            before={[
+              ...(organizations.length > 1
+                ? [{ name: "organization", options: organizations, hint: "Whose members can use it." }]
+                : []),
+              { name: "name", hint: "Part of addresses and commands, such as node-service." },
+              { name: "displayName", hint: "As people see it.", placeholder: "Node service" },
+              { name: "description", hint: "What it is for, in a sentence." },
+            ]}
             after={[{ name: "everyoneCanUse", label: "All members of the organization may use it" }]}
-            defaults={{ document: emptyDocument, everyoneCanUse: true }}
+            defaults={{ document: starters[0]!.document, everyoneCanUse: true }}
+            prepare={(values) => ({ organization: organizations[0]?.[0] ?? "default", ...values })}
             done={({ createTemplate }) => route(`/templates/${createTemplate.template.id}`)}
           />
         )}
@@ -160,22 +163,50 @@ function DryRun({ id, name }: { id: string; name: string }) {
   );
 }
 
-const settings = [
-  "name",
-  "displayName",
-  "description",
-  "icon",
-  { name: "defaultTtlSeconds", label: "Stops after" },
-  { name: "activityBumpSeconds", label: "Activity adds" },
-  "autostopDays",
-  "allowUserAutostart",
-  "autostartDays",
-  "automaticUpdates",
-  { name: "dormantAfterSeconds", label: "Dormant after" },
-  { name: "deleteAfterSeconds", label: "Deleted after" },
-  "allowUserCancel",
-  "requireActiveVersion",
-] as const;
+const settings: readonly FieldSpec[] = [
+  { name: "name", hint: "Part of addresses and commands." },
+  { name: "displayName", hint: "As people see it." },
+  { name: "description", hint: "What it is for, in a sentence." },
+  { name: "icon", label: "Icon", hint: "The address of a picture, or a path on this server." },
+  {
+    name: "defaultTtlSeconds",
+    label: "Stops after",
+    hint: "How long workspaces run after a start, such as 8 hours, or never.",
+  },
+  {
+    name: "activityBumpSeconds",
+    label: "Activity adds",
+    hint: "How much longer workspaces run while they are used, such as 1 hour.",
+  },
+  {
+    name: "autostopDays",
+    label: "Autostop days",
+    hint: "On these days, workspaces stop when the quiet hours of their owner begin.",
+  },
+  { name: "allowUserAutostart", label: "Owners may have their workspaces started by a schedule" },
+  { name: "autostartDays", label: "Autostart days", hint: "On other days, schedules start nothing." },
+  {
+    name: "automaticUpdates",
+    label: "Automatic updates",
+    options: [
+      ["OWNERS_CHOICE", "As their owners choose", "Each owner says whether starts take the active version."],
+      ["ALWAYS", "Always", "Every start takes the active version."],
+      ["NEVER", "Never", "Workspaces keep their version until their owner updates them."],
+    ],
+  },
+  {
+    name: "dormantAfterSeconds",
+    label: "Dormant after",
+    hint: "How long a workspace is unused before it becomes dormant, such as 30 days, or never.",
+  },
+  {
+    name: "deleteAfterSeconds",
+    label: "Deleted after",
+    hint: "How long a dormant workspace is kept, such as 30 days, or never.",
+  },
+  { name: "allowUserCancel", label: "Users may cancel builds that they started" },
+  { name: "requireActiveVersion", label: "Only the active version can be started" },
+];
 
 const autostartOf = ({
   allowUserAutostart: isAllowed,
@@ -238,7 +269,14 @@ export function TemplateView({ id }: { id: string }) {
                 run={UpdateTemplate}
                 given={{ templateId: id }}
                 note="No new workspaces can use it. Existing ones keep working."
-                fields={[{ name: "deprecationMessage", label: "What to use instead", isRequired: true }]}
+                fields={[
+                  {
+                    name: "deprecationMessage",
+                    label: "What to use instead",
+                    hint: "Owners of workspaces read it.",
+                    isRequired: true,
+                  },
+                ]}
                 said="The template is deprecated."
                 undo={() => perform(UpdateTemplate, { input: { templateId: id, deprecationMessage: "" } })}
               />
@@ -247,9 +285,9 @@ export function TemplateView({ id }: { id: string }) {
               label="New version"
               run={CreateTemplateVersion}
               given={{ templateId: id }}
-              before={["name"]}
+              before={[{ name: "name", hint: "Such as v2. Without one, it gets a number." }]}
               after={[{ name: "activate", label: "Activate it when it is imported" }]}
-              defaults={{ document: activeVersion?.document ?? emptyDocument, activate: true }}
+              defaults={{ document: activeVersion?.document ?? starters[0]!.document, activate: true }}
               note="The values of variables are not taken over from the version before."
               done={() => say("The version is being imported.")}
             />

@@ -5,6 +5,8 @@ import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
+import { HealthStatus } from "../ui/health";
+import type { Options } from "../ui/form";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
@@ -13,11 +15,11 @@ import { amountOf, keyNameOf, wordsOf } from "../ui/text";
 import { RevokeGrant } from "./applications.gql";
 import { CreateKey, Identities, makerOf, RevokeButton } from "./keys";
 import { useOrganizationOptions } from "./organization-choice";
+import { avatarField, CreateUserButton, profileFields } from "./user-form";
 import { QuietHours } from "./preferences";
 import { GroupsOf, LogOf, Memberships } from "./user-access";
 import {
   ActivateUser,
-  CreateUser,
   DeleteUser,
   LinkIdentity,
   ResetUserPassword,
@@ -34,6 +36,13 @@ import {
 
 const siteRoles: readonly RoleName[] = ["OWNER", "USER_ADMIN", "TEMPLATE_ADMIN", "AUDITOR"];
 const siteRoleOptions = siteRoles.map((name) => [name, wordsOf(name)] as const);
+
+const siteRoleChoices: Options = [
+  ["OWNER", "Owner", "May do everything."],
+  ["USER_ADMIN", "User admin", "Manages people, groups, and organizations."],
+  ["TEMPLATE_ADMIN", "Template admin", "Manages templates, and what builds their workspaces."],
+  ["AUDITOR", "Auditor", "Sees the logs and settings, and changes nothing."],
+];
 
 /** The roles that are held explicitly. */
 const rolesOf = (roles: ReadonlyArray<{ name: string }>): string =>
@@ -54,7 +63,6 @@ interface UserRow {
 
 export function UsersView() {
   const place = usePlace();
-  const { route } = useLocation();
   const order = place.order(["USERNAME", "CREATED_AT"] as const, "USERNAME");
   const filter = {
     search: place.filter("q"),
@@ -79,46 +87,7 @@ export function UsersView() {
             <a class="button" href="/invitations">
               Invite people
             </a>
-            <Action
-              label="Create a service account"
-              run={CreateUser}
-              given={{ isServiceAccount: true }}
-              fields={["username", "email", "name"]}
-              submit="Create"
-              done={({ createUser }) => route(`/users/${createUser.user.id}`)}
-            />
-            <Action
-              label="Create a user"
-              look="primary"
-              run={CreateUser}
-              given={{ loginType: "PASSWORD" }}
-              defaults={{ mustChangePassword: true }}
-              fields={[
-                "email",
-                "username",
-                "name",
-                { name: "password", autoComplete: "new-password", isRequired: true, hint: "" },
-                { name: "mustChangePassword", label: "The user must change it first", hint: "" },
-                ...(organizations.length > 1
-                  ? [
-                      {
-                        name: "organizationIds",
-                        label: "Organizations",
-                        options: organizations,
-                        hint: "Without any, the default organization.",
-                      },
-                    ]
-                  : []),
-              ]}
-              submit="Create"
-              prepare={({ organizationIds, ...rest }) => ({
-                ...rest,
-                ...((organizationIds as string[] | undefined)?.length && {
-                  organizationIds: organizationIds as string[],
-                }),
-              })}
-              done={({ createUser }) => route(`/users/${createUser.user.id}`)}
-            />
+            <CreateUserButton />
           </>
         )}
       </Heading>
@@ -244,7 +213,11 @@ export function UserView({ id }: { id: string }) {
             label="Edit"
             run={UpdateUser}
             given={{ user: id }}
-            fields={["name", "username", "email", "avatarUrl"]}
+            fields={[
+              ...profileFields,
+              { name: "email", hint: "Where notifications go, and the way back in if the password is lost." },
+              avatarField,
+            ]}
             values={user}
             submit="Save"
           />
@@ -255,7 +228,14 @@ export function UserView({ id }: { id: string }) {
             title={`Roles of ${user.username}`}
             run={SetUserRoles}
             given={{ user: id }}
-            fields={[{ name: "roles", options: siteRoleOptions, hint: "Everyone is a member." }]}
+            fields={[
+              {
+                name: "roles",
+                label: "Roles everywhere",
+                options: siteRoleChoices,
+                hint: "Everyone is a member.",
+              },
+            ]}
             values={{ roles: siteRolesOf(user.roles) }}
             prepare={({ roles }) => ({ roles: (roles as RoleName[] | undefined) ?? siteRolesOf(user.roles) })}
             submit="Save"
@@ -270,7 +250,7 @@ export function UserView({ id }: { id: string }) {
             given={{ user: id }}
             fields={[
               { name: "password", label: "New password", autoComplete: "new-password" },
-              { name: "mustChangePassword", label: "The user must change it first", hint: "" },
+              { name: "mustChangePassword", label: "The user must change it first" },
             ]}
             defaults={{ mustChangePassword: true }}
             submit="Reset"
@@ -342,9 +322,9 @@ export function UserView({ id }: { id: string }) {
           title="Workspaces"
           empty="No workspaces."
           rows={user.workspaces.nodes}
-          show={({ id: workspace, name, status }) => (
+          show={({ id: workspace, name, status, health }) => (
             <>
-              <a href={`/workspaces/${workspace}`}>{name}</a> <Status name={status} />
+              <a href={`/workspaces/${workspace}`}>{name}</a> <HealthStatus status={status} health={health} />
             </>
           )}
         />
@@ -366,11 +346,13 @@ export function UserView({ id }: { id: string }) {
                 run={LinkIdentity}
                 given={{ user: id }}
                 fields={[
+                  { name: "provider", hint: "Its name. Without any, that of the user, or the first one." },
                   { name: "subject", label: "ID at the provider", hint: "Its permanent one, not a name or an email." },
-                  { name: "issuer", hint: "Without any, the provider in the settings of the server." },
+                  { name: "issuer", label: "Issuer", hint: "Without any, that of the provider." },
                 ]}
-                prepare={({ subject = "", issuer }) => ({
+                prepare={({ provider, subject = "", issuer }) => ({
                   subject: subject as string,
+                  ...((provider as string | undefined) && { provider: provider as string }),
                   ...((issuer as string | undefined) && { issuer: issuer as string }),
                 })}
                 submit="Link"
@@ -378,7 +360,7 @@ export function UserView({ id }: { id: string }) {
               />
             )
           }
-          actionOf={({ subject }) =>
+          actionOf={({ subject, providerName }) =>
             may("update") && (
               <Action
                 label="Unlink"
@@ -386,7 +368,7 @@ export function UserView({ id }: { id: string }) {
                 look="danger"
                 confirm="All sessions end; API tokens keep working. The next sign-in with the email of the user links an identity again."
                 run={UnlinkIdentity}
-                given={{ user: id }}
+                given={{ user: id, provider: providerName }}
                 said="The identity is unlinked."
               />
             )

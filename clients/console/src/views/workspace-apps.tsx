@@ -17,6 +17,9 @@ const closed = /^(javascript|data|vbscript|blob|file|about):$/;
 const isReached = ({ protocol, hostname }: URL): boolean =>
   !/^https?:$/.test(protocol) || !loopback.test(hostname) || loopback.test(location.hostname);
 
+/** URLs leave out the usual port of their scheme. */
+const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
+
 /** The address at which this browser opens an app; otherwise why it cannot, with what helps. */
 function addressOf({ url, command, external }: App, workspace: string): { href: string } | { reason: string } {
   const parsed = URL.parse(url);
@@ -25,7 +28,7 @@ function addressOf({ url, command, external }: App, workspace: string): { href: 
   if (!/^https?:$/.test(parsed.protocol) && !external) return { reason: "The template gives it no address." };
   if (isReached(parsed)) return { href: parsed.href };
   return {
-    reason: `It listens on the machine of the workspace alone. Use a browser there, or: steward port-forward ${workspace} ${parsed.port}`,
+    reason: `It listens on the machine of the workspace alone. Use a browser there, or: steward port-forward ${workspace} ${portOf(parsed)}`,
   };
 }
 
@@ -57,6 +60,8 @@ export function Apps({ agent, workspace }: { agent: AgentData; workspace: string
   const apps = agent.apps.filter(({ hidden, id }) => !hidden && id !== "");
   if (apps.length === 0) return null;
   const isRunning = agent.status === "CONNECTED";
+  // What an agent has reported before it was lost says nothing of its apps.
+  const isLost = agent.status === "DISCONNECTED" || agent.status === "TIMEOUT";
   const groups = [...new Set(apps.map(({ group }) => group))];
   return (
     <>
@@ -76,7 +81,7 @@ export function Apps({ agent, workspace }: { agent: AgentData; workspace: string
                       <b>{app.displayName || app.slug}</b>
                     </span>
                   )}{" "}
-                  {app.health !== "DISABLED" && <Status name={app.health} />}
+                  {app.health !== "DISABLED" && <Status name={isLost ? "UNKNOWN" : app.health} />}
                   {"reason" in address && <p class="faint">{address.reason}</p>}
                   {"href" in address && app.tooltip && <p class="faint">{app.tooltip}</p>}
                 </li>
@@ -92,8 +97,11 @@ export function Apps({ agent, workspace }: { agent: AgentData; workspace: string
 const remedies: Record<string, string> = {
   TIMEOUT: "It has not connected in time. Read its log and that of the build; then stop and start the workspace.",
   DISCONNECTED: "It is silent: its machine or its network may be down. It comes back by itself once they do.",
-  CONNECTING: "It has not connected yet.",
+  CONNECTING: "Not connected yet.",
 };
+
+const sentenceOf = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
 /** The state of an agent in a sentence, with its troubleshooting page. */
 export function AgentState({ agent }: { agent: AgentData }) {
@@ -102,8 +110,9 @@ export function AgentState({ agent }: { agent: AgentData }) {
   const isFaulty = !health.healthy || ["START_TIMEOUT", "START_ERROR"].includes(lifecycleState);
   if (!remedy && !isFaulty) return null;
   const url = URL.parse(troubleshootingUrl);
-  const reason = health.healthy ? undefined : health.reason;
-  const sentence = reason && (/[.!?]$/.test(reason) ? reason : `${reason}.`);
+  // A remedy says it, too, in other words.
+  const reason = health.healthy || remedy ? "" : health.reason;
+  const sentence = reason && sentenceOf(reason);
   const started =
     isFaulty && health.healthy ? `${wordsOf(lifecycleState)}: its log has the output of its scripts.` : "";
   return (

@@ -11,7 +11,9 @@ import { ParametersForm } from "./parameters-form";
 import { VersionParameters } from "./templates.gql";
 import {
   CreateWorkspace,
+  RestartWorkspace,
   StartWorkspace,
+  type StartWorkspaceInput,
   StopWorkspace,
   TemplateParameters,
   UsableTemplates,
@@ -154,10 +156,12 @@ interface StartWithProps {
   versionId: string;
   /** The values of the previous build. */
   previous: ReadonlyArray<{ name: string; value: string }>;
+  /** Whether it is stopped first. */
+  isRunning: boolean;
 }
 
-/** A button that starts a workspace with a version of its template, after its parameters are chosen. */
-export function StartWith({ label, note, workspaceId, versionId, previous }: StartWithProps) {
+/** A button that starts or restarts a workspace with a version of its template, after its parameters are chosen. */
+export function StartWith({ label, note, workspaceId, versionId, previous, isRunning }: StartWithProps) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
   const { data, error, refresh } = useData(VersionParameters, isOpen ? { id: versionId } : undefined);
@@ -168,15 +172,18 @@ export function StartWith({ label, note, workspaceId, versionId, previous }: Sta
       </button>
       {isOpen && (
         <Dialog title={label} onClose={close}>
-          <p class="note">{note}</p>
+          <p class="note">
+            {isRunning && "It is stopped first. "}
+            {note}
+          </p>
           {data ? (
             <ParametersForm
               version={data.templateVersion}
               previous={previous}
               input={StartWorkspace.input}
-              submit="Start"
+              submit={isRunning ? "Restart" : "Start"}
               onSubmit={async (chosen) => {
-                await perform(StartWorkspace, {
+                await perform<unknown, { input: StartWorkspaceInput }>(isRunning ? RestartWorkspace : StartWorkspace, {
                   input: { workspace: workspaceId, templateVersionId: versionId, ...chosen },
                 });
                 close();
@@ -212,3 +219,14 @@ export function Transition({ workspace: { id, name, status }, mayStart, mayStop,
   if (canStop(status) && mayStop) return <Action label="Stop" on={on} run={StopWorkspace} given={{ workspace: id }} />;
   return null;
 }
+
+/** A button that stops a workspace and starts it again. What could not be started is not stopped. */
+export const Restart = ({ workspace: { id } }: Pick<TransitionProps, "workspace">) => (
+  <Action
+    label="Restart"
+    confirm="It is stopped, and then started. What runs in it ends."
+    run={RestartWorkspace}
+    given={{ workspace: id }}
+    said="It is stopped, and starts then."
+  />
+);

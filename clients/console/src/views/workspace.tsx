@@ -17,7 +17,7 @@ import { bytesOf, durationOf, titleOf, wordsOf } from "../ui/text";
 import { AddPerson } from "./groups";
 import { JobLog } from "./job-log";
 import { AgentState, Apps, Connect } from "./workspace-apps";
-import { canStart, CreateButton, StartWith, Transition } from "./workspace-changes";
+import { canStart, canStop, Restart, CreateButton, StartWith, Transition } from "./workspace-changes";
 import {
   ActivateWorkspace,
   AgentLog,
@@ -89,7 +89,10 @@ export function WorkspaceView({ id }: { id: string }) {
   if (!workspace) return error ? <Failure error={error} retry={refresh} /> : <Loading />;
   const build = workspace.latestBuild;
   const { activeVersion: active, requireActiveVersion } = workspace.template;
-  const canRestart = build && canStart(workspace.status) && !workspace.dormantAt && may("start") && may("use");
+  const isRunning = canStop(workspace.status);
+  const mayRestart = may("start") && may("stop");
+  const isStartable = isRunning ? mayRestart : canStart(workspace.status) && may("start");
+  const canRestart = build && isStartable && !workspace.dormantAt && may("use");
   const given = { workspace: id };
   return (
     <>
@@ -105,11 +108,13 @@ export function WorkspaceView({ id }: { id: string }) {
         ) : (
           <Transition workspace={workspace} mayStart={may("start")} mayStop={may("stop")} />
         )}
+        {isRunning && mayRestart && <Restart workspace={workspace} />}
         {canRestart && workspace.isOutdated && active && (
           <StartWith
             label="Update"
             note={`It starts with version ${active.name} of its template.`}
             workspaceId={id}
+            isRunning={isRunning}
             versionId={active.id}
             previous={build.parameters}
           />
@@ -119,6 +124,7 @@ export function WorkspaceView({ id }: { id: string }) {
             label="Change parameters"
             note="It starts with these values."
             workspaceId={id}
+            isRunning={isRunning}
             versionId={build.templateVersionId}
             previous={build.parameters}
           />
@@ -128,7 +134,25 @@ export function WorkspaceView({ id }: { id: string }) {
             label="Edit"
             run={UpdateWorkspace}
             given={given}
-            fields={["name", { name: "ttlSeconds", label: "Stops after" }, "autostartSchedule", "automaticUpdates"]}
+            fields={[
+              { name: "name", hint: "Part of addresses and commands. The former one no longer works." },
+              {
+                name: "ttlSeconds",
+                label: "Stops after",
+                hint: "How long it runs after a start, such as 8 hours, or never.",
+              },
+              {
+                name: "autostartSchedule",
+                label: "Starts by schedule",
+                hint: "Minute, hour, and days with a time zone: CRON_TZ=Europe/Berlin 30 9 * * 1-5 is 9:30 on weekdays. Without one, it starts only when you start it.",
+                placeholder: "CRON_TZ=Europe/Berlin 30 9 * * 1-5",
+              },
+              {
+                name: "automaticUpdates",
+                label: "Automatic updates",
+                hint: "Whether a start takes the active version of the template.",
+              },
+            ]}
             values={workspace}
             submit="Save"
           />
@@ -139,7 +163,7 @@ export function WorkspaceView({ id }: { id: string }) {
             title="When it stops by itself"
             run={ExtendDeadline}
             given={given}
-            fields={["deadline"]}
+            fields={[{ name: "deadline", label: "Stops at" }]}
             values={workspace}
             submit="Save"
           />

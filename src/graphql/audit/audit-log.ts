@@ -1,23 +1,23 @@
 import { Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
-import type { Context } from "../domain/kernel/context.js";
-import { AuditAction, type Diff } from "../domain/kernel/audit.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { AuditAction, type Diff } from "../../domain/kernel/audit.js";
 import {
   AuditEventFilter,
   AuditEventOrder,
   type AuditEventRow,
   AuditEventsQuery,
   listAuditEvents,
-} from "../domain/audit/audit-log.js";
-import { countDaily, type CountedDays, countedDays, DaysAndPlace } from "../domain/audit/daily-counts.js";
-import { mostCounted } from "../domain/kernel/lists.js";
-import type { Page } from "../domain/kernel/paging.js";
-import { type UserRow, usersById } from "../domain/users/users.js";
-import { Access } from "./engine/access.js";
-import { enumType } from "./engine/declarations.js";
-import { connectionOf, orderType } from "./engine/lists.js";
-import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
-import { argumentsOf, inputType } from "./engine/inputs.js";
-import { PublicUserType } from "./users/users.js";
+} from "../../domain/audit/audit-log.js";
+import { countDaily, type CountedDays, countedDays, DaysAndPlace } from "../../domain/audit/daily-counts.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
+import type { Page } from "../../domain/kernel/paging.js";
+import { type UserRow, usersById } from "../../domain/users/users.js";
+import { Access } from "../engine/access.js";
+import { enumType } from "../engine/declarations.js";
+import { connectionOf, orderType } from "../engine/lists.js";
+import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
+import { PublicUserType } from "../users/users.js";
 
 enumType({ AuditAction }, "The kind of an action on a resource.", {
   CREATE: "The resource was created.",
@@ -39,7 +39,7 @@ enumType({ AuditAction }, "The kind of an action on a resource.", {
   simpleResolvers: true,
   description: "An entry of the audit log: an action, its actor, and the resource it affected.",
 })
-class AuditEventType implements AuditEventRow {
+export class AuditEventType implements AuditEventRow {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => DateTime, { description: "When the action happened." }) time!: string;
   @Field(() => UUID, {
@@ -76,7 +76,7 @@ const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType, { 
 
 orderType("AuditEvent", AuditEventOrder, { TIME: "By time." });
 
-inputType("AuditEventFilter", AuditEventFilter, {
+export const AuditEventFilterInput = inputType("AuditEventFilter", AuditEventFilter, {
   description: "Criteria for filtering audit events. An event must match all given fields.",
 });
 

@@ -1,0 +1,275 @@
+import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import type { OrganizationRow } from "../../domain/organizations/organizations.js";
+import {
+  createIdentityProvider,
+  deleteIdentityProvider,
+  DeleteIdentityProvider,
+  orderIdentityProviders,
+  OrderIdentityProviders,
+  updateIdentityProvider,
+} from "../../domain/sign-in/provider-changes.js";
+import { ProviderSource } from "../../domain/sign-in/provider-registry.js";
+import {
+  CreateIdentityProvider,
+  EmailVerification,
+  UpdateIdentityProvider,
+} from "../../domain/sign-in/provider-settings.js";
+import {
+  linkCountsOf,
+  listIdentityProviders,
+  NamedProvider,
+  organizationsOfProvider,
+  readIdentityProvider,
+  type SignInProviderRow,
+} from "../../domain/sign-in/sign-in-providers.js";
+import { reportsOf, type SignInReport } from "../../domain/sign-in/sign-in-reports.js";
+import {
+  beginIdentityLink,
+  BeginIdentityLink,
+  testIdentityProvider,
+  type TicketIssued,
+} from "../../domain/sign-in/tickets.js";
+import { EmailLinking, ProviderKind } from "../../infrastructure/identity-providers.js";
+import { Access } from "../engine/access.js";
+import { enumType, Mutates } from "../engine/declarations.js";
+import { argumentsOf, inputType } from "../engine/inputs.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { OrganizationType } from "../organizations/organizations.js";
+
+enumType({ EmailVerification }, "How an address counts if its provider does not say that it is verified.", {
+  TRUSTED: "As verified, in the email domains of the provider.",
+  REQUIRED: "As unverified.",
+});
+enumType({ EmailLinking }, "Which accounts without an identity a provider links by their verified address.", {
+  ANY: "All of them.",
+  DOMAINS: "Those whose address is in the email domains of the provider.",
+  NEVER: "None: administrators link identities.",
+});
+enumType({ ProviderSource }, "Where a provider comes from.", {
+  STORED: "Owners made it.",
+  FILE: "A file of the server declares it.",
+  VARIABLES: "Variables of the server declare it.",
+});
+
+@Access({ readWith: "sign_in_provider:read" })
+@ObjectType("SignInReport", {
+  simpleResolvers: true,
+  description: "How sign-ins through a provider went lately. The times are accurate to a minute.",
+})
+class SignInReportType implements SignInReport {
+  @Field(() => DateTime, { nullable: true, description: "When a person last signed in through it; null for never." })
+  succeededAt!: string | null;
+  @Field(() => DateTime, { nullable: true, description: "When a sign-in last failed; null for never." })
+  failedAt!: string | null;
+  @Field({ description: "Why it failed; empty if none did." }) failure!: string;
+}
+
+@Access({ readWith: "sign_in_provider:read" })
+@ObjectType("IdentityProvider", {
+  simpleResolvers: true,
+  description: "A provider at which users sign in, as owners see it. Its credential is never returned.",
+})
+export class IdentityProviderType implements Omit<SignInProviderRow, "organizations"> {
+  @Field(() => UUID, { nullable: true, description: "Unique ID; null unless owners made it." }) id!: string | null;
+  @Field({ description: "Unique name, as in the path of its sign-in." }) name!: string;
+  @Field(() => ProviderKind, { description: "Its kind." }) kind!: ProviderKind;
+  @Field(() => ProviderSource, { description: "Where it comes from. Only stored ones can be changed." })
+  source!: ProviderSource;
+  @Field({ description: "Name that sign-in pages show; may be empty." }) displayName!: string;
+  @Field({ description: "The name that sign-in pages show: the display name, or the host of the issuer." })
+  label!: string;
+  @Field({ description: "Path of an image on this server, or the image as a data URL; may be empty." }) icon!: string;
+  @Field({ description: "URL of the issuer, or of the site of GitHub." }) issuer!: string;
+  @Field({ description: "Client ID of this server there." }) clientId!: string;
+  @Field({ description: "Whether this server authenticates by a private key instead of a secret." }) usesKey!: boolean;
+  @Field(() => [String], { description: "The requested scopes." }) scopes!: readonly string[];
+  @Field({ description: "Claim that identifies users permanently." }) subjectClaim!: string;
+  @Field(() => EmailVerification, {
+    description: "How addresses in its email domains count if it does not say that they are verified.",
+  })
+  emailVerified!: SignInProviderRow["emailVerified"];
+  @Field(() => [String], { description: "Domains of email addresses whose people are admitted." })
+  emailDomains!: readonly string[];
+  @Field({ description: "Whether accounts get another verified address in its email domains." })
+  followsEmail!: boolean;
+  @Field(() => EmailLinking, { description: "Which accounts without an identity it links by their address." })
+  linksByEmail!: EmailLinking;
+  @Field({ description: "Whether people without an account get one." }) admitsNewcomers!: boolean;
+  @Field(() => [String], { description: "The tenants whose users may sign in; empty for all." })
+  tenants!: readonly string[];
+  @Field(() => [String], { description: "The hosted domains whose users may sign in; empty for all." })
+  hostedDomains!: readonly string[];
+  @Field({ description: "Whether people are meant to sign in through it." }) isEnabled!: boolean;
+  @Field({
+    description: "Whether people can sign in: it is enabled, and the settings of the server declare none of its name.",
+  })
+  isActive!: boolean;
+  @Field(() => Url, { description: "Where a browser starts to sign in." }) signInUrl!: string;
+  @Field(() => Url, { description: "The redirect URI to register at the provider." }) redirectUrl!: string;
+}
+
+const CreateIdentityProviderInput = inputType("CreateIdentityProviderInput", CreateIdentityProvider);
+
+const UpdateIdentityProviderInput = inputType("UpdateIdentityProviderInput", UpdateIdentityProvider, {
+  description: "Input of `updateIdentityProvider`. Omitted fields keep their value.",
+});
+
+const DeleteIdentityProviderInput = inputType("DeleteIdentityProviderInput", DeleteIdentityProvider);
+
+const OrderIdentityProvidersInput = inputType("OrderIdentityProvidersInput", OrderIdentityProviders);
+
+const TestIdentityProviderInput = inputType("TestIdentityProviderInput", NamedProvider);
+
+const BeginIdentityLinkInput = inputType("BeginIdentityLinkInput", BeginIdentityLink);
+
+const IdentityProviderArgs = argumentsOf(NamedProvider);
+
+const changedProvider = {
+  identityProvider: {
+    type: () => IdentityProviderType,
+    description: "The provider after the change.",
+    covers: "everything",
+  },
+} as const;
+
+const issuedTicket = {
+  url: { type: () => Url, description: "Where the browser of the session goes, once." },
+  expiresAt: { type: () => DateTime, description: "Until when." },
+};
+
+/** The payload of a mutation that leaves a provider behind, which is read if selected. */
+const readChanged = (ctx: Context, id: string) => ({
+  identityProvider: () => readIdentityProvider(ctx, { provider: id }),
+});
+
+@Resolver(() => IdentityProviderType)
+export class IdentityProvidersResolver {
+  @Access({ needs: ["sign_in_provider:read"] })
+  @Query(() => [IdentityProviderType], {
+    description:
+      "Lists the providers at which users sign in, at most 100, in the order of sign-in pages. Requires the owner role.",
+  })
+  identityProviders(@Ctx() ctx: Context): Promise<SignInProviderRow[]> {
+    return listIdentityProviders(ctx);
+  }
+
+  @Access({ needs: ["sign_in_provider:read"] })
+  @Query(() => IdentityProviderType, {
+    nullable: true,
+    description: "Returns a provider at which users sign in. Requires the owner role.",
+  })
+  identityProvider(
+    @Args(() => IdentityProviderArgs) args: NamedProvider,
+    @Ctx() ctx: Context,
+  ): Promise<SignInProviderRow> {
+    return readIdentityProvider(ctx, args);
+  }
+
+  @Access({ countsAs: 2 })
+  @FieldResolver(() => [OrganizationType], {
+    description: "Organizations that newcomers join; empty for the default one.",
+  })
+  organizations(@Root() provider: SignInProviderRow, @Ctx() ctx: Context): Promise<OrganizationRow[]> {
+    return organizationsOfProvider(ctx, provider);
+  }
+
+  @FieldResolver(() => Int, { description: "How many people have an identity there." })
+  async linkedUserCount(@Root() { name }: SignInProviderRow, @Ctx() ctx: Context): Promise<number> {
+    return (await ctx.load(linkCountsOf, name)).linked;
+  }
+
+  @FieldResolver(() => Int, {
+    description: "How many of them have no other identity: they could not sign in without this provider.",
+  })
+  async strandedUserCount(@Root() { name }: SignInProviderRow, @Ctx() ctx: Context): Promise<number> {
+    return (await ctx.load(linkCountsOf, name)).only;
+  }
+
+  @FieldResolver(() => SignInReportType, { description: "How sign-ins went lately." })
+  report(@Root() { name }: SignInProviderRow, @Ctx() ctx: Context): Promise<SignInReport> {
+    return ctx.load(reportsOf, name);
+  }
+
+  @Access({ needs: ["sign_in_provider:create"], openTo: ["session"] })
+  @Mutates("Makes a provider at which users sign in. Requires the owner role and a session.", changedProvider)
+  async createIdentityProvider(
+    @Arg("input", () => CreateIdentityProviderInput, { description: "The settings." }) input: CreateIdentityProvider,
+    @Ctx() ctx: Context,
+  ) {
+    return readChanged(ctx, await createIdentityProvider(ctx, input));
+  }
+
+  @Access({ needs: ["sign_in_provider:update"], openTo: ["session"] })
+  @Mutates(
+    "Changes a provider that owners made, on all replicas within a second. Sign-ins under way have to begin again. Requires the owner role and a session.",
+    changedProvider,
+  )
+  async updateIdentityProvider(
+    @Arg("input", () => UpdateIdentityProviderInput, { description: "The changes." }) input: UpdateIdentityProvider,
+    @Ctx() ctx: Context,
+  ) {
+    return readChanged(ctx, await updateIdentityProvider(ctx, input));
+  }
+
+  @Access({ needs: ["sign_in_provider:delete"], openTo: ["session"] })
+  @Mutates(
+    "Deletes a provider that owners made, with the identities of people there. Those who have no other identity are signed out, and cannot sign in until an administrator links another one: their number must be confirmed. Requires the owner role and a session.",
+    {
+      identityProvider: {
+        type: () => IdentityProviderType,
+        description: "The provider before its deletion.",
+        covers: "everything",
+      },
+    },
+  )
+  async deleteIdentityProvider(
+    @Arg("input", () => DeleteIdentityProviderInput, { description: "The provider." }) input: DeleteIdentityProvider,
+    @Ctx() ctx: Context,
+  ) {
+    return { identityProvider: await deleteIdentityProvider(ctx, input) };
+  }
+
+  @Access({ needs: ["sign_in_provider:update"], openTo: ["session"] })
+  @Mutates(
+    "Orders the providers that owners made. Those that the settings of the server declare come before them. Requires the owner role and a session.",
+    {
+      identityProviders: {
+        type: () => [IdentityProviderType],
+        description: "All providers in the new order.",
+        covers: "everything",
+      },
+    },
+  )
+  async orderIdentityProviders(
+    @Arg("input", () => OrderIdentityProvidersInput, { description: "The order." }) input: OrderIdentityProviders,
+    @Ctx() ctx: Context,
+  ) {
+    await orderIdentityProviders(ctx, input);
+    return { identityProviders: () => listIdentityProviders(ctx) };
+  }
+
+  @Access({ needs: ["sign_in_provider:update"], openTo: ["session"] })
+  @Mutates(
+    "Begins a test of a provider. The browser of the session goes to the URL, signs in at the provider, and sees the claims that came and what they would do. No user is signed in, and nothing is stored. Requires the owner role and a session.",
+    issuedTicket,
+  )
+  testIdentityProvider(
+    @Arg("input", () => TestIdentityProviderInput, { description: "The provider." }) input: NamedProvider,
+    @Ctx() ctx: Context,
+  ): Promise<TicketIssued> {
+    return testIdentityProvider(ctx, input);
+  }
+
+  @Access({ needs: ["user:update_personal"], openTo: ["session"] })
+  @Mutates(
+    "Begins to link an identity at another provider to the account of the caller, who signs in through a provider. The browser of the session goes to the URL, and signs in there. Requires a session.",
+    issuedTicket,
+  )
+  beginIdentityLink(
+    @Arg("input", () => BeginIdentityLinkInput, { description: "The provider." }) input: BeginIdentityLink,
+    @Ctx() ctx: Context,
+  ): Promise<TicketIssued> {
+    return beginIdentityLink(ctx, input);
+  }
+}

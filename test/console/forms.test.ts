@@ -1,0 +1,274 @@
+// Forms of the console, which are filled in with the keyboard: the type comes first, and what is filled in is not lost.
+import { readFile } from "node:fs/promises";
+import { expect } from "chai";
+import { expectAccessible } from "../support/accessibility.js";
+import { type Console, consoleTests } from "../support/console.js";
+import { ScimClient } from "../support/scim.js";
+import { userPassword } from "../support/world.js";
+
+describe("the console has forms", () => {
+  const console = consoleTests({ STEWARD_API_KEY_MAX_LIFETIME: "40d", STEWARD_API_KEY_DEFAULT_LIFETIME: "10d" });
+
+  /** Opens the form of a button with the keyboard. */
+  async function open({ page, button, dialog }: Console, name: string): Promise<void> {
+    await button(name).first().focus();
+    await page.keyboard.press("Enter");
+    await dialog().waitFor();
+  }
+
+  const labelsOf = ({ dialog }: Console) =>
+    dialog()
+      .locator("form > .field:not(.cards, .choices) > label, form > .field > legend")
+      .evaluateAll((all) => all.map((each) => each.textContent!.replace(" (optional)", "").trim()));
+
+  it("that ask for the kind of account first, and then only for what it has", async () => {
+    const c = console();
+    await c.asOwner("/users");
+    await open(c, "Create a user");
+    expect(await labelsOf(c)).to.deep.equal([
+      "Account",
+      "Email",
+      "Username",
+      "Name",
+      "First password",
+      "The user must change it first",
+    ]);
+    await c
+      .dialog()
+      .getByRole("radio", { name: /^A person with a password/ })
+      .focus();
+    await c.page.keyboard.press("ArrowDown");
+    await c.field("What it does").waitFor();
+    expect(await labelsOf(c)).to.deep.equal(["Account", "Email", "Username", "What it does"]);
+    await c.field("Email").focus();
+    await c.page.keyboard.type("builds@example.com");
+    await c.page.keyboard.press("Tab");
+    await c.page.keyboard.type("builds");
+    await c.page.keyboard.press("Enter");
+    await c.heading("builds");
+    await c.text("Service account");
+  });
+
+  it("that ask for the kind of application first, which says how it gets access", async () => {
+    const c = console();
+    await c.asOwner("/applications");
+    await open(c, "Create an application");
+    expect(await labelsOf(c))
+      .to.include("Redirect URIs")
+      .and.not.include("Service account");
+    await c.enter("A device without a browser", true);
+    expect(await labelsOf(c))
+      .to.not.include("Redirect URIs")
+      .and.not.include("Service account");
+    await c.enter("Name", "Television");
+    await c.enter("Read only", true);
+    await c.submit("Create");
+    await c.heading("Television");
+    const { oauth2Apps } = await c.world
+      .as(c.world.owner)
+      .graphql(`{ oauth2Apps(q: "Television") { nodes { grantTypes scopeCeiling } } }`);
+    expect(oauth2Apps.nodes[0].grantTypes).to.have.members(["DEVICE_CODE", "REFRESH_TOKEN"]);
+    expect(oauth2Apps.nodes[0].scopeCeiling)
+      .to.include("workspace:read")
+      .and.not.include("workspace:start")
+      .and.not.include("all");
+  });
+
+  it("for keys, whose scopes are a tree with a sentence each, and which end within the maximum", async () => {
+    const c = console();
+    await c.asOwner("/keys");
+    await open(c, "Create a key");
+    const choices = await c.field("Expires").locator("option").allInnerTexts();
+    expect(choices.map((each) => each.replace(/ \(.*/, ""))).to.deep.equal(["7 days", "30 days", "On a date…"]);
+    await c.enter("Name", "chosen");
+    await c.enter("Only what I choose", true);
+    const tree = c.dialog().getByRole("list", { name: "What it may do" });
+    const scopes = await tree.locator("code").evaluateAll((all) => all.map((each) => each.textContent!));
+    const sentences = await tree
+      .locator("details label > span")
+      .evaluateAll((all) => all.map((each) => each.textContent!.trim()));
+    const { authScopes } = await c.world.as(c.world.owner).graphql("{ authScopes { external } }");
+    const single = (authScopes.external as string[]).filter((scope) => /:[^*]/.test(scope));
+    expect(scopes, "all scopes").to.have.members(single);
+    for (const [at, sentence] of sentences.entries()) expect(sentence, scopes[at]).to.match(/^[A-Z][^:_]+\. \w+:\w+$/);
+    // Nothing is chosen, which never stands for everything.
+    await c.dialog().getByRole("button", { name: "Create", exact: true }).click();
+    await c.dialog().getByText("Is required.").waitFor();
+    await tree.getByText("Choose of Templates", { exact: true }).press("Enter");
+    await tree.getByLabel("See templates.").press("Space");
+    await tree.getByLabel("Workspaces", { exact: true }).press("Space");
+    await tree.getByText("Everything of Workspaces", { exact: true }).press("Enter");
+    expect(await tree.getByLabel("Start workspaces that are stopped.").isChecked(), "a part of it").to.equal(true);
+    await c.submit("Create");
+    await c.secret();
+    const { apiKeys } = await c.world.as(c.world.owner).graphql("{ apiKeys { name scopes expiresAt } }");
+    const key = apiKeys.find(({ name }: { name: string }) => name === "chosen");
+    expect(key.scopes).to.have.members(["template:read", "workspace:*"]);
+    const days = (Date.parse(key.expiresAt as string) - Date.now()) / 86_400_000;
+    expect(days).to.be.within(29.9, 30.1);
+  });
+
+  it("for templates, which begin with a document that the server takes, or with a file", async () => {
+    const c = console();
+    await c.asOwner("/templates");
+    await open(c, "Create a template");
+    const document = c.field("Document").first();
+    const starters = ["A trial", "An agent that speaks AgentAPI", "An agent that speaks ACP", "A machine of your own"];
+    const owner = c.world.as(c.world.owner);
+    for (const [at, starter] of starters.entries()) {
+      await c
+        .dialog()
+        .getByRole("radio", { name: new RegExp(`^${starter}`) })
+        .check();
+      const text = JSON.parse(await document.inputValue());
+      const variables = (text.variables ?? []).map(({ name }: { name: string }) => ({ name, value: "/opt/program" }));
+      expect(
+        await c
+          .dialog()
+          .getByLabel(/^Variable/)
+          .count(),
+        starter,
+      ).to.equal(variables.length);
+      const input = { organization: "default", name: `starter-${at}`, document: text, variables };
+      await owner.graphql("mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { __typename } }", {
+        input,
+      });
+    }
+    const echo = await readFile("examples/agentapi-echo/template.json", "utf8");
+    await c
+      .field("Choose a file for Document")
+      .setInputFiles({ name: "template.json", mimeType: "application/json", buffer: Buffer.from(echo) });
+    await c
+      .dialog()
+      .getByText(/^template\.json, /)
+      .waitFor();
+    expect(await document.inputValue()).to.equal(echo);
+    await c.field("Variable program").waitFor();
+    const carried = await c.page.evaluateHandle(`(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(['{"schema":"dropped"}'], "dropped.json"));
+      return data;
+    })()`);
+    await c.dialog().locator(".from-file").dispatchEvent("drop", { dataTransfer: carried });
+    await c
+      .dialog()
+      .getByText(/^dropped\.json, /)
+      .waitFor();
+    expect(await document.inputValue()).to.equal('{"schema":"dropped"}');
+    await c
+      .field("Choose a file for Document")
+      .setInputFiles({ name: "picture.png", mimeType: "image/png", buffer: Buffer.from([137, 0, 1]) });
+    await c.dialog().getByText("picture.png is no text.").waitFor();
+  });
+
+  it("for SCIM keys, which show the base URL with the token, and whether a request has arrived", async () => {
+    const c = console();
+    await c.asOwner("/scim-keys");
+    await open(c, "Create a key");
+    await c.enter("Name", "okta");
+    await c.submit("Create");
+    await c.dialog().getByText(`${c.home}/scim/v2`, { exact: true }).waitFor();
+    const token = await c.dialog().locator(".secret").innerText();
+    await c.dialog().getByText("No request has arrived yet.").waitFor();
+    await c.dialog().getByText("Steps in Okta").press("Enter");
+    await c.dialog().getByText("Press Test Connector Configuration").waitFor();
+    await expectAccessible(c.page, "the dialog of a SCIM key");
+    await new ScimClient(c.world.nobody, token).get("/Users/missing");
+    await c.dialog().getByText("A request has arrived").waitFor();
+    await c.dialog().getByRole("button", { name: "Done" }).press("Enter");
+    await c.button("Activity of okta").click();
+    await c.page.getByRole("region", { name: "Connect okta" }).getByText("A request has arrived").waitFor();
+    expect(await c.page.content()).to.not.include(token);
+  });
+
+  it("that Escape closes only after a question, if something is filled in", async () => {
+    const c = console();
+    await c.asOwner("/groups");
+    const { keyboard } = c.page;
+    await open(c, "Create a group");
+    await keyboard.press("Escape");
+    await c.dialog().waitFor({ state: "detached" });
+    await open(c, "Create a group");
+    await c.field("Name").first().focus();
+    await keyboard.type("half-way");
+    await keyboard.press("Escape");
+    await c.page.getByRole("alertdialog", { name: "Throw away what you filled in?" }).waitFor();
+    await keyboard.press("Escape");
+    await c.page.getByRole("alertdialog").waitFor({ state: "detached" });
+    expect(await c.field("Name").first().inputValue()).to.equal("half-way");
+    expect(await c.page.locator(":focus").getAttribute("name"), "where it was").to.equal("name");
+    await keyboard.press("Escape");
+    await c.page.getByRole("alertdialog").waitFor();
+    await expectAccessible(c.page, "the question of a form");
+    await keyboard.press("Enter");
+    await c.page.getByRole("alertdialog").waitFor({ state: "detached" });
+    await keyboard.press("Escape");
+    await keyboard.press("Tab");
+    await keyboard.press("Enter");
+    await c.dialog().waitFor({ state: "detached" });
+  });
+
+  it("that stay when the session ends, until the same user has signed in again", async () => {
+    const c = console();
+    const ada = await c.world.user("stays");
+    await c.openAs(ada, "/secrets");
+    await open(c, "Add a secret");
+    await c.enter("Name", "kept");
+    await c.enter("Value", "a secret that is kept");
+    await c.world.as(ada).graphql("mutation { logout { __typename } }");
+    await c.dialog().getByRole("button", { name: "Add" }).click();
+    const ended = c.page.getByRole("dialog", { name: "Your session has ended" });
+    await ended.getByRole("button", { name: "Go on" }).click();
+    await ended.getByText("You are not signed in yet.").waitFor();
+    await expectAccessible(c.page, "a session that has ended");
+    const stored = await c.page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])");
+    expect(stored).to.not.include("kept");
+    const [tab] = await Promise.all([
+      c.visit.waitForEvent("page"),
+      ended.getByRole("link", { name: "Sign in" }).click(),
+    ]);
+    await tab.getByLabel("Email").fill(ada.email);
+    await tab.getByLabel("Password").fill(userPassword);
+    await tab.getByRole("button", { name: "Sign in" }).click();
+    await tab.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
+    await tab.close();
+    // The page may have noticed by itself.
+    await ended
+      .getByRole("button", { name: "Go on" })
+      .click({ timeout: 2_000 })
+      .catch(() => {});
+    await ended.waitFor({ state: "detached" });
+    expect(await c.field("Value").inputValue()).to.equal("a secret that is kept");
+    await c.submit("Add");
+    await c.row("kept").waitFor();
+  });
+
+  it("without violations of rules, in light, in the dark, and at 360 pixels", async () => {
+    const c = console();
+    const forms = {
+      "/users": "Create a user",
+      "/groups": "Create a group",
+      "/applications": "Create an application",
+      "/templates": "Create a template",
+      "/scim-keys": "Create a key",
+      "/licenses": "Add a license",
+      "/appearance": "Add a banner",
+      "/inbox": "Write to yourself",
+      "/notification-settings": "Change email",
+    };
+    for (const [path, name] of Object.entries(forms)) {
+      await c.asOwner(path);
+      await open(c, name);
+      await expectAccessible(c.page, `form ${name}${path}`);
+    }
+    await c.asOwner("/keys");
+    await open(c, "Create a key");
+    await c.enter("Only what I choose", true);
+    await c.dialog().getByText("Choose of People", { exact: true }).click();
+    await expectAccessible(c.page, "form of a key");
+    await c.asOwner("/preferences");
+    await c.heading("Preferences");
+    await c.page.getByRole("table", { name: "Notifications" }).waitFor();
+    await expectAccessible(c.page, "preferences");
+  });
+});
