@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { expectAccessible } from "../support/accessibility.js";
 import { AgentProgram } from "../support/agent-api.js";
 import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+import { countRows } from "../support/tables.js";
 import { eventually } from "../support/watchers.js";
 
 describe("the console holds the conversation of a task", () => {
@@ -175,10 +176,8 @@ describe("the console holds the conversation of a task", () => {
     await expectAccessible(c.page, "a conversation");
     await messages.getByRole("button", { name: "Reject it" }).focus();
     await c.page.keyboard.press("Enter");
-    const { pool } = c.world.app.services.database;
-    const decisions = async () =>
-      (await pool.query<{ option_id: string }>("select option_id from task_actions where task_id = $1", [id])).rows;
-    await eventually(async () => (await decisions()).length === 1, "the decision");
-    expect(await decisions()).to.deep.equal([{ option_id: "n" }]);
+    const decisions = (where = {}) => countRows(c.world, "task_actions", { task_id: id, ...where });
+    await eventually(async () => (await decisions()) === 1, "the decision");
+    expect(await decisions({ option_id: "n" })).to.equal(1);
   });
 });

@@ -20,7 +20,7 @@ const pathTo = (path: string): string =>
 
 const leaveFor = (path: string): void => location.assign(pathTo(path));
 
-/** What is filled in on the page and not sent. */
+/** The values that are filled in on the page and not sent. */
 const unsaved = new Set<object>();
 
 /** Keeps the page when the session ends, as long as something is filled in. */

@@ -3,7 +3,7 @@ import { wordsOf } from "../ui/text";
 
 interface ResourceTexts {
   title: string;
-  /** What it is called within a sentence. */
+  /** Its name within a sentence. */
   noun: string;
   /** The sentences that differ from the usual ones of their actions. */
   own?: Readonly<Record<string, string>>;
@@ -164,7 +164,7 @@ export function branchesOf(scopes: readonly string[]): Branch[] {
 
 const actions = ["read", "create", "update", "delete"];
 
-/** What is read comes first, then what changes, then what is special. */
+/** Permissions to read come first, then those to change, then special ones. */
 const byAction = (one: string, other: string): number => {
   const [a, b] = [actions.indexOf(partsOf(one).action), actions.indexOf(partsOf(other).action)];
   return (a < 0 ? actions.length : a) - (b < 0 ? actions.length : b);
