@@ -50,7 +50,8 @@ import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
 import { GraphqlOverSockets } from "./graphql/engine/sockets.js";
 import { DaemonSockets } from "./graphql/provisioners/daemon-sockets.js";
 import { health, notServing, readiness, type Stage } from "./observability/health.js";
-import { baseline, checkPath, TimeLimit } from "./http/baseline.js";
+import { baseline, checkPath } from "./http/baseline.js";
+import { TimeLimit } from "./http/time-limit.js";
 import type { ContextOf, Routed, State } from "./http/exchange.js";
 import { cors } from "./http/cors.js";
 import { Lifetimes } from "./http/lifetimes.js";
@@ -66,7 +67,7 @@ import {
 import { countVisitors } from "./http/rate-limits.js";
 import { longestProbe, RequestLog } from "./http/request-log.js";
 import { Routes } from "./http/routes.js";
-import { Unread } from "./http/unread.js";
+import { Unread } from "./http/slow-clients.js";
 import { Metrics } from "./observability/metrics.js";
 import { freePort } from "./runtime/ports.js";
 import { actorOf } from "./http/credentials.js";

@@ -93,7 +93,7 @@ describe("the modules of operations", () => {
       module,
     )!;
     expect(JSON.parse(fields!)).to.deep.equal({
-      name: { type: "String", hint: "Its name.", limits: { maxLength: 3 }, isRequired: true },
+      name: { type: "String", limits: { maxLength: 3 }, isRequired: true },
       size: { type: "Float" },
       chips: {
         type: "Chip",

@@ -1,10 +1,8 @@
 // Many users who are created, changed, and deleted at a time in one organization: they wait for no row of each other, and
 // what is counted and reported about them is exact. `test/rest/creations-crash.test.ts` kills servers in the middle.
-// Looks inside: how often the server itself sends what is noted.
 import { expect } from "chai";
-import { noticeJob } from "../src/domain/users/account-notices.js";
 import { faultsOf, waitsDuring } from "./support/creations.js";
-import { runJob } from "./support/background.js";
+import { intervalOf, runJob } from "./support/background.js";
 import { newScimUser, type ScimClient, scimClient } from "./support/scim.js";
 import { eventually } from "./support/watchers.js";
 import { repeats } from "./support/repeats.js";
@@ -93,7 +91,7 @@ describe("concurrent creations of users in an organization", () => {
     const { owner } = the();
     const before = await toldTo(admin, accountDeleted);
     // The job of the server itself sends them.
-    expect(noticeJob.every).to.be.at.most(2_000);
+    expect(intervalOf("noticeJob")).to.be.at.most(2_000);
     const eve = await the().user("eve");
     const { createUser } = await the().as(owner)
       .graphql(`mutation { createUser(input: { username: "zoe", email: "zoe@example.com", isServiceAccount: true }) {

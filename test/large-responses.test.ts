@@ -6,7 +6,7 @@ import type { Context } from "../src/domain/kernel/context.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 import { isLarger, paceConnections } from "../src/graphql/engine/result.js";
-import { joinPieces, jsonPieces, pieceLength } from "../src/http/pieces.js";
+import { joinPieces, jsonPieces, pieceLength } from "../src/http/large-responses.js";
 import { world } from "./support/world.js";
 
 /** Counts the turns of the event loop while `work` runs. */

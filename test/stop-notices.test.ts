@@ -1,7 +1,7 @@
 // Notices to owners that their workspaces stop soon.
 // Looks inside: the job is run by the test, and deadlines are moved in the tables, which would otherwise be hours ahead.
 import { expect } from "chai";
-import { stopNotices } from "../src/domain/workspaces/stop-notices.js";
+import { runJob } from "./support/background.js";
 import { boxOf, runningBox, templateOf } from "./support/builds.js";
 import { setColumns } from "./support/tables.js";
 import { type Person, world } from "./support/world.js";
@@ -10,7 +10,7 @@ describe("the notice before a workspace stops by itself", () => {
   const w = world();
 
   /** Runs the job as several replicas would. */
-  const run = () => Promise.all([1, 2, 3].map(() => stopNotices.run(w().app.services)));
+  const run = () => Promise.all([1, 2, 3].map(() => runJob(w().app, "stopNotices")));
   const set = (id: string, values: Record<string, unknown>) => setColumns(w(), "workspaces", { id }, values);
   const stopIn = (id: string, minutes: number) => set(id, { deadline: new Date(Date.now() + minutes * 60_000) });
 

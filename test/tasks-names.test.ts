@@ -1,7 +1,7 @@
 // How tasks are named after their prompts.
 // Looks inside: the names of tasks are a pure function of their prompts.
 import { expect } from "chai";
-import { displayNameFor, nameFor } from "../src/domain/tasks/names.js";
+import { displayNameFor, nameFor } from "../src/domain/tasks/task-names.js";
 import { faultOf, urlName } from "../src/domain/kernel/values.js";
 
 const prompts: Array<[prompt: string, slug: string, displayName: string]> = [

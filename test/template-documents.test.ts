@@ -10,7 +10,7 @@ import {
   type TemplateDocument,
 } from "../src/domain/templates/template-documents.js";
 import { type ParameterSources, resolveParameters } from "../src/domain/templates/parameters.js";
-import { patternProblem, sizeOf } from "../src/domain/templates/values.js";
+import { patternProblem, sizeOf } from "../src/domain/templates/parameter-values.js";
 import { parseReported } from "../src/domain/templates/reported-versions.js";
 import { withReference } from "../tools/emit-reference.js";
 

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import type { Context } from "../domain/kernel/context.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
-import type { Unread } from "./unread.js";
+import type { Unread } from "./slow-clients.js";
 
 /** The state of a request on every transport. */
 export interface RequestState {

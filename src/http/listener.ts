@@ -7,7 +7,7 @@ import { StartRefused } from "../runtime/errors.js";
 import { networkOf } from "../domain/rate-limits/rate-limits.js";
 import { upgrades } from "./exchange.js";
 import { isWithin, loopback, plain } from "./request-details.js";
-import type { Unread } from "./unread.js";
+import type { Unread } from "./slow-clients.js";
 
 /**
  * Milliseconds for which an idle connection is kept. Longer than any proxy keeps its own (nginx: 60 s, Caddy: 2 min), so

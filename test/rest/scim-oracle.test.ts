@@ -2,10 +2,10 @@
 // Looks inside: the parsers of filters and paths are compared with an independent library.
 import { expect } from "chai";
 import { Messages, Schemas, Types } from "scimmy";
-import { applyOperations } from "../../src/domain/scim/apply-operations.js";
+import { applyOperations } from "../../src/domain/scim/apply-patch.js";
 import { matches, type Values } from "../../src/domain/scim/evaluate.js";
 import { parseFilter } from "../../src/domain/scim/filter.js";
-import { readOperations } from "../../src/domain/scim/operations.js";
+import { readOperations } from "../../src/domain/scim/patch-operations.js";
 import { enterpriseUrn, userType, userUrn } from "../../src/domain/scim/schema.js";
 import { newScimUser, type ScimClient, scimClient } from "../support/scim.js";
 import { world } from "../support/world.js";

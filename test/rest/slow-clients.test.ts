@@ -5,7 +5,7 @@ import { EventEmitter } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createListener, hangUp, listen } from "../../src/http/listener.js";
-import { Unread } from "../../src/http/unread.js";
+import { Unread } from "../../src/http/slow-clients.js";
 import { type App, startServer } from "../support/app.js";
 import { deliver } from "../support/inbox.js";
 import { metric } from "../support/metrics.js";

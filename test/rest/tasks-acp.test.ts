@@ -6,13 +6,13 @@ import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { noticeLostMachines } from "../../src/domain/tasks/lost-machines.js";
 import { rolldown } from "rolldown";
 import { type App, startServer } from "../support/app.js";
 import { node } from "../support/children.js";
 import { UserCli } from "../support/cli.js";
 import { type Program, spawnProgram, spawnServer } from "../support/process.js";
 import { newKey } from "../support/provisioners.js";
+import { noticeLost } from "../support/background.js";
 import { setColumns } from "../support/tables.js";
 import { TaskStage, taskDocument } from "../support/tasks.js";
 import { AgentProgram } from "../support/agent-api.js";
@@ -527,7 +527,7 @@ describe("tasks with programs that speak ACP", () => {
       const longAgo = { last_connected_at: new Date(Date.now() - 60_000) };
       await setColumns(the(), "workspace_agents", { id: body.workspace_agent_id.uuid }, longAgo);
       expect((await as.get(task.path)).body.current_state).to.include({ state: "failed", message });
-      await noticeLostMachines(the().app.services);
+      await noticeLost(the().app);
       expect(await errorsOf(task)).to.deep.equal([message]);
       await task.end();
     });

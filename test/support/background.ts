@@ -3,6 +3,7 @@
 import { messagePurge } from "../../src/domain/applications/applications.js";
 import { auditPurge } from "../../src/domain/audit/audit-log.js";
 import { connectionLogPurge } from "../../src/domain/connection-logs/connection-logs.js";
+import { noticeLostMachines } from "../../src/domain/tasks/lost-machines.js";
 import { stopNotices } from "../../src/domain/workspaces/stop-notices.js";
 import { sessionEnds } from "../../src/domain/connection-logs/ended-sessions.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
@@ -86,6 +87,9 @@ const claims: Partial<Record<keyof typeof jobs, string>> = {
   userCountJob: "user_counts",
 };
 
+/** Milliseconds between two runs of a job by the server itself. */
+export const intervalOf = (name: keyof typeof jobs): number => jobs[name].every;
+
 /** Waits for runs of the same job by the server itself, which may be at work on what another run has left out. */
 async function othersEnd({ services }: Pick<App, "services">, table: string): Promise<void> {
   const isFree = () =>
@@ -102,6 +106,9 @@ export async function runJob(app: Pick<App, "services">, name: keyof typeof jobs
   const table = claims[name];
   if (table) await othersEnd(app, table);
 }
+
+/** Puts tasks whose machine is gone in error, on a replica, however short it runs. */
+export const noticeLost = ({ services }: Pick<App, "services">): Promise<void> => noticeLostMachines(services);
 
 /** Runs the checks of the health of the deployment. */
 export const checkHealth = ({ services }: Pick<App, "services">): Promise<void> => runChecks(services);

@@ -8,7 +8,7 @@ import { defineLogs, type LogArguments } from "../log-lines.js";
 import type { Page } from "../kernel/paging.js";
 import type { Watch } from "../kernel/watching.js";
 import { accessHints } from "../workspaces/workspaces.js";
-import { readAgent } from "./access.js";
+import { readAgent } from "./agent-access.js";
 import { agentLogHint, type AgentRow } from "./agents.js";
 import { callingAgent, existing } from "./caller.js";
 import {

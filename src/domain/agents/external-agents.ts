@@ -5,7 +5,7 @@ import { agentTokens } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { SealBroken } from "../../infrastructure/vault.js";
-import { factsOf } from "./access.js";
+import { factsOf } from "./agent-access.js";
 
 /** The command that starts an external agent, and its token. */
 export interface ExternalAgentCredentials {

@@ -8,7 +8,7 @@ import { throwFaults } from "./scim-documents.js";
 import { matches, type Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import type { Comparison, Filter } from "./filter.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./patch-operations.js";
 import { type Provisioner, provisionerOf } from "./provisioner.js";
 import { isSeen, locationOf } from "./user-rows.js";
 

@@ -27,12 +27,12 @@ import { releaseFormerEmail } from "../users/former-emails.js";
 import { newEmail } from "../users/names.js";
 import { setStatus } from "../users/suspension.js";
 import { type FoundUser, auditedUser, lockUser, type UserStatus, userTarget } from "../users/users.js";
-import { applyOperations } from "./apply-operations.js";
+import { applyOperations } from "./apply-patch.js";
 import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
 import { beyondOrganizations, fault, privilegedAccount } from "./faults.js";
 import { type Listed, type ListQuery, listResources } from "./scim-lists.js";
-import { type Operation, readOperations, replacing } from "./operations.js";
+import { type Operation, readOperations, replacing } from "./patch-operations.js";
 import { isBeyond, isVisibleGroup, permissionToLink, type Provisioner, provisionerOf } from "./provisioner.js";
 import { userType } from "./schema.js";
 import {

@@ -26,7 +26,7 @@ import { type Built } from "../workspaces/transitions.js";
 import { type BuildVersion, creationProblem, readVersion } from "../workspaces/build-versions.js";
 import { requireBudget } from "../groups/ai-spending.js";
 import { inputProblem, taskText } from "./input-text.js";
-import { displayNameFor, nameFor } from "./names.js";
+import { displayNameFor, nameFor } from "./task-names.js";
 import { ownerHint } from "./task-status.js";
 import { addTaskBuild } from "./workspace-events.js";
 import { longestLabel, longestName } from "../../entities/lengths.js";

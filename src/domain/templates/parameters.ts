@@ -1,6 +1,6 @@
 import { Problems, quote } from "../kernel/errors.js";
 import type { DocumentParameter, TemplateDocument } from "./template-documents.js";
-import { monotonicProblem, typeProblem, valueProblem } from "./values.js";
+import { monotonicProblem, typeProblem, valueProblem } from "./parameter-values.js";
 
 /** The values from which those of a build are chosen. Values are text: numbers, truths, and lists in JSON. */
 export interface ParameterSources {

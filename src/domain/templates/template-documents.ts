@@ -44,7 +44,7 @@ import {
   valueProblem,
   type ValueType,
   variableTypes,
-} from "./values.js";
+} from "./parameter-values.js";
 
 // Documents and the members of their objects are spelled as in the format `steward.template/1`.
 

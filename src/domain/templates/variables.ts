@@ -3,7 +3,7 @@ import type { Services } from "../kernel/context.js";
 import { templateVariables } from "../encryption/columns.js";
 import type { Sealed } from "../../infrastructure/vault.js";
 import type { TemplateDocument } from "./template-documents.js";
-import { typeProblem } from "./values.js";
+import { typeProblem } from "./parameter-values.js";
 
 /** The value of a variable, as text: numbers and truths in JSON. */
 export interface VariableValue {

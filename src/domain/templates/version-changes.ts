@@ -24,7 +24,7 @@ import {
 } from "./variables.js";
 import { documentsById, findVersion, type FoundVersion, storeDocument } from "./template-versions.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
-import { valueText } from "./values.js";
+import { valueText } from "./parameter-values.js";
 import {
   check,
   flag,

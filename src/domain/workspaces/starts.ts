@@ -6,7 +6,7 @@ import { type Input, inputOf, required, string } from "../kernel/values.js";
 import { notify } from "../notifications/notify.js";
 import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
 import { resolveParameters } from "../templates/parameters.js";
-import { valueText } from "../templates/values.js";
+import { valueText } from "../templates/parameter-values.js";
 import { userActor } from "../users/user-actors.js";
 import { announceBuild } from "./build-events.js";
 import { type BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";

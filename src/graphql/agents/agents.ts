@@ -1,5 +1,5 @@
 import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
-import { readAgent } from "../../domain/agents/access.js";
+import { readAgent } from "../../domain/agents/agent-access.js";
 import { AgentLifecycle, type AgentRow, AgentStatus, type AgentUsage } from "../../domain/agents/agents.js";
 import { type AppRow, appsByAgent } from "../../domain/agents/agent-apps.js";
 import { type AgentLogRow, logsOfAgent } from "../../domain/agents/agent-logs.js";

@@ -18,7 +18,7 @@ import { credentialHeaders, hasSentCredential } from "../../http/credentials.js"
 import { failureHeaders, statusOf, TransportError } from "../../http/errors.js";
 import type { ContextOf, Http } from "../../http/exchange.js";
 import { bodyLimitOf, readBody, refuseEmpty } from "../../http/body.js";
-import { joinPieces, jsonPieces, type Pieces } from "../../http/pieces.js";
+import { joinPieces, jsonPieces, type Pieces } from "../../http/large-responses.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import type { Admitted } from "./execute.js";
 import { asGraphqlError, formatError, translate, withoutLiterals } from "./errors.js";

@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 import { foreignJson, isTooDeep } from "../../runtime/json.js";
 import { strangerBytes } from "../../http/body.js";
 import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
-import type { Unread } from "../../http/unread.js";
+import type { Unread } from "../../http/slow-clients.js";
 
 /** One client on its WebSocket. */
 export interface Connection {

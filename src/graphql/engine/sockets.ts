@@ -9,7 +9,7 @@ import { anonymous } from "../../domain/kernel/actor.js";
 import type { ContextOf } from "../../http/exchange.js";
 import { requestDetailsOf } from "../../http/request-details.js";
 import type { RequestObserver } from "../../http/request-log.js";
-import type { Unread } from "../../http/unread.js";
+import type { Unread } from "../../http/slow-clients.js";
 import type { Documents } from "./documents.js";
 import { asGraphqlError, translate } from "./errors.js";
 import { limits, rulesFor } from "./limits.js";

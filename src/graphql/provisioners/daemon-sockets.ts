@@ -13,7 +13,7 @@ import { noteSeen, type Presence, presenceOf } from "../../domain/provisioners/d
 import { requireServing } from "../../domain/provisioners/serving.js";
 import type { Beating } from "../../http/heartbeat.js";
 import type { RequestObserver } from "../../http/request-log.js";
-import type { Unread } from "../../http/unread.js";
+import type { Unread } from "../../http/slow-clients.js";
 import { Documents } from "../engine/documents.js";
 import { rulesFor } from "../engine/limits.js";
 import { type Serving, SocketClient } from "../engine/socket-client.js";

@@ -2,7 +2,7 @@ import { Ctx, Field, FieldResolver, Float, ObjectType, Resolver, Root } from "ty
 import type { Context } from "../../domain/kernel/context.js";
 import type { DocumentParameter } from "../../domain/templates/template-documents.js";
 import { parametersOf, type VersionRow } from "../../domain/templates/template-versions.js";
-import { MonotonicDirection, TemplateParameterKind } from "../../domain/templates/values.js";
+import { MonotonicDirection, TemplateParameterKind } from "../../domain/templates/parameter-values.js";
 import { Access } from "../engine/access.js";
 import { enumType } from "../engine/declarations.js";
 import { TemplateVersionType } from "./template-versions.js";

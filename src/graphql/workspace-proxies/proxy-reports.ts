@@ -4,7 +4,7 @@ import {
   ApplicationReference,
   type ApplicationTarget,
   readApplicationTarget,
-} from "../../domain/applications/access.js";
+} from "../../domain/applications/application-access.js";
 import { Mutates } from "../engine/declarations.js";
 import type { AppConnectKey } from "../../domain/applications/key-ring.js";
 import {

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import type { Variables } from "../../graphql/engine/variables.js";
 import { type Http, type Middleware, redirect } from "../../http/exchange.js";
-import { jsonOf } from "../../http/pieces.js";
+import { jsonOf } from "../../http/large-responses.js";
 import { redirects } from "./area.js";
 import type { Endpoint } from "./endpoint.js";
 import { spell } from "./render.js";

@@ -7,7 +7,7 @@ import { type Http, type Middleware, upgrades } from "../../http/exchange.js";
 import type { End } from "../../http/lifetimes.js";
 import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
 import { quotaHeaders } from "../../http/rate-limits.js";
-import type { Unread } from "../../http/unread.js";
+import type { Unread } from "../../http/slow-clients.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./endpoint.js";
 import { spell } from "./render.js";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { matches, type Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import type { Filter } from "./filter.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./patch-operations.js";
 
 /** Attributes to which replacing a missing `type` adds a value, as some identity providers expect. */
 const addedByType = new Set(["emails", "phoneNumbers", "addresses"]);
