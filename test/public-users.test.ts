@@ -78,6 +78,7 @@ describe("full users", () => {
     expect(fieldsReturning("PublicUser")).to.have.members([
       "ApiKey.user",
       "AuditEvent.actor",
+      "AuditReader.user",
       "ConnectionLog.workspaceOwner",
       "ConnectionWebInfo.user",
       "ConversationMessage.sender",
