@@ -1,5 +1,5 @@
 // The logs of agents: what is stored, how it is read in pages, and how it is streamed.
-// Looks inside: the whole audit log is counted.
+// Reaches for tables: the whole audit log is counted.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { start, watch } from "./support/agents.js";

@@ -1,5 +1,5 @@
 // What a proxy learns before it lets a user into an application.
-// Looks inside: agents and keys end without a build or a request.
+// Reaches for tables: agents and keys end without a build or a request.
 import { expect } from "chai";
 import { insertKey } from "./support/keys.js";
 import { insert } from "./support/stage.js";

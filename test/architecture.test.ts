@@ -807,7 +807,7 @@ describe("the tests", () => {
   const allowed = 56;
   const tests = files("test", ".ts").filter((path) => !path.includes("node_modules/"));
   const stories = tests.filter((path) => path.endsWith(".test.ts") && path !== "test/architecture.test.ts");
-  const saysWhy = (path: string) => /^\/\/ Looks inside: .+\.$/m.test(read(path));
+  const saysWhy = (path: string) => /^\/\/ (Looks inside|Reaches for tables): .+\.$/m.test(read(path));
   /** A literal that begins with a statement, or the database of a server in this process. */
   const sql =
     /["`]\s*(with \w+ as \(|select\b|insert into \w|update \w+( \w+)? set\b|delete from \w|lock table \w)|\bservices\.database\b|\{[^}]*\bdatabase\b[^}]*\} = [\w.()!]*\bservices\b/;
@@ -818,6 +818,14 @@ describe("the tests", () => {
     const existing = new Set(stories.map((path) => path.slice("test/".length, -".test.ts".length)));
     expect(named.filter((name) => !existing.has(name))).to.deep.equal([]);
     expect(named.length).to.be.at.least(existing.size / 3);
+  });
+
+  it("look inside, by importing sources or by SQL, only in folders named inside, and those do", () => {
+    const isInside = (path: string) => dirname(path).endsWith("/inside");
+    const importsSources = (path: string) => imported(path).some((name) => /^(\.\.\/)+(src|clients)\//.test(name));
+    const checked = stories.filter((path) => !/^test\/(contract|tools)\//.test(path));
+    const misplaced = checked.filter((path) => isInside(path) !== (importsSources(path) || speaksSql(path)));
+    expect(misplaced).to.deep.equal([]);
   });
 
   it("import no sources, unless they say why they look inside", () => {

@@ -1,4 +1,4 @@
-// Looks inside: positions that a server could not store before it ended.
+// Reaches for tables: positions that a server could not store before it ended.
 import { once } from "node:events";
 import { appendFile, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";

@@ -1,4 +1,4 @@
-// Looks inside: transactions that commit late, a database that was set back or restored, and servers that number events.
+// Reaches for tables: transactions that commit late, a database that was set back or restored, and servers that number events.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";

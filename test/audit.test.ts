@@ -1,4 +1,4 @@
-// Looks inside: a commit that fails.
+// Reaches for tables: a commit that fails.
 import { expect } from "chai";
 import { failingCommits } from "./support/tables.js";
 import { type Client, type Person, type World, world } from "./support/world.js";

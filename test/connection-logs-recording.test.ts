@@ -1,4 +1,4 @@
-// Looks inside: workspaces and agents end without a build, and connections grow old.
+// Reaches for tables: workspaces and agents end without a build, and connections grow old.
 import { expect } from "chai";
 import { inMs, withClock } from "./support/clock.js";
 import { runJob } from "./support/background.js";

@@ -1,5 +1,5 @@
 // Many writers of one row that another transaction keeps locked.
-// Looks inside: a row is locked for longer than a request lasts.
+// Reaches for tables: a row is locked for longer than a request lasts.
 import { expect } from "chai";
 import { logged } from "./support/app.js";
 import { connectionsReturned } from "./support/locks.js";

@@ -1,5 +1,5 @@
 // Notices to people that their API tokens, SCIM keys, and shares of workspaces end soon.
-// Looks inside: the jobs are run by the test, and the ends are moved in the tables, which would otherwise be weeks ahead.
+// Reaches for tables: the jobs are run by the test, and the ends are moved in the tables, which would otherwise be weeks ahead.
 import { expect } from "chai";
 import { boxOf, runningBox, templateOf } from "./support/builds.js";
 import { runJob } from "./support/background.js";

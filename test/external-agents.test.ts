@@ -1,5 +1,5 @@
 // Agents that run outside of provisioner daemons: their credentials.
-// Looks inside: a ciphertext was copied from another agent.
+// Reaches for tables: a ciphertext was copied from another agent.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { newId } from "./support/ids.js";

@@ -1,5 +1,5 @@
 // Refreshing and validating the tokens of linked accounts: once for all replicas, and whatever the provider does.
-// Looks inside: tokens expire and are tried again after minutes; those of deleted users are in no response.
+// Reaches for tables: tokens expire and are tried again after minutes; those of deleted users are in no response.
 import { request, type ServerResponse } from "node:http";
 import { expect } from "chai";
 import { createClient } from "graphql-ws";

@@ -1,5 +1,5 @@
 // Linking accounts at outside services, as users, operators, and agents see it.
-// Looks inside: tokens are stored nowhere as text, and devices wait for their next turn.
+// Reaches for tables: tokens are stored nowhere as text, and devices wait for their next turn.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { externalAuth, ExternalService, comeBack, expire, link, setOut } from "./support/external-services.js";

@@ -1,5 +1,5 @@
 // Limits of groups: AI budgets and their spending, and the workspace quota.
-// Looks inside: an hour passes between two changes.
+// Reaches for tables: an hour passes between two changes.
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";

@@ -1,5 +1,5 @@
 // Members of groups: additions and removals, what plain members see, paging and search.
-// Looks inside: thousands of members have roles and times that no request gives them.
+// Reaches for tables: thousands of members have roles and times that no request gives them.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { suspend } from "./support/accounts.js";

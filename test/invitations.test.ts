@@ -1,4 +1,4 @@
-// Looks inside: times pass that no test waits for, the secret of a link is looked for in all tables, and races need a lock.
+// Reaches for tables: times pass that no test waits for, the secret of a link is looked for in all tables, and races need a lock.
 import { expect } from "chai";
 import { code, createUser, deleteUser, fields, goodPassword, setUserRoles, suspend } from "./support/accounts.js";
 import { loggedFromInfo } from "./support/app.js";

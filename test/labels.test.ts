@@ -1,5 +1,5 @@
 // Labels: what people name is one line without what terminals and pages obey; what other systems name is cleaned.
-// Looks inside: an upgrade finds labels of an earlier release.
+// Reaches for tables: an upgrade finds labels of an earlier release.
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
 import { controls } from "./support/hostile-steward.js";

@@ -1,5 +1,5 @@
 // Licenses on servers that enforce none, and how they are verified and applied on servers that do.
-// Looks inside: a thousand licenses.
+// Reaches for tables: a thousand licenses.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { goodClaims, madeUp, now, second, trusting, Vendor } from "./support/licensing.js";

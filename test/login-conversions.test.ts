@@ -1,5 +1,5 @@
 // The REST routes; whole conversions are in sign-in.test.ts.
-// Looks inside: states are stored nowhere as text, one for each user.
+// Reaches for tables: states are stored nowhere as text, one for each user.
 import { expect } from "chai";
 import { accountOf } from "./support/accounts.js";
 import { countRows, setColumns, storedText } from "./support/tables.js";

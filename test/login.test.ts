@@ -1,4 +1,4 @@
-// Looks inside: no interface shows hashes of passwords, and none forgets addresses for months.
+// Reaches for tables: no interface shows hashes of passwords, and none forgets addresses for months.
 import argon2 from "argon2";
 import { expect } from "chai";
 import { audited } from "./support/audit.js";

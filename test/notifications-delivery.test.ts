@@ -1,4 +1,4 @@
-// Looks inside: a commit fails, and the test waits for an empty queue.
+// Reaches for tables: a commit fails, and the test waits for an empty queue.
 import { expect } from "chai";
 import { runJob } from "./support/background.js";
 import { type App, startServer } from "./support/app.js";

@@ -1,4 +1,4 @@
-// Looks inside: secrets are stored nowhere as text.
+// Reaches for tables: secrets are stored nowhere as text.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { type App, startServer } from "./support/app.js";

@@ -1,4 +1,4 @@
-// Looks inside: limits and idempotency keys last for minutes and hours, and marks wait for a lock or write no rows.
+// Reaches for tables: limits and idempotency keys last for minutes and hours, and marks wait for a lock or write no rows.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";

@@ -1,4 +1,4 @@
-// Looks inside: secrets expire, and are stored nowhere as text.
+// Reaches for tables: secrets expire, and are stored nowhere as text.
 import { expect } from "chai";
 import { audited, changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";

@@ -1,5 +1,5 @@
 // The authorization endpoint and device codes, from the decision of the user to the code: on pages and in GraphQL.
-// Looks inside: credentials end behind the back of a replica, and codes are stored nowhere as text.
+// Reaches for tables: credentials end behind the back of a replica, and codes are stored nowhere as text.
 import { expect } from "chai";
 import { tomorrow } from "./support/clock.js";
 import { audited } from "./support/audit.js";

@@ -1,5 +1,5 @@
 // Device authorization (RFC 8628), revocation (RFC 7009), introspection (RFC 7662), limits, and background jobs.
-// Looks inside: polls are minutes apart, and codes and tokens that background jobs delete cannot be seen before either.
+// Reaches for tables: polls are minutes apart, and codes and tokens that background jobs delete cannot be seen before either.
 import { expect } from "chai";
 import { inMs } from "./support/clock.js";
 import { runJob } from "./support/background.js";

@@ -1,5 +1,5 @@
 // Applications that are described by a metadata document, whose URL is their client id.
-// Looks inside: documents stay fresh for minutes.
+// Reaches for tables: documents stay fresh for minutes.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";

@@ -1,4 +1,4 @@
-// Looks inside: a deletion waits for a redemption that has not committed, and leaves no rows behind.
+// Reaches for tables: a deletion waits for a redemption that has not committed, and leaves no rows behind.
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";

@@ -1,5 +1,5 @@
 // The token endpoint (RFC 6749 §3.2): codes, refresh tokens, and service accounts, on both surfaces.
-// Looks inside: times of use are stored every five minutes, which pass.
+// Reaches for tables: times of use are stored every five minutes, which pass.
 import { expect } from "chai";
 import { inMs } from "./support/clock.js";
 import { suspend } from "./support/accounts.js";

@@ -1,4 +1,4 @@
-// Looks inside: passcodes last for minutes, are stored nowhere as text, and are deleted.
+// Reaches for tables: passcodes last for minutes, are stored nowhere as text, and are deleted.
 import { expect } from "chai";
 import { suspend } from "./support/accounts.js";
 import { audited } from "./support/audit.js";

@@ -1,4 +1,4 @@
-// Looks inside: a thousand organizations, and members of deleted ones.
+// Reaches for tables: a thousand organizations, and members of deleted ones.
 import { expect } from "chai";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";

@@ -1,5 +1,5 @@
 // Users who must change their password before they can do anything else.
-// Looks inside: credentials of every kind are issued to such a user, as none that exists before survives.
+// Reaches for tables: credentials of every kind are issued to such a user, as none that exists before survives.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";

@@ -1,5 +1,5 @@
 // Identities as providers send them: ID tokens, metadata, and what follows from them.
-// Looks inside: links of earlier releases, and links by SCIM, are in tables.
+// Reaches for tables: links of earlier releases, and links by SCIM, are in tables.
 import { expect } from "chai";
 import { accountOf, fields, setUserRoles, suspend } from "./support/accounts.js";
 import { type App, logged, startServer } from "./support/app.js";

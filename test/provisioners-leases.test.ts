@@ -1,5 +1,5 @@
 // Leases of provisioner jobs: who holds a job, what its daemon may report, and how it ends without one.
-// Looks inside: leases and the time limits of jobs last for minutes.
+// Reaches for tables: leases and the time limits of jobs last for minutes.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";

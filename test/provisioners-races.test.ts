@@ -1,5 +1,5 @@
 // Many daemons, several replicas, and killed processes: every job is done by one daemon, once.
-// Looks inside: leases last for minutes, and jobs of other tests are not for these daemons.
+// Reaches for tables: leases last for minutes, and jobs of other tests are not for these daemons.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";

@@ -1,5 +1,5 @@
 // The socket of provisioner daemons: who may connect, what it carries, and how it ends.
-// Looks inside: jobs of one test are not for the daemons of the next.
+// Reaches for tables: jobs of one test are not for the daemons of the next.
 import { expect } from "chai";
 import { carryOut, newKey, queueImport, type Refused, resources, serve, type Serving } from "./support/provisioners.js";
 import { deleteRows } from "./support/tables.js";

@@ -1,5 +1,5 @@
 // Provisioner keys, daemons, and jobs, as administrators and owners of jobs see them.
-// Looks inside: jobs of one test are not for the daemons of the next.
+// Reaches for tables: jobs of one test are not for the daemons of the next.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";

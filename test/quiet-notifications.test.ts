@@ -1,4 +1,4 @@
-// Looks inside: ten minutes pass, which no test waits for.
+// Reaches for tables: ten minutes pass, which no test waits for.
 import { expect } from "chai";
 import { runJob } from "./support/background.js";
 import { messages } from "./support/inbox.js";

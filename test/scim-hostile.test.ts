@@ -1,5 +1,5 @@
 // SCIM against hostile input: it is rejected in bounded time, and the server lives on.
-// Looks inside: keys are stored nowhere as text, and expire.
+// Reaches for tables: keys are stored nowhere as text, and expire.
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";

@@ -1,5 +1,5 @@
 // People who leave, and others who get their names: whose account it is, and what is left of before.
-// Looks inside: puts rows into the state from before an upgrade, and counts what is left of a person.
+// Reaches for tables: puts rows into the state from before an upgrade, and counts what is left of a person.
 import { expect } from "chai";
 import { fillIn } from "./support/backfills.js";
 import { runJob } from "./support/background.js";

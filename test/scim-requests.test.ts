@@ -1,5 +1,5 @@
 // The log of the requests of identity providers that failed.
-// Looks inside: a thousand requests and thirty days are stored, a key is deleted, and the table is locked.
+// Reaches for tables: a thousand requests and thirty days are stored, a key is deleted, and the table is locked.
 import { expect } from "chai";
 import { startServer } from "./support/app.js";
 import { runJob } from "./support/background.js";

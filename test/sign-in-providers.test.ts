@@ -1,5 +1,5 @@
 // Several providers together: how owners make and change them, and how people sign in through them.
-// Looks inside: secrets are sealed in the database, and links of earlier releases are in tables.
+// Reaches for tables: secrets are sealed in the database, and links of earlier releases are in tables.
 import { expect } from "chai";
 import { generateKeyPairSync } from "node:crypto";
 import { accountOf, setUserRoles, suspend } from "./support/accounts.js";

@@ -1,5 +1,5 @@
 // Notices to owners that their workspaces stop soon.
-// Looks inside: the job is run by the test, and deadlines are moved in the tables, which would otherwise be hours ahead.
+// Reaches for tables: the job is run by the test, and deadlines are moved in the tables, which would otherwise be hours ahead.
 import { expect } from "chai";
 import { runJob } from "./support/background.js";
 import { boxOf, runningBox, templateOf } from "./support/builds.js";

@@ -1,5 +1,5 @@
 // The running workspaces of suspended users are stopped, unless an unusual number of users was suspended together.
-// Looks inside: the time after which they are stopped passes in no test, and a race needs a lock.
+// Reaches for tables: the time after which they are stopped passes in no test, and a race needs a lock.
 import { expect } from "chai";
 import { activateUser, suspend } from "./support/accounts.js";
 import { fillIn } from "./support/backfills.js";

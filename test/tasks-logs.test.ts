@@ -1,5 +1,5 @@
 // The conversations of tasks: live, as stored by agents, and followed.
-// Looks inside: a snapshot of a later start than any that happened.
+// Reaches for tables: a snapshot of a later start than any that happened.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";

@@ -1,5 +1,5 @@
 // Tasks and their workspaces: what is done to one concerns the other.
-// Looks inside: deadlines pass, and builds of tasks without a program are shown nowhere.
+// Reaches for tables: deadlines pass, and builds of tasks without a program are shown nowhere.
 import { expect } from "chai";
 import { runSchedule } from "./support/background.js";
 import type { AgentProgram } from "./support/agent-api.js";

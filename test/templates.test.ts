@@ -1,5 +1,5 @@
 // Templates and their versions: how they are created, imported, listed, changed, and deleted.
-// Looks inside: variables are stored nowhere as text, and jobs wait for a daemon with parameters.
+// Reaches for tables: variables are stored nowhere as text, and jobs wait for a daemon with parameters.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";

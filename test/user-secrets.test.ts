@@ -1,4 +1,4 @@
-// Looks inside: equal values have different ciphertexts, and those of deleted users are gone.
+// Reaches for tables: equal values have different ciphertexts, and those of deleted users are gone.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { audited } from "./support/audit.js";

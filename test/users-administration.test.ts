@@ -1,4 +1,4 @@
-// Looks inside: owners that were deleted come back for the next round of a race.
+// Reaches for tables: owners that were deleted come back for the next round of a race.
 import { expect } from "chai";
 import {
   activateUser,

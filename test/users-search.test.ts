@@ -1,4 +1,4 @@
-// Looks inside: Postgres gets statistics of the users, as it does within a minute.
+// Reaches for tables: Postgres gets statistics of the users, as it does within a minute.
 import { expect } from "chai";
 import { inMs } from "./support/clock.js";
 import { insertUsers } from "./support/crowds.js";

@@ -1,4 +1,4 @@
-// Looks inside: a system identity, which no request creates.
+// Reaches for tables: a system identity, which no request creates.
 import { expect } from "chai";
 import {
   activateUser,

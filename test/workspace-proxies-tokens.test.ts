@@ -1,5 +1,5 @@
 // Where the token of a workspace proxy is valid, and when it expires.
-// Looks inside: the connections that carry hints are ended.
+// Reaches for tables: the connections that carry hints are ended.
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { createClient } from "graphql-ws";

@@ -1,5 +1,5 @@
 // Workspace proxies as their operators see them.
-// Looks inside: tokens are stored nowhere as text.
+// Reaches for tables: tokens are stored nowhere as text.
 import { expect } from "chai";
 import { makeProxy, proxiesPath } from "./support/proxies.js";
 import { storedText } from "./support/tables.js";

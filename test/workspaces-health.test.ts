@@ -1,5 +1,5 @@
 // One health of workspaces and tasks: state, reason, since when, and what helps; lists filtered by it.
-// Looks inside: times are moved in the tables, which would otherwise take minutes to pass.
+// Reaches for tables: times are moved in the tables, which would otherwise take minutes to pass.
 import { expect } from "chai";
 import { AgentProgram } from "./support/agent-api.js";
 import { runJob } from "./support/background.js";

@@ -1,5 +1,5 @@
 // Workspaces that administrators take over from their owners, or offer to others.
-// Looks inside: a transfer waits for a locked row, offers last for a week, and dozens of workspaces are stopped without builds.
+// Reaches for tables: a transfer waits for a locked row, offers last for a week, and dozens of workspaces are stopped without builds.
 import { expect } from "chai";
 import { deleteUser, setUserRoles, suspend } from "./support/accounts.js";
 import { logged } from "./support/app.js";

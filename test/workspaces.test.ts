@@ -1,5 +1,5 @@
 // Workspaces: how they are created, started, stopped, deleted, changed, and shared out by permission.
-// Looks inside: a version is not imported any more, which no request causes.
+// Reaches for tables: a version is not imported any more, which no request causes.
 import { expect } from "chai";
 import { reportWeek } from "./support/background.js";
 import {

@@ -1,4 +1,4 @@
-// Runs tests: `npm test` those in `test` and `test/contract`, on the sources; `--rest` the others, whose programs are the
+// Runs tests: `npm test` those in `test`, `test/inside`, and `test/contract`, on the sources; `--rest` the others, whose programs are the
 // compiled ones; `--all` both. Files may be named instead, or chosen with `--changed`: those that concern what differs from
 // the branch main. `--times` compares the CPU of each file with `test/times.json`, `--write-times` writes it. All other
 // options are those of mocha. With `--conditions`, some files are run again at full length, in another locale, and by other accounts.
@@ -14,8 +14,8 @@ const project = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(project);
 
 const parts = {
-  first: ["test/*.test.ts", "test/contract/*.test.ts"],
-  rest: ["test/{rest,console,tools}/*.test.ts"],
+  first: ["test/{,inside/}*.test.ts", "test/contract/*.test.ts"],
+  rest: ["test/{rest,console,tools}/{,inside/}*.test.ts"],
 };
 /** Where the CPU of each file is kept: milliseconds of the process that ran it. */
 const table = "test/times.json";
@@ -25,19 +25,27 @@ const conditions = [
   {
     name: "in another locale and time zone",
     env: { LANG: "C", LC_ALL: "C", TZ: "America/St_Johns" },
-    files: ["quiet-hours", "schedules", "lists", "text", "rest/time-zones", "rest/cli-user"],
+    files: [
+      "quiet-hours",
+      "inside/schedules",
+      "inside/lists",
+      "inside/text",
+      "rest/inside/time-zones",
+      "rest/cli-user",
+    ],
   },
   {
     name: "at full length",
     env: { STEWARD_TEST_LONG: "1" },
-    files: `creations external-auth-refresh groups-counts groups-members labels notifications-delivery oauth2-redirects
-      open-streams
-      oauth2-token-races one-time-passcodes provider-claims scim-leavers tasks-inputs transactions user-secrets users-administration`.split(
-      /\s+/,
-    ),
+    files:
+      `creations external-auth-refresh inside/groups-counts groups-members labels notifications-delivery oauth2-redirects
+      inside/open-streams
+      inside/oauth2-token-races one-time-passcodes provider-claims scim-leavers inside/tasks-inputs inside/transactions user-secrets users-administration`.split(
+        /\s+/,
+      ),
   },
-  { name: "as an ordinary user", user: 65_534, files: ["users", "http", "rest/cli", "rest/embedded-postgres"] },
-  { name: "as root", user: 0, files: ["users", "http", "rest/cli", "rest/embedded-postgres"] },
+  { name: "as an ordinary user", user: 65_534, files: ["users", "http", "rest/cli", "rest/inside/embedded-postgres"] },
+  { name: "as root", user: 0, files: ["users", "http", "rest/cli", "rest/inside/embedded-postgres"] },
 ];
 
 const words = process.argv.slice(2);

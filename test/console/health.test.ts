@@ -1,5 +1,5 @@
 // The health of the deployment, of workspaces, and of tasks, in the console.
-// Looks inside: the checks are run when the test asks for it, and agents fall silent by their rows.
+// Reaches for tables: the checks are run when the test asks for it, and agents fall silent by their rows.
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Result } from "axe-core";

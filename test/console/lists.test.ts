@@ -1,4 +1,4 @@
-// Looks inside: a thousand users, and times of long ago, which requests would take long to make.
+// Reaches for tables: a thousand users, and times of long ago, which requests would take long to make.
 // Lists of the console: a thousand rows, long names, which rows and columns are shown, times, and the filters of the audit log.
 import { expect } from "chai";
 import { consoleTests, echoDocument, importedTemplate } from "../support/console.js";

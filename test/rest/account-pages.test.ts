@@ -1,5 +1,5 @@
 // The pages of an account: a forgotten password, the own password, sessions and keys, applications, and linked accounts.
-// Looks inside: keys expire, and a user signs in through a provider.
+// Reaches for tables: keys expire, and a user signs in through a provider.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Key, keysOf } from "../support/accounts.js";

@@ -10,7 +10,7 @@ import { Client, startWorld, type World } from "../support/world.js";
 /** With STEWARD_TEST_CHAOS, as many crashes as the specification asks for. */
 const crashes = process.env.STEWARD_TEST_CHAOS ? 20 : 3;
 
-// Looks inside: events without a number, and how many events there are.
+// Reaches for tables: events without a number, and how many events there are.
 describe("the stream of the audit log from servers that are killed", () => {
   let w: World;
   let replicas: ServerProcess[] = [];

@@ -1,5 +1,5 @@
 // The command for the health of the deployment, and the health in the lists of workspaces.
-// Looks inside: the checks are run when the test asks for it, and a build waits for minutes.
+// Reaches for tables: the checks are run when the test asks for it, and a build waits for minutes.
 import { expect } from "chai";
 import { checkHealth } from "../support/background.js";
 import { boxOf, createBox, runningBox, templateOf } from "../support/builds.js";

@@ -1,5 +1,5 @@
 // The commands of users, each a process of its own, with a login, against a server whose daemon builds workspaces.
-// Looks inside: a daemon counts as offline after 90 seconds.
+// Reaches for tables: a daemon counts as offline after 90 seconds.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";

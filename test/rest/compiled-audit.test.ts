@@ -1,6 +1,6 @@
 // The compiled program records what is done: a bundler renames classes, so that what the sources record may be missing there.
 // Every kind of resource of which the sources write audit events has a story here, which the program plays.
-// Looks inside: the kinds are those of the sources; rows are inserted for what takes other systems.
+// Reaches for tables: the kinds are those of the sources; rows are inserted for what takes other systems.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";

@@ -1,5 +1,5 @@
 // The rule of dominance: callers may change only accounts all of whose roles they may grant.
-// Looks inside: changes wait for a lock while a role is given.
+// Reaches for tables: changes wait for a lock while a role is given.
 import { expect } from "chai";
 import { newToken } from "../support/token-rows.js";
 import { newId, randomText } from "../support/ids.js";

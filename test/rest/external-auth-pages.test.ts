@@ -1,5 +1,5 @@
 // Linking an account at a real OpenID Connect provider, as users do it in a browser: by redirect, and by device code.
-// Looks inside: a device waits for its next turn.
+// Reaches for tables: a device waits for its next turn.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Conduct, conductOf, launchBrowser } from "../support/browser.js";

@@ -1,5 +1,5 @@
 // The configuration of external authentication, and the ways of each type of provider.
-// Looks inside: no link is left of a user who was suspended meanwhile.
+// Reaches for tables: no link is left of a user who was suspended meanwhile.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // A group of thousands of members.
-// Looks inside: they have roles and times that no request gives them.
+// Reaches for tables: they have roles and times that no request gives them.
 import { expect } from "chai";
 import { insertUsers } from "../support/crowds.js";
 import { setColumns } from "../support/tables.js";

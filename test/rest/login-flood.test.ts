@@ -1,5 +1,5 @@
 // The cost of sign-ins: one hash per attempt, and no more hashing than the machine can afford.
-// Looks inside: accounts are in states that no test can reach without mails, and counters start again.
+// Reaches for tables: accounts are in states that no test can reach without mails, and counters start again.
 import { expect } from "chai";
 import { countHashes } from "../support/accounts.js";
 import { ownerPassword, startServer, usualHashes } from "../support/app.js";

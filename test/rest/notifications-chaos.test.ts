@@ -1,4 +1,4 @@
-// Looks inside: connections are ended, and thousands of attempts are counted.
+// Reaches for tables: connections are ended, and thousands of attempts are counted.
 import { expect } from "chai";
 import { runJob } from "../support/background.js";
 import { type App, startServer } from "../support/app.js";

@@ -1,6 +1,6 @@
 // Changes that race the deletion of their object: each succeeds before the deletion or fails as the caller's error, and
 // never as an internal one.
-// Looks inside: thousands of accounts without requests, hashes, and mails.
+// Reaches for tables: thousands of accounts without requests, hashes, and mails.
 import { expect } from "chai";
 import { keysOf } from "../support/accounts.js";
 import { insertUsers } from "../support/crowds.js";

@@ -1,4 +1,4 @@
-// Looks inside: the connections that carry hints are ended.
+// Reaches for tables: the connections that carry hints are ended.
 import { expect } from "chai";
 import { type App, startServer } from "../support/app.js";
 import { type Unpacked, unpackOrSkip } from "../../tools/debian.js";

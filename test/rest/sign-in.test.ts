@@ -1,5 +1,5 @@
 // Signing in, signing out, and converting to a provider, as users do it in a browser.
-// Looks inside: conversions expire, and what is left of sign-ins is in no response.
+// Reaches for tables: conversions expire, and what is left of sign-ins is in no response.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { inMs } from "../support/clock.js";

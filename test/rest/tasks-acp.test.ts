@@ -1,5 +1,5 @@
 // Tasks whose programs speak the Agent Client Protocol: real processes by the agent side of the SDK, started by the daemon.
-// Looks inside: that an agent has fallen silent is noticed after half a minute, for which no test waits.
+// Reaches for tables: that an agent has fallen silent is noticed after half a minute, for which no test waits.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from "node:fs/promises";

@@ -1,5 +1,5 @@
 // Tasks at every step of their life, while the server, the daemon or the program of the task is killed.
-// Looks inside: leases of jobs and of deliveries last for minutes.
+// Reaches for tables: leases of jobs and of deliveries last for minutes.
 import { expect } from "chai";
 import { setTimes } from "../support/tables.js";
 import { runJob } from "../support/background.js";

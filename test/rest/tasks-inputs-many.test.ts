@@ -1,5 +1,5 @@
 // What users send to the programs of tasks: to many of them, and when servers are killed.
-// Looks inside: attempts are minutes apart, inputs expire, and those of deleted tasks are in no response.
+// Reaches for tables: attempts are minutes apart, inputs expire, and those of deleted tasks are in no response.
 import { expect } from "chai";
 import type { AgentProgram } from "../support/agent-api.js";
 import { type App, startServer } from "../support/app.js";

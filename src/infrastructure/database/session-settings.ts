@@ -1,6 +1,6 @@
 // What every session of Postgres has, whatever an operator has set on the role or the database. What is not named here stays
 // theirs: memory, costs of the planner, logs, places of tables, and `search_path`, which chooses the schema.
-// `test/rest/database-settings.test.ts` has a reason for each setting that is left.
+// `test/rest/inside/database-settings.test.ts` has a reason for each setting that is left.
 import { escapeIdentifier, escapeLiteral } from "pg";
 
 /** Settings, by name. */
