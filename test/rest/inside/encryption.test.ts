@@ -377,6 +377,7 @@ describe("encryption", function () {
         { table: "workspace_agents", count: 0 },
         { table: "template_versions", count: 0 },
         { table: "invitations", count: 0 },
+        { table: "sign_in_providers", count: 0 },
       ];
       const statusOf = (counted: number) => ({
         activeKeyId: "k2",
