@@ -120,7 +120,7 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     expect(piped.status, piped.stderr).to.equal(0);
     const fifth = [...fourth, ...exchange(forged)];
     await agree("after standard input", fifth);
-    await page.getByRole("main").getByLabel("Message").fill("From the console");
+    await page.getByRole("main").getByLabel("Message", { exact: true }).fill("From the console");
     await page.getByRole("main").getByRole("button", { name: "Send" }).click();
     const all = [...fifth, ...exchange("From the console")];
     await agree("after the console", all);
