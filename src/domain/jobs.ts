@@ -46,6 +46,7 @@ import { shareExpiry } from "./workspaces/acl.js";
 import { failureReports } from "./workspaces/failure-reports.js";
 import { transferPurge } from "./workspaces/transfers.js";
 import { shareEndNotices } from "./workspaces/share-end-notices.js";
+import { lostWorkspaces } from "./workspaces/lost-workspaces.js";
 import { stopNotices } from "./workspaces/stop-notices.js";
 import { workspaceJobs } from "./workspaces/workspace-jobs.js";
 import { replicaPurge } from "./workspace-proxies/proxy-registration.js";
@@ -83,6 +84,7 @@ const jobs: readonly Job[] = [
   keyPurge,
   loginAddressPurge,
   lostMachines,
+  lostWorkspaces,
   memberCountJob,
   messagePurge,
   ...messagePurges,

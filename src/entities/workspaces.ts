@@ -113,6 +113,8 @@ export const WorkspaceSchema = defineEntity({
     deadline: moment().nullable(),
     /** When its owner was last told that it stops soon. */
     stopNoticedAt: moment().nullable(),
+    /** When its owner was last told that its agent is gone. */
+    lossNoticedAt: moment().nullable(),
     /** When the server may start the next build by itself, after one that it has started. */
     autobuildAfter: moment().nullable(),
     deletedAt: moment().nullable(),

@@ -314,6 +314,19 @@ describe("every notification", () => {
         link: `/workspaces/${id}/extend`,
       };
     },
+    "Workspace Unhealthy": async () => {
+      const { workspace } = await runningBox(w, ada!, (await template()).id);
+      const { id, name: box } = workspace;
+      const seen = { first_connected_at: "-1 h", last_connected_at: "-10 min" };
+      await setTimes(w, "workspace_agents", { workspace_id: id }, seen);
+      await runJob(w.app, "lostWorkspaces");
+      return {
+        to: ada!,
+        title: `Workspace ${box} is unhealthy`,
+        content: `**${box}** does not work: The agent main has lost its connection. Its machine may be gone.\n\nWait a moment, if the network is the cause. Otherwise restart the workspace.`,
+        link: `/workspaces/${id}`,
+      };
+    },
     "Workspace Share Ends Soon": async () => {
       const { workspace } = await runningBox(w, ada!, (await template()).id);
       const { id, name: box } = workspace;

@@ -4,6 +4,7 @@ import { messagePurge } from "../../src/domain/applications/applications.js";
 import { auditPurge } from "../../src/domain/audit/audit-log.js";
 import { connectionLogPurge } from "../../src/domain/connection-logs/connection-logs.js";
 import { noticeLostMachines } from "../../src/domain/tasks/lost-machines.js";
+import { lostWorkspaces } from "../../src/domain/workspaces/lost-workspaces.js";
 import { stopNotices } from "../../src/domain/workspaces/stop-notices.js";
 import { sessionEnds } from "../../src/domain/connection-logs/ended-sessions.js";
 import { revocationJob } from "../../src/domain/external-auth/unlinking.js";
@@ -57,6 +58,7 @@ const jobs = {
   jobReaper,
   keyPurge,
   loginAddressPurge,
+  lostWorkspaces,
   memberCountJob,
   messagePurge,
   monthsJob,

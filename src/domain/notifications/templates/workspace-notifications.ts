@@ -51,6 +51,18 @@ The workspace may not be in the state that its schedule asks for. The log of the
 
 Use it, or keep it running for longer.`,
   },
+  lost: {
+    ...workspaceEvent,
+    id: "0d7a4c1e-52b4-4d57-9a3a-6c1f0e8b2d95",
+    name: "Workspace Unhealthy",
+    recipients:
+      "The owner of the workspace, once an agent has been gone for five minutes. Not for workspaces of tasks.",
+    labels: ["name", "reason", "help"],
+    title: "Workspace {{ labels.name }} is unhealthy",
+    body: `**{{ labels.name }}** does not work: {{ labels.reason }}
+
+{{ labels.help }}`,
+  },
   shareEnds: {
     ...workspaceEvent,
     id: "e3b5ff1c-7b61-4c9e-8f57-0d5c2a1a9b03",
