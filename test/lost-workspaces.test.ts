@@ -46,7 +46,7 @@ describe("the notice that a workspace has lost its agent", () => {
     expect(await noticesOf(ada!)).to.have.length(2);
   });
 
-  it("tells of an agent that never came, but not of stopped and of deleted workspaces", async () => {
+  it("names an agent that never came, but comes not for stopped and deleted workspaces", async () => {
     const ada = await w().user("ada");
     const [late, stopped, deleted] = [await running(ada), await running(ada), await running(ada)];
     for (const id of [late, stopped, deleted]) {
