@@ -10,7 +10,7 @@ import {
   isObjectType,
   isRequiredArgument,
 } from "graphql";
-import { get, graphql, request } from "../requests.js";
+import { get, graphql } from "../requests.js";
 import { places, type Role, tokenOf } from "./known.js";
 
 /** A request that is sent to both databases. */
@@ -23,8 +23,6 @@ export interface Case {
   isDeep: boolean;
   /** Whether several filters narrow the list. */
   isCombined?: boolean;
-  /** Of a write: statements that undo it. Each request has them run before it. */
-  undo?: readonly string[];
   /** Builds the bytes of the request. `ask` sends a document to the database's server and returns the response. */
   request(ask: (document: string) => Promise<string>): Promise<string>;
 }
@@ -214,13 +212,3 @@ const pathOf = (template: string) =>
     if (value === undefined) throw new Error(`There is no known object for ${name} in ${template}.`);
     return value;
   });
-
-/** A write without a body. */
-export const put = (path: string, role: Role, undo: readonly string[]): Case => ({
-  operation: `PUT ${path}`,
-  role,
-  what: "",
-  isDeep: false,
-  undo,
-  request: async () => request("PUT", path, { token: tokenOf(role) }),
-});

@@ -16,5 +16,5 @@ const special: readonly Case[] = [
   ...taskCases,
 ];
 
-/** Every read, in all its ways to be narrowed, and the writes whose cost could depend on the number of rows. */
+/** Every read, in all its ways to be narrowed. */
 export const cases: readonly Case[] = [...special, ...others(special)];

@@ -1,5 +1,4 @@
-import { put, rest } from "./case.js";
-import { markUnread } from "./fill.js";
+import { rest } from "./case.js";
 import { known, users } from "./known.js";
 
 const readers = ["owner", "administrator", "sideAdministrator", "member"] as const;
@@ -22,11 +21,7 @@ const memberPages = (path: string) => ({
   "deep offset": `${path}?limit=50&offset=400`,
 });
 
-/** The one write: its cost must not grow with the number of rows it marks. */
-const markAllRead = put("/api/v2/notifications/inbox/mark-all-as-read", "reader", markUnread);
-
 export const restCases = [
-  markAllRead,
   ...rest("/api/v2/appearance", ["member"]),
   ...rest("/api/v2/applications/host", ["member"]),
   ...rest("/api/v2/auth/scopes", ["member"]),
