@@ -36,7 +36,11 @@ export class LoadGenerator implements Disposable {
   async run(milliseconds: number): Promise<Done> {
     const start = performance.now();
     let requests = 0;
-    const more = () => requests < limit && performance.now() < start + milliseconds && requests++ >= 0;
+    const more = () => {
+      const isMore = requests < limit && performance.now() < start + milliseconds;
+      if (isMore) requests++;
+      return isMore;
+    };
     await Promise.all(this.connections.map((_, nr) => this.#sendWhile(nr, more)));
     return { requests, seconds: (performance.now() - start) / 1_000 };
   }

@@ -1,6 +1,5 @@
 import { type Case } from "../growth/case.js";
-import { cases } from "../growth/cases.js";
-import { requireCoverage } from "../growth/coverage.js";
+import { casesOf } from "../growth/cases.js";
 import { createDatabase } from "../growth/databases.js";
 import { measure, rowOf, type Sites } from "../growth/measure.js";
 import { bodyOf, Connection } from "../connection.js";
@@ -28,8 +27,7 @@ Postgres little in the large database meets its goal whatever the ratio is. Deep
     const urls = { small: await createDatabase("small", run), large: await createDatabase("large", run) };
     const start = async (databaseUrl: string) => servers.use(await startSteward({ ...run, databaseUrl }));
     const both = { small: await start(urls.small), large: await start(urls.large) };
-    if (run.only.length === 0) await requireCoverage(cases, both.small.url);
-    const chosen = cases.filter((each) => isChosen(run, nameOf(each)));
+    const chosen = (await casesOf(both.small.url)).filter((each) => isChosen(run, nameOf(each)));
     const rows: Array<Row & { factor: number }> = [];
     for (const [nr, each] of chosen.entries()) {
       const line = await row(each, both, run);

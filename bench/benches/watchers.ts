@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { members, memberToken, sendCustom } from "../data.js";
 import { type Cost, measureCost, showCosts } from "../cost.js";
+import type { ServerProcess } from "../process.js";
 import { judge, type Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
 import { Clients } from "../scale/clients.js";
@@ -14,10 +16,13 @@ const goal = { limit: 300, aim: 140 };
 /** Notifications that are sent at a time. */
 const concurrent = 16;
 
+/** Milliseconds for the last of them to arrive. */
+const timeout = 20_000;
+
 const megabytes = (bytes: number) => Number((bytes / 1e6).toFixed(0));
 
 /** Sends each watcher a notification. Resolves to the cost of each, when all have arrived. */
-async function notifyAll(run: Run, server: Awaited<ReturnType<typeof startSteward>>, arrived: () => number) {
+async function notifyAll(run: Run, server: ServerProcess, arrived: () => number) {
   using clients = new Clients([server.url]);
   const end = arrived() + count;
   const pending = Array.from({ length: count }, (_, nr) => memberToken(members - 1 - nr));
@@ -26,7 +31,11 @@ async function notifyAll(run: Run, server: Awaited<ReturnType<typeof startStewar
     for (let token = pending.pop(); token; token = pending.pop()) await clients.ask(sendCustom(token));
   };
   await Promise.all(Array.from({ length: concurrent }, sendSome));
-  while (arrived() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+  const late = performance.now() + timeout;
+  while (arrived() < end) {
+    if (performance.now() > late) throw new Error("Notifications do not arrive.");
+    await sleep(5);
+  }
   return stop(count);
 }
 

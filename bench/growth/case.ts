@@ -10,8 +10,8 @@ import {
   isObjectType,
   isRequiredArgument,
 } from "graphql";
-import { get, graphql } from "../requests.js";
-import { places, type Role, tokenOf } from "./known.js";
+import { graphql } from "../requests.js";
+import { type Role, tokenOf } from "./known.js";
 
 /** A request that is sent to both databases. */
 export interface Case {
@@ -188,27 +188,3 @@ function plainList({ name, args, type }: GraphQLField<unknown, unknown>): Case[]
   const selection = selectionOf(getNamedType(nodes.type) as GraphQLObjectType, 1);
   return list({ field: name, nodes: selection, roles: ["owner"], filters: {}, orders });
 }
-
-/** A REST operation by its template, with the path and the query of each variant; by default that of the known objects. */
-export function rest(
-  template: string,
-  roles: readonly Role[],
-  variants: Readonly<Record<string, string>> = { "": pathOf(template) },
-): Case[] {
-  return roles.flatMap((role) =>
-    Object.entries(variants).map(([what, path]) => ({
-      operation: `GET ${template}`,
-      role,
-      what,
-      isDeep: what.includes("offset"),
-      request: async () => get(path, tokenOf(role)),
-    })),
-  );
-}
-
-const pathOf = (template: string) =>
-  template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = places[name];
-    if (value === undefined) throw new Error(`There is no known object for ${name} in ${template}.`);
-    return value;
-  });
