@@ -9,6 +9,7 @@ export const exempt: Readonly<Record<string, string>> = {
   "Query.externalAgentCredentials": "one credential by the id of its agent",
   "Query.externalAuth": "asks the provider",
   "Query.externalAuthAccessToken": "for agents only, asks the provider",
+  "Query.identityProvider": "one of few rows",
   "Query.invitation": "one row by its id, of at most 10,000",
   "Query.invitationOffer": "one row by the token of a link",
   "Query.notificationUnsubscription": "opens a token without a row",

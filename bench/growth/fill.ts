@@ -185,7 +185,7 @@ const credentials = (size: Size) => `
 
 const workspaces = ({ users: userCount, workspaces: count }: Size) => `
   insert into template_documents (id, organization_id, sha256, content, created_at)
-  values (${sqlId("a", "0")}, ${defaultOrganization}, '', '{"schema":"steward.template/1","provisioner":"echo"}', now());
+  values (${sqlId("a", "0")}, ${defaultOrganization}, '', '{"schema":"steward.template/1","provisioner":"echo","variables":[],"parameters":[],"presets":[],"resources":[]}', now());
   insert into templates (id, created_at, updated_at, organization_id, name, creator_id, active_version_id, version_count)
   values (${sqlId("a", "1")}, now(), now(), ${defaultOrganization}, 'box', ${sqlId("1", `${users.member}`)}, ${sqlId("a", "2")}, 1);
   insert into template_versions (id, created_at, updated_at, template_id, name, document_id, creator_id, job_id, is_imported)

@@ -261,7 +261,6 @@ export const points = [
   ...point("userSecretUsage", ["member"], { "": me }),
   ...point("userSecrets", ["member"], { "": me }),
   ...point("workspaceProxy", ["owner"], { "": `workspaceProxy: "proxy-1"` }),
-  ...point("identityProvider", ["owner"], { "": `provider: "provider-1"` }),
   ...point("workspaceQuota", ["member"], { "": `organization: "default", ${me}` }),
 ];
 

@@ -21,7 +21,8 @@ const objects: Readonly<Record<string, readonly string[]>> = {
   groupName: ["group-10", "Everyone"],
   name: ["secret-1"],
   organization: ["default"],
-  task: [known.task(1)],
+  // Paused, so that its log is stored.
+  task: [known.task(0)],
   template: [known.template(1)],
   user: ["me"],
   workspaceproxy: ["proxy-1"],
