@@ -103,5 +103,5 @@ async function measureAll(run: Run): Promise<Row[]> {
   ];
 }
 
-/** What everything costs that a deployment of 2,000 users does, on two replicas and one Postgres: docs/scaling.md has the figures. */
+/** The costs of a deployment of 2,000 users on two replicas and one Postgres: docs/scaling.md has the figures. */
 export const scaleBench: Bench = { name: "scale", measure: measureAll };
