@@ -17,7 +17,7 @@ export interface Kind {
 }
 
 /** Milliseconds for all that is pending when a run ends. */
-const drainTimeout = 30_000;
+const drainTimeout = 60_000;
 
 /** Milliseconds after which an idle connection is not used again: before the server closes it. */
 const idleTime = 2_000;

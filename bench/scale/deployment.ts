@@ -39,7 +39,7 @@ const builders = 400;
 const creators = 16;
 
 /** Milliseconds for a notification to reach the watcher of its user, from when its request is made. */
-const deliveryTimeout = 20_000;
+const deliveryTimeout = 60_000;
 
 /** Sessions of all users, and tokens of the agents of their workspaces. */
 const series = { sessions: "w", agents: "t" };

@@ -2,7 +2,7 @@ import { type PlainAgent, plainDaemon } from "../../test/support/plain-daemon.js
 import { inTime } from "./clients.js";
 
 /** Milliseconds within which a job must end. */
-const timeout = 30_000;
+const timeout = 60_000;
 
 /** Lines of the log of each build. */
 const lines = Array.from({ length: 20 }, (_, nr) => `box.main: Still creating... [${nr}0s elapsed]`);
