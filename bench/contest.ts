@@ -1,11 +1,10 @@
-import { measureCost } from "./cost.js";
+import { type Cost, measureCost, showCosts, total } from "./cost.js";
 import type { CpuMeter } from "./cpu.js";
 import { type Load, LoadGenerator } from "./load.js";
-import type { Row } from "./report.js";
 import type { ServerProcess } from "./process.js";
-import { holdRounds, type Pair, type Round, type Score } from "./rounds.js";
+import { type Goal, judgeInterval, type Row, showInterval } from "./report.js";
 import type { Run, Start } from "./run.js";
-import { median } from "./statistics.js";
+import { median, ratioInterval } from "./statistics.js";
 
 /** A server and the requests it gets. */
 export interface Contestant {
@@ -16,16 +15,67 @@ export interface Contestant {
   spell?: (body: string) => string;
 }
 
+/** Two contestants to compare by CPU. */
+interface Pair {
+  of: string;
+  against: string;
+  goal?: Goal;
+}
+
+/** The figures of one contestant in one round. */
+interface Score extends Cost {
+  perSecond: number;
+}
+
+/** The figures of each contestant in a round, by name. */
+type Round = ReadonlyMap<string, Score>;
+
 export interface Contest {
   title: string;
   contestants: Contestant[];
   pairs: Pair[];
 }
 
-/** Compares servers that give the same response to equivalent requests. */
+/** How contests are run, and what their figures mean. */
+export const usualMethod = ({ rounds, mostRounds, warmUp, measure }: Run): string =>
+  `Server, load and Postgres share the machine over loopback. Every round starts each contestant as a fresh process, warms it up
+for ${warmUp / 1_000} s and measures ${measure / 1_000} s of it in pieces, all of them taking turns, so that what else goes on in the machine meets all
+alike, and their median counts; ${rounds} rounds, and up to ${mostRounds} while a verdict is undecided. Costs are medians of the rounds: CPU per
+request of the server process and of all processes of the Postgres cluster, from the nanoseconds of schedstat, as sum (server +
+Postgres). Ratios are of these sums, paired within a round, as geometric mean with its 95 % confidence interval; a verdict takes
+all of the interval. Contestants of a bench responded alike before it began.`;
+
+/**
+ * Compares servers that give the same response to equivalent requests, within each round. Runs rounds until every goal is
+ * decided.
+ */
 export async function hold({ title, contestants, pairs }: Contest, run: Run): Promise<Row[]> {
   await requireSameResponses(title, contestants, run);
-  return holdRounds(title, contestants, pairs, play, run);
+  const rounds: Round[] = [];
+  const isDecided = () => pairs.every((pair) => pairRow(title, pair, rounds).verdict !== "undecided");
+  for (let nr = 1; nr <= run.rounds || (nr <= run.mostRounds && !isDecided()); nr++) {
+    const progress = (text: string) => run.progress(`${title}: round ${nr} of ${run.rounds} or more, ${text}`);
+    // Every other round runs in reverse order, so that contestants alternate between early and late.
+    rounds.push(await play(nr % 2 ? contestants : contestants.toReversed(), { ...run, progress }));
+  }
+  return [
+    ...contestants.map(({ name }) => contestantRow(title, name, rounds)),
+    ...pairs.map((pair) => pairRow(title, pair, rounds)),
+  ];
+}
+
+const scores = (rounds: readonly Round[], name: string) => rounds.map((round) => round.get(name)!);
+
+function contestantRow(bench: string, name: string, rounds: readonly Round[]): Row {
+  const own = scores(rounds, name);
+  return { bench, what: name, perSecond: median(own.map(({ perSecond }) => perSecond)), cost: showCosts(own) };
+}
+
+function pairRow(bench: string, { of, against, goal }: Pair, rounds: readonly Round[]): Row {
+  const theirs = scores(rounds, against);
+  const interval = ratioInterval(scores(rounds, of).map((score, nr) => total(score) / total(theirs[nr]!)));
+  const ratio = `${showInterval(interval)}, ${rounds.length} rounds`;
+  return { bench, what: `${of} vs ${against}`, ratio, ...(goal && judgeInterval(interval, goal)) };
 }
 
 /** Pieces of a measurement. Contestants take turns, so that other load on the machine affects all of them. */

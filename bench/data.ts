@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Client } from "pg";
+import { request } from "./requests.js";
 
 /** Members without roles; each has one session. */
 export const members = 12_000;
@@ -35,6 +36,12 @@ const largeGroupMembers = 50;
 
 export const ownerToken = (nr = 0) => token("o", nr % ownerSessions);
 export const memberToken = (nr: number) => token("m", nr % members);
+
+const content = { title: "Backup finished", message: "The nightly backup of the build cache took 12 minutes." };
+
+/** Request with which a user sends a notification to themselves. */
+export const sendCustom = (sender: string, title = content.title): string =>
+  request("POST", "/api/v2/notifications/custom", { token: sender, body: { content: { ...content, title } } });
 
 /** Fills a migrated database. Deterministic, so that all contestants and runs read the same bytes. */
 export async function seed(client: Client): Promise<void> {

@@ -2,8 +2,8 @@
 import { parseArgs } from "node:util";
 import { benches } from "./benches/index.js";
 import { openDatabase } from "./postgres.js";
-import { markdown, type Row, save, table } from "./report.js";
-import { type Run, usualMethod } from "./run.js";
+import { type Row, save, table } from "./report.js";
+import type { Run } from "./run.js";
 
 const pace = {
   // Code runs at full speed only after some ten thousand requests.
@@ -15,9 +15,8 @@ const pace = {
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    quick: { type: "boolean" },
+    quick: { type: "boolean", default: false },
     only: { type: "string", multiple: true, default: [] },
-    keep: { type: "string" },
     help: { type: "boolean" },
   },
 });
@@ -31,7 +30,6 @@ Whole runs are written to bench/results.
 Options:
   --quick        measure briefly, for a rough result
   --only TEXT    of benches with many cases, run those whose name contains the text; may be repeated
-  --keep FOLDER  keep the filled databases in a folder, for the next run
   --help         show this help`);
   process.exit(0);
 }
@@ -40,15 +38,14 @@ if (unknown.length > 0) {
   console.error(`Unknown: ${unknown.join(", ")}. There are: ${names.join(", ")}.`);
   process.exit(1);
 }
-const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-const { quick, only, keep } = values;
+const { quick: isQuick, only } = values;
 
 const started = performance.now();
 const progress = (text: string) =>
   console.error(`${((performance.now() - started) / 1_000).toFixed(0).padStart(5)} s  ${text}`);
 
 progress("a database of its own");
-await using database = await openDatabase(keep);
+await using database = await openDatabase();
 // Postgres runs in a process group of its own: neither a signal nor the end of this process reaches it.
 const stop = () => void database[Symbol.asyncDispose]().finally(() => process.exit(1));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
@@ -57,21 +54,21 @@ process.on("uncaughtException", (error) => {
   stop();
 });
 const run: Run = {
-  ...(quick ? pace.quick : pace.full),
+  ...pace[isQuick ? "quick" : "full"],
   databaseUrl: database.url,
   postgres: database.cpu,
+  postgresVersion: database.version,
   folder: database.folder,
+  isQuick,
+  isWhole: !isQuick && only.length === 0,
   only,
   progress,
 };
 const rows: Row[] = [];
-for (const bench of chosen) {
-  const own = await bench.measure(run);
+for (const { name, method, measure } of benches) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  const own = await measure(run);
   rows.push(...own);
-  const method = bench.method ?? usualMethod(run);
-  const isWhole = !quick && only.length === 0;
-  if (!isWhole) continue;
-  progress(`written to ${await save(markdown(own, { postgres: database.version, method }), bench.name)}`);
-  bench.onWritten?.();
+  if (run.isWhole && method) progress(`written to ${await save(name, own, method(run), run)}`);
 }
 console.log(`\n${table(rows)}`);

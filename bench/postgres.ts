@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -12,7 +12,7 @@ import { seed } from "./data.js";
 /** A durable Postgres of its own with a migrated and filled database. */
 export interface BenchDatabase extends AsyncDisposable {
   url: string;
-  /** Its folder, removed when it is closed unless it was given. */
+  /** Its folder, removed when it is closed. */
   folder: string;
   /** The version of Postgres. */
   version: string;
@@ -21,20 +21,15 @@ export interface BenchDatabase extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Opens a cluster with a new database for benches, in a folder that is kept with its databases, or else a temporary one. */
-export async function openDatabase(kept?: string): Promise<BenchDatabase> {
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), "steward-bench-")));
-  await mkdir(folder, { recursive: true });
+/** Opens a cluster with a database for benches, in a temporary folder. */
+export async function openDatabase(): Promise<BenchDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), "steward-bench-"));
   const cluster = await startCluster({ directory: join(folder, "postgres"), log: pino({ level: "error" }) });
   let closed: Promise<void> | undefined;
-  const remove = () => (kept ? undefined : rm(folder, { recursive: true }));
-  const close = () => (closed ??= cluster.stop().then(remove));
+  const close = () => (closed ??= cluster.stop().then(() => rm(folder, { recursive: true })));
   try {
     const url = databaseOf(cluster.url, "bench");
-    await withClient(cluster.url, async (client) => {
-      await client.query("drop database if exists bench");
-      await client.query("create database bench");
-    });
+    await withClient(cluster.url, (client) => client.query("create database bench"));
     await migrate(url);
     return await withClient(url, async (client) => {
       await seed(client);

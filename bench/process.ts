@@ -1,115 +1,62 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ProcessCpu } from "./cpu.js";
-
-/** Memory of a server process. */
-export interface Usage {
-  /** Resident memory in bytes. */
-  rss: number;
-}
-
-/** A program that prints the URL it listens on. */
-export interface Program {
-  /** Its main file, relative to `bench/`. */
-  script: string;
-  /** Options of Node. */
-  options?: readonly string[];
-  env: Readonly<Record<string, string>>;
-}
 
 /** Milliseconds in which a server must print its URL, and in which it must end. */
 const timeout = 60_000;
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** A server in a process of its own, with the probe in it. End it with `await using`. */
+/** A server in a process of its own. End it with `await using`. */
 export class ServerProcess implements AsyncDisposable {
-  /** The end of its output. */
-  #output = "";
-  #url: URL | undefined;
-  #exited = false;
-  readonly #cpu: ProcessCpu;
+  /** Its CPU time so far. */
+  readonly cpu: ProcessCpu;
 
   private constructor(
     private readonly child: ChildProcess,
-    private readonly script: string,
+    readonly url: URL,
   ) {
-    this.#cpu = new ProcessCpu(child.pid!);
-    child.once("exit", () => (this.#exited = true));
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding("utf8").on("data", (text) => this.#hear(text));
+    this.cpu = new ProcessCpu(child.pid!);
   }
 
-  /** Resolves when the server has said where it listens. */
-  static async start({ script, options = [], env }: Program): Promise<ServerProcess> {
+  /** Starts a script, relative to `bench/`. Resolves when it has printed the loopback URL that it listens on. */
+  static async start(script: string, env: Readonly<Record<string, string>>): Promise<ServerProcess> {
     const loader = script.endsWith(".ts") ? ["--import", here("../tools/ts-loader.mjs")] : [];
-    const child = fork(here(script), {
+    const child = spawn(process.execPath, [...loader, here(script)], {
       env: { PATH: process.env.PATH, NODE_ENV: "production", ...env },
-      execArgv: [...loader, ...options, "--import", here("probe.mjs")],
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      stdio: ["ignore", "pipe", "pipe"],
     });
-    const server = new ServerProcess(child, script);
-    await server.#untilListening();
-    return server;
+    const kill = () => void child.kill("SIGKILL");
+    process.once("exit", kill);
+    child.once("exit", () => process.off("exit", kill));
+    const { promise, resolve, reject } = Promise.withResolvers<URL>();
+    /** The end of its output. */
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output = (output + text).slice(-20_000);
+        const [, port] = /http:\/\/(?:127\.0\.0\.1|localhost):(\d+)/.exec(output) ?? [];
+        if (port) resolve(new URL(`http://127.0.0.1:${port}`));
+      });
+    child.once("exit", () => reject(new Error(`${script} has ended. The end of its output:\n${output}`)));
+    const overdue = setTimeout(kill, timeout);
+    return new ServerProcess(child, await promise.finally(() => clearTimeout(overdue)));
   }
 
-  /** The first loopback URL it printed. */
-  get url(): URL {
-    if (!this.#url) throw this.#failure("has printed no URL");
-    return this.#url;
-  }
-
-  /** Its CPU time so far. */
-  get cpu(): ProcessCpu {
-    return this.#cpu;
-  }
-
-  usage(): Promise<Usage> {
-    return this.#ask("usage");
-  }
-
-  /** The usage after a full garbage collection: memory that is held, not memory that waits to be collected. */
-  usageCollected(): Promise<Usage> {
-    return this.#ask("collect");
+  /** Its resident memory in bytes. */
+  get memory(): number {
+    const status = readFileSync(`/proc/${this.child.pid}/status`, "latin1");
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1_024;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#exited) return;
-    const exit = once(this.child, "exit");
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const overdue = setTimeout(() => this.child.kill("SIGKILL"), timeout);
+    const exit = once(this.child, "exit");
     this.child.kill("SIGTERM");
     await exit;
     clearTimeout(overdue);
-  }
-
-  async #ask(question: string): Promise<Usage> {
-    if (this.#exited) throw this.#failure("has ended");
-    const reply = once(this.child, "message", { signal: AbortSignal.timeout(timeout) });
-    this.child.send(question);
-    const [usage] = (await reply) as [Usage];
-    return usage;
-  }
-
-  #hear(text: string): void {
-    this.#output = (this.#output + text).slice(-20_000);
-    const [, port] = /http:\/\/(?:127\.0\.0\.1|localhost):(\d+)/.exec(this.#output) ?? [];
-    if (port) this.#url ??= new URL(`http://127.0.0.1:${port}`);
-  }
-
-  async #untilListening(): Promise<void> {
-    const deadline = performance.now() + timeout;
-    while (!this.#url) {
-      if (this.#exited || performance.now() > deadline) {
-        await this[Symbol.asyncDispose]();
-        throw this.#failure("did not start");
-      }
-      await sleep(1);
-    }
-  }
-
-  #failure(what: string): Error {
-    return new Error(`${this.script} ${what}. The end of its output:\n${this.#output}`);
   }
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
+import type { Run } from "./run.js";
 import type { Interval } from "./statistics.js";
 
 /** One line of the table. */
@@ -31,23 +32,24 @@ export const showInterval = ({ middle, low, high }: Interval): string =>
 
 /** How a value stands against its goal. */
 export function judge(value: number, { limit, aim }: Goal, unit: string): Pick<Row, "goal" | "verdict"> {
-  const verdict = value <= aim ? "aim reached" : value <= limit ? "met" : "missed";
-  return { goal: showGoal({ limit, aim }, unit), verdict };
+  return judgeInterval({ middle: value, low: value, high: value }, { limit, aim }, unit);
 }
 
 /** How a ratio stands against its goal. There is a verdict only if the whole interval is on one side of it. */
-export function judgeInterval({ low, high }: Interval, { limit, aim }: Goal): Pick<Row, "goal" | "verdict"> {
+export function judgeInterval(
+  { low, high }: Interval,
+  { limit, aim }: Goal,
+  unit = "×",
+): Required<Pick<Row, "goal" | "verdict">> {
   const verdict = high <= aim ? "aim reached" : high <= limit ? "met" : low > limit ? "missed" : "undecided";
-  return { goal: showGoal({ limit, aim }, "×"), verdict };
+  return { goal: `≤ ${limit} ${unit}, aim ${aim}`, verdict };
 }
 
-const showGoal = ({ limit, aim }: Goal, unit: string) => `≤ ${limit} ${unit}`.trimEnd() + `, aim ${aim}`;
-
-/** How a value stands against the range it must be in. */
-export function judgeWithin(value: number, least: number, most: number): Pick<Row, "goal" | "verdict"> {
-  const goal = most === Infinity ? `≥ ${least}` : `${least}–${most}`;
-  return { goal, verdict: value >= least && value <= most ? "met" : "missed" };
-}
+/** How a value stands against its minimum. */
+export const judgeLeast = (value: number, least: number): Pick<Row, "goal" | "verdict"> => ({
+  goal: `≥ ${least}`,
+  verdict: value >= least ? "met" : "missed",
+});
 
 const digits = (value: number) => (value < 10 ? value.toFixed(2) : value.toFixed(1));
 
@@ -61,55 +63,31 @@ const columns: Array<[title: string, cell: (row: Row) => string | undefined]> = 
   ["Verdict", (row) => row.verdict],
 ];
 
-const linesOf = (rows: readonly Row[]): string[][] => [
-  columns.map(([title]) => title),
-  ...rows.map((row) => columns.map(([, cell]) => cell(row) ?? "")),
-];
-
-/** A table whose columns line up as plain text. */
+/** A table in Markdown, without padding: files stay small, and a new measurement changes only its own lines. */
 export function table(rows: readonly Row[]): string {
-  const cells = linesOf(rows);
-  const widths = columns.map((_, nr) => Math.max(...cells.map((line) => line[nr]!.length)));
-  const lines = cells.map((line) => `| ${line.map((text, nr) => text.padEnd(widths[nr]!)).join(" | ")} |`);
-  const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
-  return [lines[0], rule, ...lines.slice(1)].join("\n");
+  const lines = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => cell(row) ?? ""))];
+  const [titles, ...body] = lines.map((line) => `| ${line.join(" | ")} |`);
+  return [titles, `|${columns.map(() => "---").join("|")}|`, ...body].join("\n");
 }
 
-/** The same table in Markdown, without padding: files stay small, and a new measurement changes only its own lines. */
-function markdownTable(rows: readonly Row[]): string {
-  const [titles, ...lines] = linesOf(rows).map((line) => `| ${line.join(" | ")} |`);
-  return [titles, `|${columns.map(() => "---").join("|")}|`, ...lines].join("\n");
-}
-
-export interface Circumstances {
-  postgres: string;
-  /** How the figures were measured: a paragraph. */
-  method: string;
-}
-
-/** The commit that was measured, with `-dirty` if files differ from it; `unknown` outside of a repository. */
-function commit(): string {
+/** The day, the commit that is measured, with `-dirty` if files differ from it, and the machine. */
+export function circumstances({ postgresVersion }: Run): string {
   const words = ["describe", "--always", "--dirty", "--match="];
   const { stdout } = spawnSync("git", words, { cwd: import.meta.dirname, encoding: "utf8" });
-  return stdout?.trim() || "unknown";
-}
-
-/** The table with the commit, the machine, and the method of the measurement. */
-export function markdown(rows: readonly Row[], { postgres, method }: Circumstances): string {
   const memory = `${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
-  return `# Bench results
-
-${new Date().toISOString().slice(0, 10)} · commit ${commit()} · ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${memory} · ${type()} ${release()} · Node ${process.versions.node} · Postgres ${postgres}
-
-${markdownTable(rows)}
-
-${method}
-`;
+  return [
+    new Date().toISOString().slice(0, 10),
+    `commit ${stdout?.trim() || "unknown"}`,
+    `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${memory}`,
+    `${type()} ${release()}`,
+    `Node ${process.versions.node}`,
+    `Postgres ${postgresVersion}`,
+  ].join(" · ");
 }
 
-export async function save(text: string, name: string): Promise<string> {
+/** Writes the results of a bench. Resolves to their path. */
+export async function save(name: string, rows: readonly Row[], method: string, run: Run): Promise<string> {
   const path = new URL(`results/${name}.md`, import.meta.url);
-  await mkdir(new URL(".", path), { recursive: true });
-  await writeFile(path, text);
+  await writeFile(path, `# Bench results\n\n${circumstances(run)}\n\n${table(rows)}\n\n${method}\n`);
   return path.pathname;
 }

@@ -1,5 +1,5 @@
-import { ServerProcess } from "./process.js";
 import type { CpuMeter } from "./cpu.js";
+import { ServerProcess } from "./process.js";
 import type { Row } from "./report.js";
 
 /** The run that a bench is part of. */
@@ -7,8 +7,13 @@ export interface Run {
   databaseUrl: string;
   /** CPU time of the Postgres cluster that has the database. */
   postgres: CpuMeter;
+  postgresVersion: string;
   /** Folder in which servers may keep files until the run ends. */
   folder: string;
+  /** Whether it measures briefly. */
+  isQuick: boolean;
+  /** Whether its results are written. */
+  isWhole: boolean;
   rounds: number;
   /** Maximum rounds: more than `rounds` are run while a verdict is undecided. */
   mostRounds: number;
@@ -25,14 +30,13 @@ export interface Run {
 export const isChosen = ({ only }: Run, name: string): boolean =>
   only.length === 0 || only.some((text) => name.toLowerCase().includes(text.toLowerCase()));
 
-/** One subject of measurement; returns its rows of the table. */
+/** One subject of measurement. */
 export interface Bench {
   name: string;
-  /** How its figures are made, where that is not the usual way. */
-  method?: string;
-  measure(run: Run): Promise<Row[]>;
-  /** Called when its results are written, after a whole run. */
-  onWritten?: () => unknown;
+  /** How its figures are made: a paragraph below their table. A bench without one writes its results itself. */
+  method?: (run: Run) => string;
+  /** Resolves to its rows of the table. */
+  measure: (run: Run) => Promise<Row[]>;
 }
 
 /** Starts a server on the run's database. */
@@ -42,14 +46,4 @@ export type Start = (run: Run) => Promise<ServerProcess>;
 export const startScript =
   (script: string): Start =>
   ({ databaseUrl }) =>
-    ServerProcess.start({ script, env: { BENCH_DATABASE_URL: databaseUrl } });
-
-/** How contests are run, and what their figures mean. */
-export const usualMethod = ({ rounds, mostRounds, warmUp, measure }: Run): string =>
-  `Server, load and Postgres share the machine over loopback. Where contestants are put under load, every round starts each
-one as a fresh process, warms it up for ${warmUp / 1_000} s and measures ${measure / 1_000} s of it in pieces, all of them taking turns, so that what
-else goes on in the machine meets all alike, and their median counts; ${rounds} rounds, and up to ${mostRounds} while a verdict is
-undecided. Costs are medians of the rounds: CPU per request of the server process and of all processes of the Postgres
-cluster, from the nanoseconds of schedstat, as sum (server + Postgres). Ratios are of these sums, paired within a round, as
-geometric mean with its 95 % confidence interval; a verdict takes all of the interval. Other ratios are of the quantity
-shown, as median (lowest–highest). Contestants of a bench responded alike before it began.`;
+    ServerProcess.start(script, { BENCH_DATABASE_URL: databaseUrl });

@@ -1,21 +1,10 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServerProcess } from "./process.js";
 import type { Run } from "./run.js";
 
-/** Milliseconds between readiness checks. */
-const interval = 2;
-
 /** Milliseconds within which the server must become ready. */
 const timeout = 60_000;
-
-/** The command of `npm start`: `node <options> dist/main.js`. */
-const { start } = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Package).scripts;
-
-interface Package {
-  scripts: { start: string };
-}
 
 /** Above the load of any bench, which comes from a single address. The limits still count requests. */
 const plenty = "1000000000";
@@ -25,27 +14,21 @@ export async function startSteward(
   { databaseUrl, folder }: Run,
   changes: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
-  const server = await ServerProcess.start({
-    script: "../dist/main.js",
-    options: start.split(" ").slice(1, -1),
-    env: {
-      STEWARD_DATABASE_URL: databaseUrl,
-      STEWARD_DATA_DIR: join(folder, "data"),
-      STEWARD_PORT: "0",
-      STEWARD_RATE_LIMIT_API: plenty,
-      STEWARD_SOCKETS_PER_USER: "0",
-      STEWARD_RATE_LIMIT_CREDENTIAL: plenty,
-      STEWARD_RATE_LIMIT_CREDENTIAL_IP: plenty,
-      STEWARD_LOGIN_FAILURES_PER_HOUR: plenty,
-      ...changes,
-    },
+  const server = await ServerProcess.start("../dist/main.js", {
+    STEWARD_DATABASE_URL: databaseUrl,
+    STEWARD_DATA_DIR: join(folder, "data"),
+    STEWARD_PORT: "0",
+    STEWARD_RATE_LIMIT_API: plenty,
+    STEWARD_SOCKETS_PER_USER: "0",
+    STEWARD_RATE_LIMIT_CREDENTIAL: plenty,
+    STEWARD_RATE_LIMIT_CREDENTIAL_IP: plenty,
+    STEWARD_LOGIN_FAILURES_PER_HOUR: plenty,
+    ...changes,
   });
   const deadline = performance.now() + timeout;
-  while (!(await isReady(server.url))) {
+  while ((await fetch(new URL("/readyz", server.url))).status !== 200) {
     if (performance.now() > deadline) throw new Error("Steward did not become ready.");
-    await sleep(interval);
+    await sleep(2);
   }
   return server;
 }
-
-const isReady = async (url: URL) => (await fetch(new URL("/readyz", url))).status === 200;

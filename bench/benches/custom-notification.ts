@@ -1,6 +1,5 @@
-import { hold } from "../contest.js";
-import { memberToken } from "../data.js";
-import { sendCustom } from "../inbox.js";
+import { hold, usualMethod } from "../contest.js";
+import { memberToken, sendCustom } from "../data.js";
 import type { Load } from "../load.js";
 import { type Bench, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
@@ -32,6 +31,7 @@ const steward = { name: "Steward REST", start: startSteward, load: load() };
 /** A small durable write: inbox row, counter and audit event. */
 export const customNotificationBench: Bench = {
   name: "custom-notification",
+  method: usualMethod,
   measure: (run) =>
     hold(
       {

@@ -1,9 +1,9 @@
 import { type Case } from "../growth/case.js";
-import { cases } from "../growth/cases.js";
-import { requireCoverage } from "../growth/coverage.js";
-import { databaseOfSize } from "../growth/databases.js";
-import { measure, rowOf, type Site, type Sites } from "../growth/measure.js";
-import { LoadGenerator } from "../load.js";
+import { casesOf } from "../growth/cases.js";
+import { createDatabase } from "../growth/databases.js";
+import { measure, rowOf, type Sites } from "../growth/measure.js";
+import { bodyOf, Connection } from "../connection.js";
+import type { ServerProcess } from "../process.js";
 import type { Row } from "../report.js";
 import { type Bench, isChosen, type Run } from "../run.js";
 import { startSteward } from "../steward.js";
@@ -13,7 +13,8 @@ const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what
 /** How much more every read costs in a database with a hundred times the rows. */
 export const growthBench: Bench = {
   name: "growth",
-  method: `Two databases of one cluster, filled by SQL: the small one has 1,000 users, 50 groups, 10,000 notifications, audit events
+  method:
+    () => `Two databases of one cluster, filled by SQL: the small one has 1,000 users, 50 groups, 10,000 notifications, audit events
 and connections each, 2,000 workspaces and 20 templates, the large one 100,000 users, 2,000 groups, one of them of 50,000 members, 1,000,000 notifications,
 20,000 of one user unread, 1,000,000 audit events, 200,000 connections, 200,000 workspaces and 2,000 templates. Servers of the same build get the same request,
 one at a time and in turn; those in the middle of a list begin in the middle of that list. Costs are CPU per request of
@@ -23,14 +24,10 @@ the response is. A case that costs
 Postgres little in the large database meets its goal whatever the ratio is. Deep offsets have no goal.`,
   async measure(run) {
     await using servers = new AsyncDisposableStack();
-    const urls = { small: await databaseOfSize("small", run), large: await databaseOfSize("large", run) };
-    const start = async (databaseUrl: string) => {
-      const server = await startSteward({ ...run, databaseUrl });
-      return { server: servers.use(server), databaseUrl };
-    };
+    const urls = { small: await createDatabase("small", run), large: await createDatabase("large", run) };
+    const start = async (databaseUrl: string) => servers.use(await startSteward({ ...run, databaseUrl }));
     const both = { small: await start(urls.small), large: await start(urls.large) };
-    if (run.only.length === 0) await requireCoverage(cases, both.small.server.url);
-    const chosen = cases.filter((each) => isChosen(run, nameOf(each)));
+    const chosen = (await casesOf(both.small.url)).filter((each) => isChosen(run, nameOf(each)));
     const rows: Array<Row & { factor: number }> = [];
     for (const [nr, each] of chosen.entries()) {
       const line = await row(each, both, run);
@@ -45,17 +42,17 @@ async function row(each: Case, sites: Sites, run: Run): Promise<Row & { factor: 
   const line = { bench: "growth", what: nameOf(each) };
   try {
     const requests = { small: await requestOf(each, sites.small), large: await requestOf(each, sites.large) };
-    const result = await measure(sites, requests, run.postgres, each.undo);
+    const result = await measure(sites, requests, run.postgres);
     return { ...line, ...rowOf(result, each), factor: result.interval.middle };
   } catch (error) {
     return { ...line, cost: `failed: ${(error as Error).message.slice(0, 200)}`, verdict: "missed", factor: Infinity };
   }
 }
 
-const requestOf = (each: Case, { server }: Site) => each.request((bytes) => ask(server.url, bytes));
+const requestOf = (each: Case, { url }: ServerProcess) => each.request((bytes) => ask(url, bytes));
 
+/** The body of the response to a request. */
 async function ask(url: URL, bytes: string): Promise<string> {
-  using generator = await LoadGenerator.open(url, { connections: 1, request: () => bytes });
-  const [body] = await generator.each();
-  return body!;
+  using connection = await Connection.open(url);
+  return bodyOf(await connection.ask(bytes));
 }

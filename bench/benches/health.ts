@@ -1,4 +1,4 @@
-import { type Contestant, hold } from "../contest.js";
+import { type Contestant, hold, usualMethod } from "../contest.js";
 import type { Load } from "../load.js";
 import { get } from "../requests.js";
 import { type Bench, startScript } from "../run.js";
@@ -16,6 +16,7 @@ const steward: Contestant = { name: "Steward", start: startSteward, load, spell 
 /** The cost that every request has. */
 export const healthBench: Bench = {
   name: "healthz",
+  method: usualMethod,
   measure: (run) =>
     hold(
       {

@@ -6,6 +6,7 @@ import { listsBench } from "./lists.js";
 import { oauth2Bench } from "./oauth2.js";
 import { readGroupBench } from "./read-group.js";
 import { scaleBench } from "./scale.js";
+import { watchersBench } from "./watchers.js";
 
 /** In the order of the table. */
 export const benches: Bench[] = [
@@ -14,6 +15,7 @@ export const benches: Bench[] = [
   listsBench,
   customNotificationBench,
   oauth2Bench,
+  watchersBench,
   growthBench,
   scaleBench,
 ];

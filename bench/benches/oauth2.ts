@@ -1,4 +1,4 @@
-import { type Contest, type Contestant, hold } from "../contest.js";
+import { type Contest, type Contestant, hold, usualMethod } from "../contest.js";
 import type { Load } from "../load.js";
 import { accessToken, client, grants, refreshToken, scopes, type TokenText } from "../oauth2.js";
 import { withOAuth2 } from "../oauth2-rows.js";
@@ -117,6 +117,7 @@ const contests = (): Contest[] => [
 /** The endpoints of OAuth2 that machines call all the time. */
 export const oauth2Bench: Bench = {
   name: "oauth2",
+  method: usualMethod,
   measure: (run) =>
     withOAuth2(run.databaseUrl, async () => {
       const rows = [];

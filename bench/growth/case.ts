@@ -10,8 +10,8 @@ import {
   isObjectType,
   isRequiredArgument,
 } from "graphql";
-import { get, graphql, request } from "../requests.js";
-import { places, type Role, tokenOf } from "./known.js";
+import { graphql } from "../requests.js";
+import { type Role, tokenOf } from "./known.js";
 
 /** A request that is sent to both databases. */
 export interface Case {
@@ -23,8 +23,6 @@ export interface Case {
   isDeep: boolean;
   /** Whether several filters narrow the list. */
   isCombined?: boolean;
-  /** Of a write: statements that undo it. Each request has them run before it. */
-  undo?: readonly string[];
   /** Builds the bytes of the request. `ask` sends a document to the database's server and returns the response. */
   request(ask: (document: string) => Promise<string>): Promise<string>;
 }
@@ -190,37 +188,3 @@ function plainList({ name, args, type }: GraphQLField<unknown, unknown>): Case[]
   const selection = selectionOf(getNamedType(nodes.type) as GraphQLObjectType, 1);
   return list({ field: name, nodes: selection, roles: ["owner"], filters: {}, orders });
 }
-
-/** A REST operation by its template, with the path and the query of each variant; by default that of the known objects. */
-export function rest(
-  template: string,
-  roles: readonly Role[],
-  variants: Readonly<Record<string, string>> = { "": pathOf(template) },
-): Case[] {
-  return roles.flatMap((role) =>
-    Object.entries(variants).map(([what, path]) => ({
-      operation: `GET ${template}`,
-      role,
-      what,
-      isDeep: what.includes("offset"),
-      request: async () => get(path, tokenOf(role)),
-    })),
-  );
-}
-
-const pathOf = (template: string) =>
-  template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = places[name];
-    if (value === undefined) throw new Error(`There is no known object for ${name} in ${template}.`);
-    return value;
-  });
-
-/** A write without a body. */
-export const put = (path: string, role: Role, undo: readonly string[]): Case => ({
-  operation: `PUT ${path}`,
-  role,
-  what: "",
-  isDeep: false,
-  undo,
-  request: async () => request("PUT", path, { token: tokenOf(role) }),
-});

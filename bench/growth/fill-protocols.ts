@@ -20,6 +20,12 @@ export const protocols = ({ users: userCount, apiKeys: count }: Size) => `
     ${sqlId("c", "case when n < 200 then n % 60 else 1 + n % 59 end")}, ${scopes}, '{}', now(), now(), now() + interval '365 days'
   from generate_series(0, ${count - 1}) n;
 
+  insert into invitations (id, created_at, updated_at, email, name, memberships, inviter_id, inviter_epoch, token_hash, expires_at,
+    sent_at)
+  select ${sqlId("1", "n")}, now(), now(), 'invited-' || n || '@example.com', 'Invited ' || n, '[]',
+    '${known.user(users.owner)}', 0, sha256(n::text::bytea), now() + interval '30 days', now()
+  from generate_series(0, ${Math.min(userCount / 10, 10_000) - 1}) n;
+
   insert into notification_messages (id, event_id, template_id, user_id, method, state, attempts_left, next_attempt_at,
     expires_at, created_at, finished_at)
   select ${sqlId("e", "n")}, ${sqlId("e", "n")}, '${customTemplate}', ${sqlId("1", `n % ${userCount}`)}, 'smtp', 'sent', 4,

@@ -131,18 +131,6 @@ const countUnread = `
   select user_id, max(seq), count(*) filter (where read_at is null) from inbox_notifications group by user_id
   on conflict (user_id) do update set last_seq = excluded.last_seq, unread_count = excluded.unread_count;`;
 
-/** Statements that make the notifications unread again that the fill left unread. */
-export const markUnread = [
-  `
-  update inbox_notifications set read_at = null
-  where user_id = '${known.user(users.reader)}' and read_at is not null and seq / 2 % 11 <> 10`,
-  `
-  update inbox_cursors set unread_count = (
-    select count(*) from inbox_notifications i where i.user_id = inbox_cursors.user_id and read_at is null)
-  where user_id = '${known.user(users.reader)}'`,
-  "vacuum inbox_notifications",
-];
-
 /** Every row belongs to the default organization but 50 of `side`; the member acts and connects 100 times. */
 const logs = ({ users: userCount, auditEvents, connectionLogs }: Size) => `
   insert into audit_events (id, time, actor_id, actor_kind, action, resource_type, resource_id, resource_label,
@@ -197,7 +185,7 @@ const credentials = (size: Size) => `
 
 const workspaces = ({ users: userCount, workspaces: count }: Size) => `
   insert into template_documents (id, organization_id, sha256, content, created_at)
-  values (${sqlId("a", "0")}, ${defaultOrganization}, '', '{"schema":"steward.template/1","provisioner":"echo"}', now());
+  values (${sqlId("a", "0")}, ${defaultOrganization}, '', '{"schema":"steward.template/1","provisioner":"echo","variables":[],"parameters":[],"presets":[],"resources":[]}', now());
   insert into templates (id, created_at, updated_at, organization_id, name, creator_id, active_version_id, version_count)
   values (${sqlId("a", "1")}, now(), now(), ${defaultOrganization}, 'box', ${sqlId("1", `${users.member}`)}, ${sqlId("a", "2")}, 1);
   insert into template_versions (id, created_at, updated_at, template_id, name, document_id, creator_id, job_id, is_imported)

@@ -40,17 +40,4 @@ export const known = {
   task: (nr: number) => numbered("e", nr),
 };
 
-/** The objects that paths of REST name, by parameter. */
-export const places: Readonly<Record<string, string>> = {
-  app: numbered("c", 0),
-  group: known.fiftyMembers,
-  groupName: "group-10",
-  name: "secret-1",
-  organization: "default",
-  task: known.task(1),
-  template: known.template(1),
-  user: "me",
-  workspaceproxy: "proxy-1",
-};
-
 export const sideGroups = { first: 1_000_000, count: 20 };

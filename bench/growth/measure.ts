@@ -2,7 +2,6 @@ import { setTimeout } from "node:timers/promises";
 import { type Cost, measureCost, total } from "../cost.js";
 import type { CpuMeter } from "../cpu.js";
 import { LoadGenerator } from "../load.js";
-import { withClient } from "../postgres.js";
 import type { ServerProcess } from "../process.js";
 import { judgeInterval, type Row, showInterval } from "../report.js";
 import { median, type Interval, ratioInterval } from "../statistics.js";
@@ -27,13 +26,8 @@ const batches = { least: 5, leastLate: 3, most: 15 };
 /** Milliseconds for a case, both sizes together, after which it gets no batches beyond the minimum. */
 const timeout = 1_500;
 
-/** A server on a database of one size. */
-export interface Site {
-  server: ServerProcess;
-  databaseUrl: string;
-}
-
-export type Sites = Readonly<Record<SizeName, Site>>;
+/** The servers on the databases of each size. */
+export type Sites = Readonly<Record<SizeName, ServerProcess>>;
 
 export interface Result {
   costs: Record<SizeName, Cost[]>;
@@ -47,10 +41,9 @@ export async function measure(
   sites: Sites,
   requests: Readonly<Record<SizeName, string>>,
   postgres: CpuMeter,
-  undo?: readonly string[],
 ): Promise<Result> {
-  const small = new Asker(sites.small, requests.small, postgres, undo);
-  const large = new Asker(sites.large, requests.large, postgres, undo);
+  const small = new Asker(sites.small, requests.small, postgres);
+  const large = new Asker(sites.large, requests.large, postgres);
   const since = performance.now();
   await small.warmUp();
   await large.warmUp();
@@ -73,10 +66,9 @@ class Asker {
   #batch = 1;
 
   constructor(
-    private readonly site: Site,
+    private readonly server: ServerProcess,
     private readonly request: string,
     private readonly postgres: CpuMeter,
-    private readonly undo: readonly string[] = [],
   ) {}
 
   /** Compiles, prepares, fills caches, and determines how many requests make a batch. */
@@ -91,7 +83,7 @@ class Asker {
       times.push(performance.now() - begun);
       if (times[0]! > timeout) break;
     }
-    this.#batch = this.undo.length > 0 ? 1 : Math.min(largestBatch, Math.ceil(batchTime / median(times)));
+    this.#batch = Math.min(largestBatch, Math.ceil(batchTime / median(times)));
   }
 
   /**
@@ -100,23 +92,15 @@ class Asker {
    */
   async batch(): Promise<Cost> {
     for (;;) {
-      const cost = await this.#once();
+      const cost = await this.#measured();
       if (total(cost) > 0) return cost;
     }
   }
 
-  /** Undoes and sends the requests of a batch. The connection that undoes stays open: the end of its process has a cost. */
-  #once(): Promise<Cost> {
-    if (this.undo.length === 0) return this.#measured();
-    return withClient(this.site.databaseUrl, async (client) => {
-      for (const statement of this.undo) await client.query(statement);
-      return this.#measured();
-    });
-  }
-
+  /** Sends the requests of a batch. */
   async #measured(): Promise<Cost> {
     using generator = await this.#connect();
-    const stop = measureCost(this.site.server, this.postgres);
+    const stop = measureCost(this.server, this.postgres);
     for (let nr = 0; nr < this.#batch; nr++) await generator.each();
     // The kernel adds up the time of a process when it stops running, which it may not have yet.
     if (this.#batch === 1) await setTimeout(settling);
@@ -125,7 +109,7 @@ class Asker {
 
   /** Opens a new connection, because servers close idle ones while the other has its turn. */
   #connect(): Promise<LoadGenerator> {
-    return LoadGenerator.open(this.site.server.url, { connections: 1, request: () => this.request });
+    return LoadGenerator.open(this.server.url, { connections: 1, request: () => this.request });
   }
 }
 

@@ -1,5 +1,5 @@
 import { numbered } from "../data.js";
-import { list, point, rest } from "./case.js";
+import { list, point } from "./case.js";
 import { customTemplate } from "./fill-protocols.js";
 import { known, users } from "./known.js";
 
@@ -26,14 +26,6 @@ const oauth2 = [
   ...point("oauth2App", ["owner"], { "": `id: "${app}"` }),
   ...point("oauth2ProtectedResourceMetadata", ["member"], { "": "resource: GRAPHQL" }),
 ];
-
-const plain = [
-  "oauth2ServerMetadata",
-  "externalAuthLinks",
-  "externalAuthOverview",
-  "externalAuthProviders",
-  "notificationMethods",
-].flatMap((field) => point(field, ["member"], { "": "" }));
 
 const notifications = [
   ...list({
@@ -77,31 +69,5 @@ const scim = [
   ),
 ];
 
-const apps = "/api/v2/oauth2-provider/apps";
-
-const restReads = [
-  ...rest("/api/v2/external-auth", ["member"]),
-  ...rest("/api/v2/notifications/dispatch-methods", ["member"]),
-  ...rest("/api/v2/notifications/settings", ["owner"]),
-  ...rest("/api/v2/notifications/templates/system", ["owner"]),
-  ...rest("/api/v2/notifications/templates/custom", ["owner"]),
-  ...rest("/api/v2/users/{user}/notifications/preferences", ["member"]),
-  ...rest("/api/v2/oauth2-provider/apps", ["owner"], {
-    all: apps,
-    "by name": `${apps}?q=app%201`,
-    "page behind an application": `${apps}?limit=20&after_id=${app}`,
-    "deep offset": `${apps}?limit=20&offset=20`,
-    "with a grant of a user": `${apps}?user_id=${known.user(users.member)}`,
-  }),
-  ...rest("/api/v2/oauth2-provider/apps/{app}", ["owner"]),
-  ...rest("/api/v2/oauth2-provider/apps/{app}/secrets", ["owner"]),
-  ...[
-    "oauth-authorization-server",
-    "oauth-protected-resource",
-    "oauth-protected-resource/api/v2",
-    "oauth-protected-resource/graphql",
-  ].flatMap((name) => rest(`/.well-known/${name}`, ["member"])),
-];
-
 /** Reads of OAuth2, linked accounts, notifications on their way, and SCIM over GraphQL. */
-export const protocolCases = [...oauth2, ...plain, ...notifications, ...scim, ...restReads];
+export const protocolCases = [...oauth2, ...notifications, ...scim];

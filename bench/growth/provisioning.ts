@@ -1,5 +1,5 @@
 import { numbered } from "../data.js";
-import { list, point, rest } from "./case.js";
+import { list, point } from "./case.js";
 import { known, users } from "./known.js";
 
 const readers = ["owner", "administrator", "member"] as const;
@@ -88,19 +88,5 @@ const points = [
   ...point("provisionerDaemons", administrators, { "": organization }),
 ];
 
-const acl = `/api/v2/templates/${template}/acl`;
-
-const restReads = [
-  ...rest("/api/v2/templates/{template}/acl", ["owner"]),
-  ...rest("/api/v2/templates/{template}/acl/available", ["owner"], {
-    "first page": `${acl}/available?limit=50`,
-    "rare search": `${acl}/available?limit=50&q=zebulon`,
-    "page behind a user": `${acl}/available?limit=50&after_id=${known.user(users.ordinary)}`,
-    "deep offset": `${acl}/available?limit=50&offset=400`,
-  }),
-  ...rest("/api/v2/organizations/{organization}/provisionerkeys", ["owner"]),
-  ...rest("/api/v2/organizations/{organization}/provisionerkeys/daemons", ["owner"]),
-];
-
 /** Reads of templates, workspaces, provisioner jobs, keys, and daemons. */
-export const provisioningCases = [...lists, ...points, ...restReads];
+export const provisioningCases = [...lists, ...points];

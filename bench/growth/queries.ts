@@ -213,19 +213,9 @@ export const lists = [
 const me = `user: "me"`;
 
 export const points = [
-  ...[
-    "appearance",
-    "applicationsHost",
-    "authScopes",
-    "entitlements",
-    "regions",
-    "serverInfo",
-    "workspaceTransfers",
-  ].flatMap((field) => point(field, ["member"], { "": "" })),
   ...point("aiSpend", ["member"], { "": `organization: "default", ${me}` }),
   ...point("apiKeys", ["member"], { all: me, tokens: `${me}, kind: TOKEN` }),
   ...point("assignableRoles", administrators, { "": `organization: "default"` }),
-  ...point("auditSinks", ["owner"], { "": "" }),
   ...point("authCheck", readers, {
     "of traits": `checks: [
       { key: "a", action: "read", object: { resourceType: "group", organizationId: "default" } },
@@ -271,7 +261,6 @@ export const points = [
   ...point("userSecretUsage", ["member"], { "": me }),
   ...point("userSecrets", ["member"], { "": me }),
   ...point("workspaceProxy", ["owner"], { "": `workspaceProxy: "proxy-1"` }),
-  ...point("identityProvider", ["owner"], { "": `provider: "provider-1"` }),
   ...point("workspaceQuota", ["member"], { "": `organization: "default", ${me}` }),
 ];
 

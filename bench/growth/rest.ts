@@ -1,92 +1,88 @@
-import { put, rest } from "./case.js";
-import { markUnread } from "./fill.js";
-import { known, users } from "./known.js";
+import { numbered } from "../data.js";
+import { get } from "../requests.js";
+import type { Case } from "./case.js";
+import { known, tokenOf, users } from "./known.js";
 
-const readers = ["owner", "administrator", "sideAdministrator", "member"] as const;
-const groups = "/api/v2/groups";
-const organizationGroups = "/api/v2/organizations/default/groups";
-const member = `user-${users.member}`;
+/** The part of `/openapi.json` that names what can be read. */
+export interface Description {
+  paths: Record<string, { get?: { parameters?: Array<{ name: string; in: string }> } }>;
+}
 
-const groupLists = (path: string) => ({
-  all: path,
-  "without members": `${path}?exclude_members=true`,
-  "has member": `${path}?has_member=${member}&exclude_members=true`,
-  ids: `${path}?group_ids=${known.fiftyMembers},${known.group(11)}`,
-});
+/** The names of the query parameters of a GET. */
+export const parametersOf = (operation: NonNullable<Description["paths"][string]["get"]>): string[] =>
+  (operation.parameters ?? []).filter((each) => each.in === "query").map((each) => each.name);
 
-const memberPages = (path: string) => ({
-  "first page": `${path}?limit=50`,
-  "rare search": `${path}?limit=50&q=zebulon`,
-  "search that all meet": `${path}?limit=50&q=user`,
-  "page behind a member": `${path}?limit=50&after_id=${known.user(users.ordinary + 20)}`,
-  "deep offset": `${path}?limit=50&offset=400`,
-});
+const app = numbered("c", 0);
 
-/** The one write: its cost must not grow with the number of rows it marks. */
-const markAllRead = put("/api/v2/notifications/inbox/mark-all-as-read", "reader", markUnread);
+/** The objects that paths name, by parameter. */
+const objects: Readonly<Record<string, readonly string[]>> = {
+  app: [app],
+  group: [known.fiftyMembers, known.group(0)],
+  groupName: ["group-10", "Everyone"],
+  name: ["secret-1"],
+  organization: ["default"],
+  // Paused, so that its log is stored.
+  task: [known.task(0)],
+  template: [known.template(1)],
+  user: ["me"],
+  workspaceproxy: ["proxy-1"],
+};
 
-export const restCases = [
-  markAllRead,
-  ...rest("/api/v2/appearance", ["member"]),
-  ...rest("/api/v2/applications/host", ["member"]),
-  ...rest("/api/v2/auth/scopes", ["member"]),
-  ...rest("/api/v2/connectionlog", ["owner", "administrator", "sideAdministrator"], {
-    "first page": "/api/v2/connectionlog?limit=50",
-    type: "/api/v2/connectionlog?limit=50&q=type:jetbrains",
-    "deep offset": "/api/v2/connectionlog?limit=50&offset=5000",
-  }),
-  ...rest("/api/v2/groups", ["owner", "administrator", "member"], {
-    ...groupLists(groups),
-    "small organization": `${groups}?organization=${known.sideOrganization}`,
-  }),
-  ...rest("/api/v2/groups", ["sideAdministrator"], {
-    all: groups,
-    "without members": `${groups}?exclude_members=true`,
-  }),
-  ...rest("/api/v2/groups/{group}", ["owner", "administrator", "member"], {
-    "largest group": `${groups}/${known.group(0)}`,
-    "largest group without members": `${groups}/${known.group(0)}?exclude_members=true`,
-    "group of 50": `${groups}/${known.fiftyMembers}`,
-  }),
-  ...rest("/api/v2/groups/{group}/members", ["owner", "administrator", "member"], {
-    ...memberPages(`${groups}/${known.group(0)}/members`),
-    "group of 50": `${groups}/${known.fiftyMembers}/members`,
-  }),
-  ...rest("/api/v2/groups/{group}/ai/budget", ["owner"]),
-  ...rest("/api/v2/organizations/{organization}/groups", ["owner", "administrator", "member"], {
-    ...groupLists(organizationGroups),
-  }),
-  ...rest("/api/v2/organizations/{organization}/groups", ["owner", "sideAdministrator"], {
-    "20 groups of 5": `/api/v2/organizations/side/groups`,
-  }),
-  ...rest("/api/v2/organizations/{organization}/groups/{groupName}", ["owner", "administrator", "member"], {
-    "group of 50": `${organizationGroups}/group-10`,
-    "group of 50 without members": `${organizationGroups}/group-10?exclude_members=true`,
-  }),
-  ...rest("/api/v2/organizations/{organization}/groups/{groupName}/members", ["owner", "administrator"], {
-    ...memberPages(`${organizationGroups}/Everyone/members`),
-  }),
-  ...rest("/api/v2/organizations/{organization}/members/{user}/workspace-quota", ["owner", "member"], {
-    "": `/api/v2/organizations/default/members/${member}/workspace-quota`,
-  }),
-  ...rest("/api/v2/workspace-quota/{user}", ["member"]),
-  ...rest("/api/v2/entitlements", ["member"]),
-  ...rest("/api/v2/licenses", ["owner"]),
-  ...rest("/api/v2/notifications/inbox", ["member", "reader"], {
-    "first page": "/api/v2/notifications/inbox",
-    unread: "/api/v2/notifications/inbox?read_status=unread",
-    read: "/api/v2/notifications/inbox?read_status=read",
-    "rare target": `/api/v2/notifications/inbox?targets=${known.target(0)}`,
-    template: `/api/v2/notifications/inbox?templates=${known.template(1)}`,
-  }),
-  ...rest("/api/v2/notifications/inbox", ["member"], {
-    "page before a notification": `/api/v2/notifications/inbox?starting_before=${known.notification(201)}`,
-  }),
-  ...rest("/api/v2/prebuilds/settings", ["owner"]),
-  ...rest("/schemas/steward.template-1.json", ["member"]),
-  ...rest("/api/v2/users/{user}/quiet-hours", ["member"]),
-  ...rest("/api/v2/users/{user}/secrets", ["member"]),
-  ...rest("/api/v2/users/{user}/secrets/{name}", ["member"]),
-  ...rest("/api/v2/workspaceproxies", readers),
-  ...rest("/api/v2/workspaceproxies/{workspaceproxy}", ["member"]),
-];
+/** Values of query parameters. */
+const usual: Readonly<Record<string, readonly string[]>> = {
+  after_id: [known.user(users.ordinary + 20)],
+  exclude_members: ["true"],
+  group_ids: [`${known.fiftyMembers},${known.group(11)}`],
+  has_member: [`user-${users.member}`],
+  limit: ["50"],
+  offset: ["400"],
+  organization: [known.sideOrganization],
+  q: ["zebulon", "user"],
+  read_status: ["unread", "read"],
+  starting_before: [known.notification(201)],
+  targets: [known.target(0)],
+  templates: [known.template(1)],
+  user_id: [known.user(users.member)],
+};
+
+/** The same of paths that take others. */
+const special: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  "/api/v2/connectionlog": { q: ["type:jetbrains"], offset: ["5000"] },
+  "/api/v2/oauth2-provider/apps": { q: ["app%201"], after_id: [app], limit: ["20"], offset: ["20"] },
+  "/api/v2/tasks": { q: ["status:active"], offset: ["50"] },
+};
+
+/** Every GET of a description: with the objects of its path, and with each value of each query parameter beside a limit. */
+export const restCases = ({ paths }: Description, exempt: Readonly<Record<string, string>>): Case[] =>
+  Object.entries(paths).flatMap(([template, { get: operation }]) => {
+    const name = `GET ${template}`;
+    if (!operation || exempt[name] || template.startsWith("/scim/")) return [];
+    const role = /\{user\}|\/inbox$/.test(template) ? "member" : "owner";
+    const values = { ...usual, ...special[template] };
+    const parameters = parametersOf(operation);
+    const limit = parameters.includes("limit") ? [`limit=${values.limit![0]}`] : [];
+    const narrowed = parameters
+      .filter((each) => each !== "limit")
+      .flatMap((each) => (values[each] ?? []).map((value) => [...limit, `${each}=${value}`]));
+    return pathsOf(template).flatMap((path) =>
+      [limit, ...narrowed].map((query): Case => {
+        const text = [path, query.join("&")].filter(Boolean).join("?");
+        return {
+          operation: name,
+          role,
+          what: text,
+          isDeep: text.includes("offset="),
+          request: async () => get(text, tokenOf(role)),
+        };
+      }),
+    );
+  });
+
+/** The paths of a template with all objects. */
+function pathsOf(template: string): string[] {
+  const [parameter, name] = /\{(\w+)\}/.exec(template) ?? [];
+  if (parameter === undefined || name === undefined) return [template];
+  const values = objects[name];
+  if (!values) throw new Error(`There is no known object for ${name} in ${template}.`);
+  return values.flatMap((value) => pathsOf(template.replace(parameter, value)));
+}

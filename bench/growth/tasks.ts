@@ -1,9 +1,9 @@
-import { type Case, list, point, rest } from "./case.js";
+import { type Case, list, point } from "./case.js";
 import { known, users } from "./known.js";
 
 const statuses = ["ACTIVE", "PAUSED", "ERROR", "INITIALIZING", "PENDING", "UNKNOWN"];
 
-/** The list of tasks by each filter, and single tasks, on both surfaces. */
+/** The list of tasks by each filter, and single tasks. */
 export const taskCases: readonly Case[] = [
   ...list({
     field: "tasks",
@@ -25,11 +25,4 @@ export const taskCases: readonly Case[] = [
     "by id": `task: "${known.task(0)}"`,
     "by name": `task: "box-0", user: "user-${users.member}"`,
   }),
-  ...rest("/api/v2/tasks", ["owner", "member"], {
-    "first page": "/api/v2/tasks?limit=50",
-    status: "/api/v2/tasks?limit=50&q=status:active",
-    "deep offset": "/api/v2/tasks?limit=50&offset=50",
-  }),
-  ...rest("/api/v2/tasks/{user}/{task}", ["member"], { "by name": "/api/v2/tasks/me/box-0" }),
-  ...rest("/api/v2/tasks/{user}/{task}/logs", ["owner"]),
 ];

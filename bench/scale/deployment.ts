@@ -3,7 +3,6 @@ import { insertSessions, publicId, secretOf, sqlHash, sqlId, sqlPublicId, sqlSec
 import { fillSql } from "../growth/fill.js";
 import { known, users as numbers } from "../growth/known.js";
 import type { Size } from "../growth/size.js";
-import { watchPath } from "../inbox.js";
 import { insertOAuth2 } from "../oauth2-rows.js";
 import { databaseOf, withClient } from "../postgres.js";
 import type { ServerProcess } from "../process.js";
@@ -11,9 +10,9 @@ import { graphql } from "../requests.js";
 import type { Run } from "../run.js";
 import { startSteward } from "../steward.js";
 import { Watchers } from "../watchers.js";
+import { Clients, inTime } from "./clients.js";
 import { Fleet } from "./fleet.js";
 import { daemons, dashboards, users } from "./model.js";
-import { Clients } from "./open-loop.js";
 
 /** Rows of 2,000 users after some months. */
 const size: Size = {
@@ -39,6 +38,9 @@ const builders = 400;
 /** Workspaces created at a time. */
 const creators = 16;
 
+/** Milliseconds for a notification to reach the watcher of its user, from when its request is made. */
+const deliveryTimeout = 60_000;
+
 /** Sessions of all users, and tokens of the agents of their workspaces. */
 const series = { sessions: "w", agents: "t" };
 
@@ -53,8 +55,6 @@ export interface Box {
   id: string;
   owner: Person;
   isRunning: boolean;
-  /** Whether an operation is changing it. */
-  isHeld: boolean;
 }
 
 export const agentToken = (nr: number): string => `stwa_${secretOf(publicId(series.agents, nr))}`;
@@ -86,17 +86,17 @@ const documents = {
 
 /** Two replicas on a database of their own, with everyone who is connected to them. */
 export class Deployment implements AsyncDisposable {
-  /** Titles of notifications that reached the watcher of their user, with the number of times. */
-  readonly delivered = new Map<string, number>();
+  /** Those that no operation is changing. */
   readonly boxes: Box[] = [];
   people: Person[] = [];
   /** Those with a watcher of their inbox. */
   watching: Person[] = [];
   templates!: Templates;
   scimKey!: string;
+  fleet!: Fleet;
   #opened: AsyncDisposableStack | undefined;
-  #fleet: Fleet | undefined;
-  readonly #watchers: Watchers[] = [];
+  /** Called when the notification with a title reaches the watcher of its user. */
+  readonly #arrivals = new Map<string, () => void>();
 
   private constructor(
     readonly databaseUrl: string,
@@ -122,15 +122,10 @@ export class Deployment implements AsyncDisposable {
     ];
     const clients = opened.use(new Clients(servers.map(({ url }) => url)));
     const deployment = new Deployment(databaseUrl, servers, clients);
-    opened.use({ [Symbol.dispose]: () => deployment.#disconnect() });
     deployment.people = active.map((nr) => ({ nr, token: token(series.sessions, nr) }));
-    await deployment.#connect(run);
+    await deployment.#connect(run, opened);
     deployment.#opened = opened.move();
     return deployment;
-  }
-
-  get fleet(): Fleet {
-    return this.#fleet!;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -138,27 +133,39 @@ export class Deployment implements AsyncDisposable {
   }
 
   /** Runs a GraphQL operation, and returns its data. */
-  async graphql<Data>(query: string, variables: Record<string, unknown>, sessionToken: string, server?: number) {
-    const body = await this.clients.ask(graphql(query, variables, sessionToken), server);
+  async graphql<Data>(query: string, variables: Record<string, unknown>, sessionToken: string) {
+    const body = await this.clients.ask(graphql(query, variables, sessionToken));
     return (JSON.parse(Buffer.from(body, "latin1").toString()) as { data: Data }).data;
   }
 
-  async #connect(run: Run): Promise<void> {
+  /** Resolves when the notification with a title has reached the watcher of its user. */
+  arrival = (title: string): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#arrivals.set(title, resolve);
+    return inTime(deliveryTimeout, promise, "A notification does not arrive.").finally(() =>
+      this.#arrivals.delete(title),
+    );
+  };
+
+  async #connect(run: Run, opened: AsyncDisposableStack): Promise<void> {
     run.progress("scale: watchers, daemons, templates, and workspaces");
     const urls = this.servers.map(({ url }) => url);
     this.watching = this.people.slice(0, dashboards);
-    for (const [nr, url] of urls.entries()) {
-      const watchers = new Watchers(url, watchPath, (text) => this.#note(text));
-      this.#watchers.push(watchers);
-      await watchers.open(this.watching.filter((_, at) => at % urls.length === nr).map((person) => person.token));
-    }
+    const watchers = opened.use(
+      new Watchers((text) => this.#arrivals.get(/"title":"([^"]*)"/.exec(text)?.[1] ?? "")?.()),
+    );
+    for (const [nr, url] of urls.entries())
+      await watchers.open(
+        url,
+        this.watching.filter((_, at) => at % urls.length === nr).map((person) => person.token),
+      );
     const owner = token(series.sessions, numbers.owner);
     const { createProvisionerKey } = await this.graphql<{ createProvisionerKey: { key: string } }>(
       `mutation { createProvisionerKey(input: { organization: "default", name: "bench" }) { key } }`,
       {},
       owner,
     );
-    this.#fleet = await Fleet.open(urls, daemons, createProvisionerKey.key, provisioner);
+    this.fleet = opened.use(new Fleet(urls, daemons, createProvisionerKey.key, provisioner));
     this.templates = {
       box: await this.#createTemplate("bench-box", documents.box, owner),
       task: await this.#createTemplate("bench-task", documents.task, owner),
@@ -199,17 +206,7 @@ export class Deployment implements AsyncDisposable {
       owner.token,
     );
     await this.fleet.ended(createWorkspace.workspaceBuild.job.id);
-    this.boxes.push({ id: createWorkspace.workspace.id, owner, isRunning: true, isHeld: false });
-  }
-
-  #note(text: string): void {
-    const [, title] = /"title":"(scale-[^"]*)"/.exec(text) ?? [];
-    if (title !== undefined) this.delivered.set(title, (this.delivered.get(title) ?? 0) + 1);
-  }
-
-  #disconnect(): void {
-    for (const watchers of this.#watchers) watchers[Symbol.dispose]();
-    this.#fleet?.[Symbol.dispose]();
+    this.boxes.push({ id: createWorkspace.workspace.id, owner, isRunning: true });
   }
 }
 

@@ -1,7 +1,7 @@
-// Writes the tables of docs/scaling.md from the results of the bench `scale`.
+// Writes the figures in docs/scaling.md from the results of the bench `scale`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { assumed, type Figures, monthly, need, readFigures } from "./figures.js";
-import { kindNames, mix } from "./model.js";
+import { type KindName, kindNames, mix } from "./model.js";
 
 const path = new URL("../../docs/scaling.md", import.meta.url);
 
@@ -34,11 +34,11 @@ const milliseconds = (value: number) => (value / 1_000).toFixed(value < 10_000 ?
 
 function unitTable({ units }: Figures): string {
   const sum = kindNames.reduce((all, name) => {
-    const { servers, postgres } = units.get(name)!;
+    const { servers, postgres } = units[name];
     return all + mix[name].perSecond * (servers + postgres);
   }, 0);
   const rows = kindNames.map((name) => {
-    const { servers, postgres, wal, rows: added } = units.get(name)!;
+    const { servers, postgres, wal, rows: added } = units[name];
     const share = (mix[name].perSecond * (servers + postgres)) / sum;
     return [
       name,
@@ -47,7 +47,9 @@ function unitTable({ units }: Figures): string {
       milliseconds(postgres),
       `${(share * 100).toFixed(0)} %`,
       `${Math.max(0, wal).toFixed(1)} kB`,
-      added.map(([kind, each]) => `${each} × ${kind}`).join(", ") || "none",
+      Object.entries(added)
+        .map(([kind, each]) => `${each} × ${kind}`)
+        .join(", ") || "none",
     ];
   });
   const titles = ["Operation", "Per second (2,000 users)", "Servers, ms CPU", "Postgres, ms CPU", "Share of the CPU"];
@@ -89,7 +91,7 @@ function monthTable(figures: Figures): string {
   const kinds = [...months[0]!.keys()].toSorted();
   const rows = kinds.map((kind) => [
     kind,
-    `${count(figures.stored.get(kind) ?? 0)} bytes`,
+    `${count(figures.stored[kind] ?? 0)} bytes`,
     ...months.map((month) => count(month.get(kind)!.rows)),
   ]);
   const all = months.map((month) => bytes([...month.values()].reduce((sum, each) => sum + each.bytes, 0)));
@@ -164,14 +166,27 @@ function limitTable(figures: Figures): string {
   return table(["Part", "Taken to be outgrown at", "Users at work", "Then takes over"], rows);
 }
 
+/** Operations per second that cost a vCPU of the servers. */
+function perCpu({ units }: Figures): string {
+  const rate = (name: KindName) => count(1e6 / units[name].servers);
+  return `With a vCPU of replicas that is busy, the database apart, Steward does ${rate("login")} logins, ${rate("client credentials")} client credentials, or ${rate("token refresh")} token refreshes per second.`;
+}
+
+const replicas = (figures: Figures): string =>
+  `Measured: ${Object.entries(figures.replicas)
+    .map(([load, gain]) => `${load}, ${gain.toFixed(2)} × of one replica`)
+    .join("; ")}.`;
+
 /** The document with its tables as the results have them. Throws if it lacks the place of one. */
 export function withFigures(document: string, figures: Figures): string {
   const tables: Record<string, string> = {
     measured: `Measured: ${figures.machine}. In the mix, everything costs ${figures.overhead} × as much CPU as alone, and ${figures.walOverhead.toFixed(1)} × as much WAL. A replica has ${count(figures.replica)} MB of memory.`,
     units: unitTable(figures),
+    peers: perCpu(figures),
     deployments: deploymentTable(figures),
     months: monthTable(figures),
     limits: limitTable(figures),
+    replicas: replicas(figures),
   };
   return Object.entries(tables).reduce((text, [name, content]) => {
     const [begin, end] = [`<!-- figures: ${name} -->`, `<!-- end: ${name} -->`];

@@ -1,6 +1,5 @@
-// The figures of a deployment by those that were measured: they are read from the results, so that documents and results
-// never differ.
-import { readFileSync } from "node:fs";
+// The figures of a deployment by those that were measured, which `results/scale.json` holds.
+import { readFileSync, writeFileSync } from "node:fs";
 import { daemons, dashboards, type KindName, kindNames, mix, users } from "./model.js";
 
 /** The cost of one operation: microseconds of CPU, kilobytes of the log of Postgres, and rows that it adds. */
@@ -8,13 +7,13 @@ export interface Unit {
   servers: number;
   postgres: number;
   wal: number;
-  rows: ReadonlyArray<readonly [kind: string, count: number]>;
+  rows: Readonly<Record<string, number>>;
 }
 
 export interface Figures {
   /** When and on which machine the bench ran. */
   machine: string;
-  units: ReadonlyMap<KindName, Unit>;
+  units: Readonly<Record<KindName, Unit>>;
   /** How many times as much CPU as the sum of its operations the mix costs. */
   overhead: number;
   /** How many times as much of the log of Postgres: after each checkpoint, it has whole pages. */
@@ -22,70 +21,16 @@ export interface Figures {
   /** Megabytes of memory of the largest replica under load. */
   replica: number;
   /** Bytes of a row with its indexes. */
-  stored: ReadonlyMap<string, number>;
+  stored: Readonly<Record<string, number>>;
+  /** How many times as much two replicas do as one, by load. */
+  replicas: Readonly<Record<string, number>>;
 }
 
-type Line = Readonly<Record<"bench" | "what" | "perSecond" | "cost" | "ratio", string>>;
+const results = new URL("../results/scale.json", import.meta.url);
 
-/** The rows of the table of results. */
-function readLines(): { machine: string; lines: Line[] } {
-  const text = readFileSync(new URL("../results/scale.md", import.meta.url), "utf8");
-  const lines = text.split("\n").filter((line) => line.startsWith("| "));
-  const cells = lines.slice(1).map((line) => line.slice(2, -2).split(" | "));
-  return {
-    machine: text.split("\n")[2]!,
-    lines: cells.map(([bench = "", what = "", perSecond = "", cost = "", ratio = ""]) => ({
-      bench,
-      what,
-      perSecond: perSecond.trim(),
-      cost: cost.trim(),
-      ratio: ratio.trim(),
-    })),
-  };
-}
+export const readFigures = (): Figures => JSON.parse(readFileSync(results, "utf8")) as Figures;
 
-function numbersOf(text: string, pattern: RegExp): number[] {
-  const found = pattern.exec(text);
-  if (!found) throw new Error(`The results have no such figure: ${text}, ${pattern.source}`);
-  return found.slice(1).map(Number);
-}
-
-/** Reads the results of the bench `scale`. */
-export function readFigures(): Figures {
-  const { machine, lines } = readLines();
-  const find = (bench: RegExp, what: string): Line => {
-    const line = lines.find((each) => bench.test(each.bench) && each.what === what);
-    if (!line) throw new Error(`The results of the bench scale have no line "${what}".`);
-    return line;
-  };
-  const units = new Map(
-    kindNames.map((name) => {
-      const cost = find(/^unit cost$/, name).cost;
-      const [servers, postgres, wal] = numbersOf(cost, /\(([\d.]+) \+ ([\d.]+)\), (-?[\d.]+) kB/);
-      const added = lines.find(({ what }) => what === `${name}, rows added`)?.cost ?? "";
-      const rows = [...added.matchAll(/([\d.]+) × ([^,]+)/g)].map(([, count, kind]) => [kind!, Number(count)] as const);
-      return [name, { servers: servers!, postgres: postgres!, wal: wal!, rows }] as const;
-    }),
-  );
-  // Where no multiple of the rates held, the peak is all that there is.
-  const whole = lines.findLast(({ bench, what }) => /^(?:peak|highest rate) /.test(bench) && what === "all")!;
-  const [overhead] = numbersOf(whole.ratio, /^([\d.]+) ×/);
-  const [wal] = numbersOf(whole.cost, /, ([\d.]+) kB\/s WAL/);
-  // The mix of the model, at the rate at which it was measured.
-  const rate = Number(whole.perSecond) / total(() => 1, { units });
-  const memory = lines.filter(({ bench }) => bench === "memory").map(({ cost }) => numbersOf(cost, /^(\d+) MB/)[0]!);
-  const stored = lines
-    .filter(({ bench }) => bench === "stored")
-    .map(({ what, cost }) => [what.split(",")[0]!, numbersOf(cost, /^(\d+) bytes/)[0]!] as const);
-  return {
-    machine,
-    units,
-    overhead: overhead!,
-    walOverhead: wal! / (rate * total((unit) => unit.wal, { units })),
-    replica: Math.max(...memory),
-    stored: new Map(stored),
-  };
-}
+export const writeFigures = (figures: Figures): void => writeFileSync(results, `${JSON.stringify(figures, null, 2)}\n`);
 
 /** Assumptions of the arithmetic beside the model. */
 export const assumed = {
@@ -127,7 +72,7 @@ export const assumed = {
 
 /** The sum over the mix, in which each kind counts with its rate. */
 const total = (of: (unit: Unit, name: KindName) => number, { units }: Pick<Figures, "units">): number =>
-  kindNames.reduce((sum, name) => sum + mix[name].perSecond * of(units.get(name)!, name), 0);
+  kindNames.reduce((sum, name) => sum + mix[name].perSecond * of(units[name], name), 0);
 
 /** The need of so many users in the busiest hour. */
 export function need(figures: Figures, of: number) {
@@ -151,7 +96,6 @@ export function need(figures: Figures, of: number) {
     wal: total(({ wal }) => wal * 1_000, figures) * figures.walOverhead * factor,
     watchers,
     watcherBytes: watchers * assumed.watcher * 1_000,
-    daemons: (daemons / users) * of,
     sockets: watchers + of + (daemons / users) * of,
     hints,
     hintShare,
@@ -164,16 +108,13 @@ const days: Readonly<Record<KindName, { perSecond: number; perDay?: number }>> =
 export function monthly({ units, stored }: Figures, of: number): ReadonlyMap<string, { rows: number; bytes: number }> {
   const rows = new Map<string, number>([["connection", assumed.connectionsPerDay]]);
   for (const name of kindNames)
-    for (const [kind, count] of units.get(name)!.rows)
+    for (const [kind, count] of Object.entries(units[name].rows))
       // New users are not added by those who are there.
       if (kind !== "user") rows.set(kind, (rows.get(kind) ?? 0) + count * (days[name].perDay ?? 0));
   return new Map(
     [...rows].map(([kind, perDay]) => {
       const count = perDay * assumed.workingDays * of;
-      return [
-        kind,
-        { rows: count, bytes: assumed.expiring.includes(kind) ? 0 : count * (stored.get(kind) ?? 0) },
-      ] as const;
+      return [kind, { rows: count, bytes: assumed.expiring.includes(kind) ? 0 : count * (stored[kind] ?? 0) }] as const;
     }),
   );
 }

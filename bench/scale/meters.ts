@@ -1,4 +1,3 @@
-import type { CpuMeter } from "../cpu.js";
 import { withClient } from "../postgres.js";
 import type { Run } from "../run.js";
 import type { Deployment } from "./deployment.js";
@@ -8,40 +7,30 @@ export interface Spent {
   seconds: number;
   servers: number;
   postgres: number;
-  /** Of this process, which is the clients. */
-  clients: number;
   walBytes: number;
 }
 
-/** CPUs that were busy on average. */
-export const busy = ({ servers, postgres, seconds }: Spent): number => (servers + postgres) / seconds / 1e6;
-
 /** Starts a measurement of a deployment; the returned function ends it. */
-export async function measure(deployment: Deployment, { postgres }: Run): Promise<() => Promise<Spent>> {
-  const walBefore = await walPosition(deployment);
-  const servers: readonly CpuMeter[] = deployment.servers.map(({ cpu }) => cpu);
+export async function measure({ servers, databaseUrl }: Deployment, { postgres }: Run): Promise<() => Promise<Spent>> {
   const read = () => ({
-    servers: servers.reduce((sum, meter) => sum + meter.read(), 0) / 1_000,
+    seconds: performance.now() / 1_000,
+    servers: servers.reduce((sum, { cpu }) => sum + cpu.read(), 0) / 1_000,
     postgres: postgres.read() / 1_000,
-    clients: sumOf(process.cpuUsage()),
-    milliseconds: performance.now(),
   });
+  const walBefore = await walPosition(databaseUrl);
   const before = read();
   return async () => {
     const after = read();
     return {
-      seconds: (after.milliseconds - before.milliseconds) / 1_000,
+      seconds: after.seconds - before.seconds,
       servers: after.servers - before.servers,
       postgres: after.postgres - before.postgres,
-      clients: after.clients - before.clients,
-      walBytes: (await walPosition(deployment)) - walBefore,
+      walBytes: (await walPosition(databaseUrl)) - walBefore,
     };
   };
 }
 
-const sumOf = ({ user, system }: NodeJS.CpuUsage) => user + system;
-
-const walPosition = ({ databaseUrl }: Deployment): Promise<number> =>
+const walPosition = (databaseUrl: string): Promise<number> =>
   withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ bytes: string }>("select pg_current_wal_insert_lsn() - '0/0' as bytes");
     return Number(rows[0]!.bytes);
@@ -60,29 +49,30 @@ const tables: Readonly<Record<string, readonly string[]>> = {
   "log line of a build": ["provisioner_job_logs"],
 };
 
-const counted = Object.entries(tables).map(([name, [table]]) => ({ name, table: table! }));
-
 /** The rows of each kind. */
-export const countRows = ({ databaseUrl }: Deployment): Promise<ReadonlyMap<string, number>> =>
+export const countRows = ({ databaseUrl }: Deployment): Promise<Record<string, number>> =>
   withClient(databaseUrl, async (client) => {
-    const counts = counted.map(({ table }) => `(select count(*) from ${table}) as ${table}`);
-    const { rows } = await client.query<Record<string, string>>(`select ${counts.join(", ")}`);
-    return new Map(counted.map(({ name, table }) => [name, Number(rows[0]![table])]));
+    const counts: Record<string, number> = {};
+    for (const [kind, [table]] of Object.entries(tables)) {
+      const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${table}`);
+      counts[kind] = rows[0]!.count;
+    }
+    return counts;
   });
 
 /** Bytes per row of each kind, with indexes and the rows that belong to it. Partitions of a table count as the table. */
-export const rowSizes = (deployment: Deployment): Promise<ReadonlyMap<string, number>> =>
+export const rowSizes = (deployment: Deployment): Promise<Record<string, number>> =>
   withClient(deployment.databaseUrl, async (client) => {
     const counts = await countRows(deployment);
-    const sizes = new Map<string, number>();
-    for (const [name, own] of Object.entries(tables)) {
+    const sizes: Record<string, number> = {};
+    for (const [kind, own] of Object.entries(tables)) {
       const { rows } = await client.query<{ bytes: string }>(
         `select sum(pg_total_relation_size(t::regclass) + coalesce((select sum(pg_total_relation_size(p.relid))
            from pg_partition_tree(t::regclass) p where p.relid <> t::regclass), 0)) as bytes
          from unnest($1::text[]) t`,
         [own],
       );
-      sizes.set(name, Number(rows[0]!.bytes) / Math.max(1, counts.get(name)!));
+      sizes[kind] = Math.round(Number(rows[0]!.bytes) / Math.max(1, counts[kind]!));
     }
     return sizes;
   });

@@ -1,10 +1,10 @@
 import { email, password } from "../accounts.js";
+import { sendCustom } from "../data.js";
 import { accessToken, client, refreshToken, type TokenText } from "../oauth2.js";
 import { form, get, graphql, request } from "../requests.js";
-import { agentToken, agents, type Box, type Deployment, type Person } from "./deployment.js";
+import { agentToken, agents, type Deployment, type Person } from "./deployment.js";
 import { type KindName, kindNames, mix } from "./model.js";
-import { type Exchange, type Kind, random } from "./open-loop.js";
-import { type Promises, readApp } from "./promises.js";
+import { type Exchange, type Kind, random } from "./clients.js";
 
 /** Every item in turn, at random the first time. */
 function inTurn<Item>(items: readonly Item[]): () => Item {
@@ -37,24 +37,25 @@ const paths = [
 /** Whose access token is used; the tokens of the others are refreshed, which ends the ones before. */
 const isReader = ({ nr }: Person) => nr % 2 === 0;
 
-const bearerOf = ({ id, secret }: TokenText) => `stw_oa_${id}-${secret}`;
+/** A read by an access token of the application: of itself, which every user may read. */
+const readApp = (token: string): string =>
+  request("GET", `/api/v2/oauth2-provider/apps/${client.id}`, { bearer: token });
 
-/** Milliseconds for a notification to reach the watcher of its user. */
-const deliveryTimeout = 10_000;
+const bearerOf = ({ id, secret }: TokenText) => `stw_oa_${id}-${secret}`;
 
 const parsed = (body: string): unknown => JSON.parse(Buffer.from(body, "latin1").toString());
 
-/** The operations on a deployment, which note in the promises what was acknowledged. */
-export function operations(deployment: Deployment, promises: Promises): ReadonlyMap<KindName, Kind> {
-  const next: Record<KindName, () => Exchange | undefined> = {
+/** The operations on a deployment. */
+export function operations(deployment: Deployment): Array<Kind & { name: KindName }> {
+  const next: Record<KindName, () => Exchange> = {
     ...reads(deployment),
-    ...signIns(deployment, promises),
-    ...workspaces(deployment, promises),
-    notification: notifications(deployment, promises),
-    "SCIM operation": directory(deployment, promises),
+    ...signIns(deployment),
+    ...workspaces(deployment),
+    notification: notifications(deployment),
+    "SCIM operation": directory(deployment),
     "agent report": reports(),
   };
-  return new Map(kindNames.map((name) => [name, { name, perSecond: mix[name].perSecond, next: next[name] }]));
+  return kindNames.map((name) => ({ name, perSecond: mix[name].perSecond, next: next[name] }));
 }
 
 function reads({ people }: Deployment) {
@@ -69,52 +70,32 @@ function reads({ people }: Deployment) {
   };
 }
 
-function signIns({ people }: Deployment, promises: Promises) {
+function signIns({ people }: Deployment) {
   const person = inTurn(people);
-  /** Latest refresh tokens of grants, by user; one whose response is pending is missing. */
-  const latest = new Map(
-    people
-      .filter((each) => !isReader(each))
-      .map(({ nr }) => {
-        const { id, secret } = refreshToken(nr - 1);
-        return [nr, `stwr_${id}_${secret}`];
-      }),
-  );
+  /** Latest refresh tokens of grants; one whose response is pending is missing. */
+  const latest = people
+    .filter((each) => !isReader(each))
+    .map(({ nr }) => refreshToken(nr - 1))
+    .map(({ id, secret }) => `stwr_${id}_${secret}`);
   return {
-    login: () => ({
-      bytes: request("POST", "/api/v2/users/login", { body: { email: email(person().nr), password } }),
-      received: (body: string) => promises.signedIn((parsed(body) as { session_token: string }).session_token),
-    }),
-    "token refresh": (): Exchange | undefined => {
-      const [nr, token] = latest.entries().next().value ?? [];
-      if (nr === undefined || token === undefined) return undefined;
-      latest.delete(nr);
+    login: () => ({ bytes: request("POST", "/api/v2/users/login", { body: { email: email(person().nr), password } }) }),
+    "token refresh": () => {
+      const token = latest.shift()!;
       return {
         bytes: form("/oauth2/tokens", client, { grant_type: "refresh_token", refresh_token: token }),
-        received: (body: string) => {
-          const issued = parsed(body) as { access_token: string; refresh_token: string };
-          if (issued.refresh_token === token) throw new Error("The refresh token was kept.");
-          // At the end of the queue.
-          latest.set(nr, issued.refresh_token);
-          promises.refreshed(nr, issued.access_token, issued.refresh_token);
-        },
-        failed: (isSent) => (isSent ? promises.forgetGrant(nr) : void latest.set(nr, token)),
+        received: (body: string) => void latest.push((parsed(body) as { refresh_token: string }).refresh_token),
       };
     },
-    "client credentials": () => ({
-      bytes: form("/oauth2/tokens", client, { grant_type: "client_credentials" }),
-      received: (body: string) => promises.issued((parsed(body) as { access_token: string }).access_token),
-    }),
+    "client credentials": () => ({ bytes: form("/oauth2/tokens", client, { grant_type: "client_credentials" }) }),
   };
 }
 
 const changing = (verb: string) =>
-  `mutation($workspace: String!) { ${verb}(input: { workspace: $workspace }) { workspaceBuild { id job { id } } } }`;
+  `mutation($workspace: String!) { ${verb}(input: { workspace: $workspace }) { workspaceBuild { job { id } } } }`;
 
-function workspaces(deployment: Deployment, promises: Promises) {
+function workspaces(deployment: Deployment) {
   const { boxes, people, clients, fleet, templates } = deployment;
   const person = inTurn(people);
-  const box = inTurn(boxes);
   const creation = `mutation($input: CreateTaskInput!) {
     createTask(input: $input) { task { id workspace { latestBuild { job { id } } } } } }`;
   const report = (token: string, name: string, input: object) => {
@@ -124,25 +105,17 @@ function workspaces(deployment: Deployment, promises: Promises) {
   };
 
   /** Starts what is stopped and stops what runs, until the daemon has ended the build. */
-  const build = (): Exchange | undefined => {
-    let held: Box | undefined = box();
-    for (let tried = 0; held.isHeld && tried < boxes.length; tried++) held = box();
-    if (held.isHeld) return undefined;
-    held.isHeld = true;
-    const { id, owner, isRunning } = held;
+  const build = (): Exchange => {
+    const box = boxes.shift()!;
+    const { id, owner, isRunning } = box;
     const verb = isRunning ? "stopWorkspace" : "startWorkspace";
     return {
       bytes: graphql(changing(verb), { workspace: id }, owner.token),
       received: async (body) => {
-        type Built = { data: Record<string, { workspaceBuild: { id: string; job: { id: string } } }> };
-        const { workspaceBuild } = (parsed(body) as Built).data[verb]!;
-        promises.building(workspaceBuild.id, owner.token, isRunning ? "STOPPED" : "RUNNING");
-        await fleet.ended(workspaceBuild.job.id);
-        held.isRunning = !isRunning;
-        held.isHeld = false;
+        type Built = { data: Record<string, { workspaceBuild: { job: { id: string } } }> };
+        await fleet.ended((parsed(body) as Built).data[verb]!.workspaceBuild.job.id);
+        boxes.push({ ...box, isRunning: !isRunning });
       },
-      // Whether it runs is unknown after a request without a response: it is not used again.
-      failed: (isSent) => void (held.isHeld = isSent),
     };
   };
 
@@ -157,7 +130,6 @@ function workspaces(deployment: Deployment, promises: Promises) {
           data: { createTask: { task: { id: string; workspace: { latestBuild: { job: { id: string } } } } } };
         };
         const { id, workspace } = (parsed(body) as Created).data.createTask.task;
-        promises.taskCreated(id, owner.token);
         const [agent] = await fleet.ended(workspace.latestBuild.job.id);
         if (!agent) throw new Error("The build of a task has no agent.");
         const { token } = agent;
@@ -165,7 +137,6 @@ function workspaces(deployment: Deployment, promises: Promises) {
         await report(token, "reportAppHealth", { apps: [{ slug: "chat", health: "HEALTHY" }] });
         for (const state of ["WORKING", "IDLE"])
           await report(token, "reportAppStatus", { appSlug: "chat", state, message: `${state} ${id}` });
-        promises.taskReported(id, `IDLE ${id}`);
       },
     };
   };
@@ -173,61 +144,42 @@ function workspaces(deployment: Deployment, promises: Promises) {
 }
 
 /** Sends notifications to users with a watcher, until they have reached it. */
-function notifications({ watching, delivered }: Deployment, promises: Promises): () => Exchange {
+function notifications({ watching, arrival }: Deployment): () => Exchange {
   const person = inTurn(watching);
   let sent = 0;
   return () => {
     const title = `scale-${sent++}`;
-    const content = { title, message: "The nightly backup of the build cache took 12 minutes." };
+    const arrived = arrival(title);
     return {
-      bytes: request("POST", "/api/v2/notifications/custom", { token: person().token, body: { content } }),
-      received: async () => {
-        promises.notified(title);
-        const since = performance.now();
-        while (!delivered.has(title)) {
-          if (performance.now() - since > deliveryTimeout) throw new Error("A notification does not arrive.");
-          await new Promise((resolve) => setTimeout(resolve, 1));
-        }
-      },
+      bytes: sendCustom(person().token, title),
+      received: () => arrived,
     };
   };
 }
 
 /** The requests of an identity provider: it looks up each user that it has linked, and then changes the title; some are new. */
-function directory({ scimKey: bearer, people }: Deployment, promises: Promises): () => Exchange {
+function directory({ scimKey: bearer, people }: Deployment): () => Exchange {
   // Every other user of the database is linked.
   const linked = inTurn(people.map(({ nr }) => nr).filter((nr) => nr >= 100 && nr % 2 === 0));
   const found: string[] = [];
-  let turns = 0;
   const operation = { schemas: ["urn:ietf:params:scim:api:messages:2.0:PatchOp"] };
+  let turns = 0;
   return () => {
     const turn = turns++;
     if (turn % 20 === 0) {
       const userName = `joiner-${turn}@corp.example`;
       const body = { schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"], userName, active: true };
-      return {
-        bytes: request("POST", "/scim/v2/Users", { bearer, body: { ...body, externalId: userName } }),
-        received: (text) => promises.provisioned((parsed(text) as { id: string }).id, userName),
-      };
+      return { bytes: request("POST", "/scim/v2/Users", { bearer, body: { ...body, externalId: userName } }) };
     }
     const id = found.shift();
-    if (id === undefined) {
-      const filter = encodeURIComponent(`userName eq "Linked-${linked()}@Example.com"`);
-      return {
-        bytes: request("GET", `/scim/v2/Users?filter=${filter}`, { bearer }),
-        received: (text) => {
-          const [user] = (parsed(text) as { Resources: Array<{ id: string }> }).Resources;
-          if (!user) throw new Error("A linked user is missing.");
-          found.push(user.id);
-        },
-      };
+    if (id !== undefined) {
+      const body = { ...operation, Operations: [{ op: "replace", path: "title", value: `Engineer ${turn}` }] };
+      return { bytes: request("PATCH", `/scim/v2/Users/${id}`, { bearer, body }) };
     }
-    const title = `Engineer ${turn}`;
-    const body = { ...operation, Operations: [{ op: "replace", path: "title", value: title }] };
+    const filter = encodeURIComponent(`userName eq "Linked-${linked()}@Example.com"`);
     return {
-      bytes: request("PATCH", `/scim/v2/Users/${id}`, { bearer, body }),
-      received: () => promises.titled(id, title),
-      failed: (isSent) => isSent && promises.forgetTitle(id),
+      bytes: request("GET", `/scim/v2/Users?filter=${filter}`, { bearer }),
+      received: (body) => void found.push((parsed(body) as { Resources: Array<{ id: string }> }).Resources[0]!.id),
     };
   };
 }

@@ -23,8 +23,18 @@ interface Assigned {
   };
 }
 
+/** An agent of a build, with the token with which it reports. */
+export interface PlainAgent {
+  name: string;
+  token: string;
+}
+
 /** Does a job, once its resources were reported. Resolves to the state for the next build. */
-export type PlainWork = (job: Assigned, log: (lines: string[]) => Promise<void>) => Promise<unknown>;
+export type PlainWork = (
+  job: Assigned,
+  log: (lines: string[]) => Promise<void>,
+  agents: PlainAgent[],
+) => Promise<unknown>;
 
 const nothing: PlainWork = async (_job, log) => log(["Nothing to do."]);
 
@@ -49,8 +59,12 @@ export async function* plainDaemon(
   const mutate = async (mutation: string, selection: string, input: object) => {
     const inputType = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`;
     const document = `mutation ($input: ${inputType}!) { ${mutation}(input: $input) { ${selection} } }`;
-    for await (const { errors } of client.iterate({ query: document, variables: { input } }))
-      if (errors) throw new Error(errors[0]!.message);
+    let payload: unknown;
+    for await (const { data, errors } of client.iterate({ query: document, variables: { input } })) {
+      if (errors) throw new Error(JSON.stringify(errors));
+      payload = data![mutation];
+    }
+    return payload;
   };
   try {
     for await (const { data } of client.iterate<{ provisionerWorkReceived: Assigned }>({
@@ -73,8 +87,9 @@ export async function* plainDaemon(
         await mutate("updateProvisionerJob", "expiresAt cancelRequested logsOverflowed", { ...held, logs });
       };
       await mutate("acceptProvisionerJob", "expiresAt", held);
-      await mutate("reportProvisionerResources", "dailyCost agents { name token }", { ...held, resources });
-      const state = await carryOut(job, log);
+      const selected = "dailyCost agents { name token }";
+      const reported = await mutate("reportProvisionerResources", selected, { ...held, resources });
+      const state = await carryOut(job, log, (reported as { agents: PlainAgent[] }).agents);
       await mutate("completeProvisionerJob", "status", { ...held, ...(state !== undefined && { state }) });
       yield job.jobId;
     }
