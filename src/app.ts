@@ -76,6 +76,7 @@ import { routeDaemons } from "./rest/provisioner-daemons.js";
 import { errorsByPath, routeRows } from "./rest/index.js";
 import { routeDocumentSchemas } from "./rest/document-schemas.js";
 import { routeInitScripts } from "./rest/init-scripts.js";
+import { routeLogos } from "./rest/logos.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
 import { graphiqlPage } from "./pages/explorer.js";
 
@@ -293,6 +294,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   routeRows(routes, services, schema, contextOf, browsers);
   routeInitScripts(routes, services);
   routeDocumentSchemas(routes, services);
+  routeLogos(routes, services);
   const seals = new Seals(services);
   routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
   const graphqlRouter = routes.of(graphqlPath);

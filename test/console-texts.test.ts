@@ -53,11 +53,11 @@ describe("the texts of the console", () => {
   });
 
   it("would be found if they were, in a field, in what is generated, and between elements", () => {
-    const description = "URL of the logo: a path on this server, or an http or https URL";
+    const description = "Name of the application, at most 64 characters";
     expect(descriptions().has(description)).to.equal(true);
     for (const source of [
-      `{ name: "logoUrl", hint: "${description}." }`,
-      `"logoUrl":{"type":"String","hint":"${description}."}`,
+      `{ name: "applicationName", hint: "${description}." }`,
+      `"applicationName":{"type":"String","hint":"${description}."}`,
       `<p>\n  ${description}.\n</p>`,
     ])
       expect(textsOf(source), source).to.include(description);

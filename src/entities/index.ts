@@ -24,6 +24,7 @@ export { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema, Mem
 export { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
 export { InvitationSchema } from "./invitations.js";
 export { LicenseSchema } from "./licenses.js";
+export { LogoSchema } from "./logos.js";
 export {
   IdempotencyKeySchema,
   InboxCursorSchema,

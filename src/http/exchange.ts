@@ -52,3 +52,6 @@ export function redirect(http: Http, status: number, location: string): void {
   http.set("Location", location);
   http.body = "";
 }
+
+/** The header of files whose path changes with their content: browsers may keep them for good. */
+export const keptForGood = { "Cache-Control": "public, max-age=31536000, immutable" };

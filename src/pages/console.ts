@@ -4,11 +4,11 @@ import { readFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { TransportError } from "../http/errors.js";
-import type { Http } from "../http/exchange.js";
+import { type Http, keptForGood } from "../http/exchange.js";
 import type { Routes } from "../http/routes.js";
 import { programFile } from "../runtime/program-files.js";
 import { html } from "./html.js";
-import { bodyOf, builtInBrand, icon, keptForGood, type Page, stylePath } from "./layout.js";
+import { bodyOf, builtInBrand, icon, type Page, stylePath } from "./layout.js";
 import { type Outcome, type PageHandler, pageErrors, signedIn, type Site, visited } from "./visit.js";
 import { consolePolicy } from "./content-security-policy.js";
 

@@ -6,7 +6,7 @@ import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { graphqlPath } from "../graphql/engine/server.js";
 import { TransportError } from "../http/errors.js";
-import { type Http, type Middleware, within } from "../http/exchange.js";
+import { type Http, keptForGood, type Middleware, within } from "../http/exchange.js";
 import { cookieOf } from "../http/cookies.js";
 import { sessionCookie } from "../http/credentials.js";
 import { csrfTokenOf } from "../http/csrf.js";
@@ -14,7 +14,7 @@ import { type StoredOperation, storedOperations } from "../graphql/engine/stored
 import type { Routes } from "../http/routes.js";
 import { programFile, version } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
-import { colors, fingerprint, icon, keptForGood, logo, pageFile } from "./layout.js";
+import { colors, fingerprint, icon, logo, pageFile } from "./layout.js";
 import { ownPath, pageErrors, type PageHandler, perform, Site, type Visit, visited } from "./visit.js";
 import { explorerPolicy } from "./content-security-policy.js";
 

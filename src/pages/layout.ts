@@ -34,9 +34,6 @@ export const style = colors + pageFile("style.css") + pageFile("account.css");
 export const fingerprint = (...texts: string[]): string =>
   createHash("sha256").update(texts.join("\0")).digest("hex").slice(0, 16);
 
-/** The header of files whose path changes with their content: browsers may keep them for good. */
-export const keptForGood = { "Cache-Control": "public, max-age=31536000, immutable" };
-
 export const stylePath = `/assets/pages-${fingerprint(style)}.css`;
 
 /** The logo: a key. */

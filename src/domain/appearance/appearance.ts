@@ -3,11 +3,12 @@ import type { SupportLink } from "./support-links.js";
 import { authorize } from "../authorization/authorization.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
+import { logo, logoUrlOf, storeLogo, type StoredLogo } from "./logo.js";
+import { takeTurn } from "../../infrastructure/database/locks.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import {
   faultOf,
   flag,
-  icon,
   type Input,
   inputOf,
   label,
@@ -44,9 +45,10 @@ export interface Appearance extends ChosenAppearance {
   supportLinks: SupportLink[];
 }
 
-const chosen = siteSetting<ChosenAppearance>("appearance", {
+const chosen = siteSetting<ChosenAppearance & StoredLogo>("appearance", {
   applicationName: "",
   logoUrl: "",
+  logoFile: null,
   announcementBanners: [],
 });
 
@@ -59,10 +61,11 @@ export async function readAppearance(ctx: Context): Promise<Appearance> {
   return complete(ctx, hasFeature(ctx, "appearance") ? await readSiteSetting(ctx, chosen) : chosen.initially);
 }
 
-function complete({ config }: Context, appearance: ChosenAppearance): Appearance {
-  const { docsUrl = "", supportLinks } = config;
+function complete(ctx: Context, { logoFile, ...appearance }: ChosenAppearance & StoredLogo): Appearance {
+  const { docsUrl = "", supportLinks } = ctx.config;
+  const logoUrl = logoUrlOf(ctx, { ...appearance, logoFile });
   const docs = { name: "Documentation", target: docsUrl, icon: "docs", location: "navbar" };
-  return { ...appearance, docsUrl, supportLinks: supportLinks ?? (docsUrl ? [docs] : []) };
+  return { ...appearance, logoUrl, docsUrl, supportLinks: supportLinks ?? (docsUrl ? [docs] : []) };
 }
 
 type Given<Value> = { [Key in keyof Value]?: Value[Key] | null };
@@ -87,7 +90,10 @@ export type ChangedBanner = Input<typeof ChangedBanner>;
 export const UpdateAppearance = inputOf({
   announcementBanners: optional(list(maxBanners, ChangedBanner), "Banners shown to every user, {limits}."),
   applicationName: optional(label(maxNameLength), "Name of the application, {limits}."),
-  logoUrl: optional(icon, "URL of the logo: a path on this server, or an http or https URL."),
+  logoUrl: optional(
+    logo,
+    "URL of the logo: {limits}. The server keeps a file until another logo is set, and `logoUrl` is its URL then.",
+  ),
   serviceBanner: optional(
     ChangedBanner,
     "The only banner if `announcementBanners` is omitted. Ignored if all of its fields are empty.",
@@ -106,13 +112,16 @@ export async function updateAppearance(ctx: Context, input: UpdateAppearance): P
   authorize(ctx.actor, "deployment_config:update");
   requireFeature(ctx, "appearance");
   const serviceBanner = input.serviceBanner ? bannerOf(input.serviceBanner) : undefined;
-  const appearance = {
+  const given = {
     applicationName: input.applicationName ?? "",
     logoUrl: input.logoUrl ?? "",
     announcementBanners: input.announcementBanners?.map(bannerOf) ?? unlessBlank(serviceBanner),
   };
-  requireValid(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner", serviceBanner);
+  requireValid(given, input.announcementBanners ? "announcementBanners" : "serviceBanner", serviceBanner);
 
+  // Another update must not remove the file that this one keeps.
+  await takeTurn(ctx, "appearance");
+  const appearance = { ...given, ...(await storeLogo(ctx, given.logoUrl)) };
   await replaceSiteSetting(ctx, chosen, appearance, { resourceType: "appearance" });
   return { appearance: complete(ctx, appearance), serviceBanner: serviceBanner ?? serviceBannerOf(appearance) };
 }
@@ -145,6 +154,6 @@ function requireValid(
   if (source !== "serviceBanner")
     problems.add("serviceBanner.message", faultOf(prose(maxMessageLength), serviceBanner.message));
   problems.add("applicationName", faultOf(label(maxNameLength), applicationName));
-  problems.add("logoUrl", faultOf(icon, logoUrl));
+  problems.add("logoUrl", faultOf(logo, logoUrl));
   problems.throwIfAny();
 }

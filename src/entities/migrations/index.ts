@@ -84,6 +84,7 @@ import { AuditNumbers } from "./0112-audit-numbers.js";
 import { AuditSinks } from "./0113-audit-sinks.js";
 import { AuditDays } from "./0114-audit-days.js";
 import { LostWorkspaces } from "./0116-lost-workspaces.js";
+import { Logos } from "./0115-logos.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -172,4 +173,5 @@ export const migrations: MigrationObject[] = [
   { name: "0113-audit-sinks", class: AuditSinks },
   { name: "0114-audit-days", class: AuditDays },
   { name: "0116-lost-workspaces", class: LostWorkspaces },
+  { name: "0115-logos", class: Logos },
 ];

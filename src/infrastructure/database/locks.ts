@@ -4,6 +4,7 @@ import type { Db } from "./database.js";
 /** Advisory locks, for what no row represents. */
 export type Lock =
   | "app_connect_keys"
+  | "appearance"
   | "audit_numbers"
   | "boot"
   | "connections"

@@ -19,6 +19,7 @@ import { createDatabase, type TestDatabase } from "../../support/cluster.js";
 import { newId } from "../../support/ids.js";
 import { deliver } from "../../support/inbox.js";
 import { idAt } from "../../support/months.js";
+import { dataUrl, png } from "../../support/pictures.js";
 import { spawnCommand } from "../../support/process.js";
 import { enter, startWorkspaces } from "../../support/stage.js";
 import type { AgentProgram } from "../../support/agent-api.js";
@@ -122,6 +123,8 @@ describe("a backup", function () {
   let ada: Person;
   let revoked: Person;
   let cursor: string;
+  /** The path of the file. */
+  let logo: string;
   let original: Record<string, string>;
   let schema: unknown;
   const databases: TestDatabase[] = [];
@@ -144,6 +147,8 @@ describe("a backup", function () {
     revoked = { ...ada, token: await w.login(ada.email, userPassword) };
     await w.as(revoked).graphql("mutation { logout { apiKeyId } }");
     await w.as(ada).post("/api/v2/users/me/secrets", { name: "deploy", value: "sesame \\ \t\n ü" });
+    const { body } = await w.as(w.owner).put("/api/v2/appearance", { logo_url: dataUrl("image/png", png(5, 6, 7)) });
+    logo = new URL(body.logo_url as string).pathname;
     await deliver(w.app, ada.id, ["kept"]);
     const watcher = await transports.SSE(w.url, ada.token, { query: "?since=0" });
     await eventually(() => watcher.items.length === 1, "the inbox has it");
@@ -276,7 +281,7 @@ describe("a backup", function () {
       expect(await failureOf(backUpTo(at("no/such/folder"), url))).to.match(/cannot be written \(ENOENT\)\.$/);
     });
 
-    it("serves: passwords, sessions, and secrets work, and what was revoked before stays revoked", async () => {
+    it("serves: passwords, sessions, secrets, and the logo work, and what was revoked before stays revoked", async () => {
       app = await startServer(url);
       const login = await new Client(app.url).post("/api/v2/users/login", {
         email: ada.email,
@@ -292,6 +297,8 @@ describe("a backup", function () {
       );
       const place = userSecretValues.place(row as { id: string; ownerId: string });
       expect(app.services.vault.open(place, row as never)).to.equal("sesame \\ \t\n ü");
+      const served = await (await fetch(app.url + logo)).arrayBuffer();
+      expect(Buffer.from(served).equals(png(5, 6, 7))).to.equal(true);
     });
 
     it("resumes inboxes after old cursors", async () => {

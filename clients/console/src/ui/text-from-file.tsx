@@ -1,6 +1,7 @@
 // A field for a long text, which can be that of a file: typed, chosen, or dropped.
 import type { ComponentProps } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { ChooseFile, Droppable } from "./choose-file";
 import { bytesOf } from "./text";
 
 interface TextFromFileProps extends Pick<
@@ -18,10 +19,8 @@ const largest = 8e6;
 export function TextFromFile({ label, accept, value, ...shared }: TextFromFileProps) {
   const area = useRef<HTMLTextAreaElement>(null);
   const [note, setNote] = useState("");
-  const [isOver, setOver] = useState(false);
 
-  async function take(file: File | undefined) {
-    if (!file) return;
+  async function take(file: File) {
     if (file.size > largest) return setNote(`${file.name} is larger than ${bytesOf(largest)}.`);
     const text = await file.text();
     if (text.includes("\0")) return setNote(`${file.name} is no text.`);
@@ -32,36 +31,9 @@ export function TextFromFile({ label, accept, value, ...shared }: TextFromFilePr
   }
 
   return (
-    <div
-      class={isOver ? "from-file over" : "from-file"}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        void take(event.dataTransfer?.files[0]);
-      }}
-    >
+    <Droppable onFile={take}>
       <textarea ref={area} {...shared} defaultValue={value} dir="auto" spellcheck={false} />
-      <p class="choose">
-        <label class="button">
-          Choose a file
-          <input
-            type="file"
-            class="hidden"
-            accept={accept}
-            aria-label={`Choose a file for ${label}`}
-            onInput={(event) => event.stopPropagation()}
-            onChange={({ currentTarget }) => void take(currentTarget.files?.[0])}
-          />
-        </label>
-        <span class="faint" aria-live="polite">
-          {note || "or drop it here."}
-        </span>
-      </p>
-    </div>
+      <ChooseFile label={`Choose a file for ${label}`} accept={accept} note={note} onFile={take} />
+    </Droppable>
   );
 }

@@ -7,6 +7,7 @@ import { Failure } from "../ui/failure";
 import { ColorField } from "../ui/color-field";
 import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
+import { PictureField } from "../ui/picture-field";
 import { Facts, Heading, Loading, Panel, Share, Status, Time } from "../ui/parts";
 import { wordsOf } from "../ui/text";
 import {
@@ -42,7 +43,10 @@ export function AppearanceView() {
     message,
     backgroundColor,
   }));
-  const store = (all: readonly Banner[]) => ({ announcementBanners: [...all] });
+  // An update replaces all of it.
+  const { applicationName, logoUrl } = appearance;
+  const kept = { applicationName, logoUrl, announcementBanners: banners };
+  const store = (all: readonly Banner[]) => ({ ...kept, announcementBanners: [...all] });
   return (
     <>
       <Heading title="Appearance">
@@ -52,7 +56,7 @@ export function AppearanceView() {
               label="Edit"
               title="Edit the appearance"
               run={UpdateAppearance}
-              given={{}}
+              given={kept}
               fields={[
                 {
                   name: "applicationName",
@@ -63,8 +67,8 @@ export function AppearanceView() {
                 {
                   name: "logoUrl",
                   label: "Logo",
-                  hint: "The address of a picture, or a path on this server.",
-                  placeholder: "https://",
+                  hint: "A PNG, JPEG, or WebP file of at most 128 KiB, or the address of a picture.",
+                  control: PictureField,
                 },
               ]}
               values={appearance}
@@ -86,8 +90,15 @@ export function AppearanceView() {
       </Heading>
       <Facts
         facts={[
-          ["Name", appearance.applicationName || "Steward"],
-          ["Logo", appearance.logoUrl],
+          ["Name", applicationName || "Steward"],
+          [
+            "Logo",
+            logoUrl && (
+              <span key="logo" class="picture">
+                <img src={logoUrl} alt={`The logo of ${applicationName || "Steward"}`} />
+              </span>
+            ),
+          ],
           [
             "Documentation",
             appearance.docsUrl && (
