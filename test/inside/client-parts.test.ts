@@ -68,7 +68,7 @@ describe("the modules of operations", () => {
         cat @include(if: $with) { name: id ...Lives }
         all: pets { ... on Cat { lives } }
       }`);
-    expect(module).to.contain('import { operation } from "../../api/operation";');
+    expect(module).to.contain('import { operation } from "../api/operation";');
     expect(module).to.contain('export type Color = "RED" | "GREEN";');
     expect(module).to.contain("export type LivesFragment = { lives: number | null };");
     expect(module).to.contain(

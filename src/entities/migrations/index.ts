@@ -172,6 +172,6 @@ export const migrations: MigrationObject[] = [
   { name: "0112-audit-numbers", class: AuditNumbers },
   { name: "0113-audit-sinks", class: AuditSinks },
   { name: "0114-audit-days", class: AuditDays },
-  { name: "0116-lost-workspaces", class: LostWorkspaces },
   { name: "0115-logos", class: Logos },
+  { name: "0116-lost-workspaces", class: LostWorkspaces },
 ];
