@@ -83,6 +83,7 @@ import { ClaimMappings } from "./0109-claim-mappings.js";
 import { AuditNumbers } from "./0112-audit-numbers.js";
 import { AuditSinks } from "./0113-audit-sinks.js";
 import { AuditDays } from "./0114-audit-days.js";
+import { MonthSpending } from "./0116-month-spending.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -170,4 +171,5 @@ export const migrations: MigrationObject[] = [
   { name: "0112-audit-numbers", class: AuditNumbers },
   { name: "0113-audit-sinks", class: AuditSinks },
   { name: "0114-audit-days", class: AuditDays },
+  { name: "0116-month-spending", class: MonthSpending },
 ];
