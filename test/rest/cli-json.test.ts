@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import type { AgentProgram } from "../support/agent-api.js";
 import { checkHealth } from "../support/background.js";
 import { UserCli } from "../support/cli.js";
 import { importedTemplate } from "../support/console.js";
@@ -40,10 +41,11 @@ describe("the JSON of the command line", () => {
   let cli: UserCli;
   let stage: TaskStage;
   let directory: string;
-  /** What words in capitals stand for. */
+  /** The meanings of words in capitals. */
   let meant: Record<string, string>;
 
-  withTasks(the, (opened) => ({ stage } = opened));
+  let program: AgentProgram;
+  withTasks(the, (opened) => ({ stage, program } = opened));
 
   before(async () => {
     const w = the();
@@ -54,6 +56,7 @@ describe("the JSON of the command line", () => {
     const resources = [{ name: "box", agents }];
     await importedTemplate(w, "box", { schema: "steward.template/1", provisioner: "echo", resources });
     await stage.active(w.owner, { name: "work" });
+    program.say("agent", "Hello");
     const { task, token } = await stage.active(w.owner, { name: "talk" });
     await stage.converse(token, task.id);
     const options = [{ id: "no", name: "Reject", kind: "REJECT_ONCE" }];
@@ -95,14 +98,19 @@ describe("the JSON of the command line", () => {
       found = await w.as(w.owner).graphql(read);
       return found.inboxNotifications.nodes.length > 0;
     }, "the notification");
-    meant = { DIR: directory, SERVER: w.url, ID: found.inboxNotifications.nodes[0].id, TOKEN: found.apiKeys[0].id };
+    meant = {
+      DIR: directory,
+      SERVER: w.app.services.config.accessUrl,
+      ID: found.inboxNotifications.nodes[0].id,
+      TOKEN: found.apiKeys[0].id,
+    };
   });
   after(async () => {
     await cli.close();
     await rm(directory, { recursive: true });
   });
 
-  /** What a daemon, which is the test, does after a command. */
+  /** The work of the daemon, which is the test, after a command. */
   const afterwards: Record<string, () => Promise<unknown>> = {
     "tasks create Hello --template agents --no-wait": () => stage.carryOut(),
     "tasks pause work --no-wait": () => stage.carryOut(),
@@ -155,7 +163,9 @@ describe("the JSON of the command line", () => {
     expect(rows.length).to.be.above(60);
     const wrong: string[] = [];
     for (const { words, form, members } of rows) {
-      const found = objectsOf[form]!(await run(words));
+      const stdout = await run(words);
+      expect(stdout.trim(), `${words.join(" ")} prints something`).to.not.equal("");
+      const found = objectsOf[form]!(stdout);
       expect(found, `${words.join(" ")} has one`)
         .to.be.an("array")
         .and.have.property("length")

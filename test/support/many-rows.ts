@@ -9,9 +9,9 @@ const ofCopy = (id: string) =>
 /** SQL that makes the nth name of a length, without a place to break. */
 const name = (length: number) => `rpad('w' || n, ${length}, 'w')`;
 
-/** SQL that makes a text of a length: Arabic words, and one word without a place to break, in turn. */
+/** SQL that makes the nth text of a length: Arabic words, and one word without a place to break, in turn. */
 const label = (length: number) =>
-  `case when n % 2 = 0 then rpad('مريم عبد الرحمن ', ${length}, 'ب') else repeat('W', ${length}) end`;
+  `case when n % 2 = 0 then rpad('مريم عبد الرحمن ' || n, ${length}, 'ب') else rpad('W' || n, ${length}, 'W') end`;
 
 const hash = "sha256(convert_to('copy ' || n, 'UTF8'))";
 const named = { name: name(32), display_name: label(64) };
@@ -76,7 +76,7 @@ const copied: Copied[] = [
   {
     table: "api_keys",
     record: "api-key-1",
-    columns: { id: "'copy' || n", name: label(64), secret_hash: hash },
+    columns: { id: "'copy' || n", name: name(64), secret_hash: hash },
   },
   { table: "audit_events", record: recordId("event"), columns: { resource_label: label(128) } },
   {

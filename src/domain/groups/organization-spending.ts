@@ -77,7 +77,7 @@ export async function readOrganizationAiSpend(
       (count(*) filter (where spent >= most))::int as "exhaustedCount",
       ${thisMonth} as "periodStart", ${nextMonth} as "periodEnd",
       (select json_agg(json_build_object('userId', spender, 'spentMicros', spent, 'limitMicros', most) order by spent desc, spender)
-       from (select * from against order by spent desc, spender limit ${sql.lit(mostSpenders)}) first) as spenders
+       from (select spender, spent, most from against order by spent desc, spender limit ${sql.lit(mostSpenders)}) first) as spenders
     from against ${sql.raw(plannedForValues)}`;
   const { rows } = await ctx.readOnStandby(({ db }) => reading.execute(db));
   const { spenders, ...sums } = rows[0]!;

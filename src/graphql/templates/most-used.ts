@@ -26,7 +26,6 @@ const MostUsedTemplatesArgs = argumentsOf(UsingOrganization);
 export class TemplateUseResolver {
   @Access({ needs: ["template:view_insights"], countsAs: mostTemplates })
   @Query(() => [TemplateUseType], {
-    nullable: true,
     description:
       "Returns the templates of an organization with the most workspaces, at most 5. Requires permission to see how its templates are used.",
   })
