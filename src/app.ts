@@ -9,7 +9,7 @@ import { type Config, ConfigError } from "./runtime/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";
 import { AuditNumbering } from "./domain/audit/numbering.js";
 import { AuditSinks } from "./domain/audit/sinks.js";
-import { Seals } from "./domain/deployment/seals.js";
+import { Seals } from "./domain/deployment/signed-values.js";
 import { Context, type Services, systemContext } from "./domain/kernel/context.js";
 import { readDeploymentId } from "./domain/deployment/deployment.js";
 import { type Administrator, firstBoot } from "./domain/deployment/boot.js";

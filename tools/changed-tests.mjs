@@ -64,7 +64,7 @@ function changedFiles(project) {
   return [...new Set([...git("diff", "--name-only", base), ...git("ls-files", "--others", "--exclude-standard")])];
 }
 
-/** The words that a test of a file may begin with: `src/domain/groups/budgets.ts` → `groups`, `budgets`. */
+/** The words that a test of a file may begin with: `src/domain/groups/ai-budgets.ts` → `groups`, `budgets`. */
 function namesOf(path) {
   if (!/^(src|clients)\//.test(path)) return [];
   const names = path

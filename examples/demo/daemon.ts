@@ -2,7 +2,17 @@
 // on this machine.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -90,21 +100,21 @@ export class OwnDaemon {
       ...(isRoot() && { STEWARD_PROVISIONER_USER: running.isConfined ? "nobody" : "root" }),
     };
     const daemon = new OwnDaemon(settings, logFile);
-    const child = daemon.#run("w");
-    for (const end = Date.now() + startLimit; Date.now() < end; await delay(50)) {
-      const output = readFileSync(logFile, "utf8");
-      if (output.includes("Waiting for jobs")) {
-        void daemon.#keepRunning();
-        return daemon;
-      }
-      if (child.exitCode !== null) throw new Failure(`The daemon did not start: ${output.trim()}`, "UNREACHABLE");
+    rmSync(logFile, { force: true });
+    try {
+      await daemon.#run();
+    } catch (error) {
+      daemon.#child?.kill("SIGTERM");
+      throw error;
     }
-    await daemon.stop();
-    throw new Failure(`The daemon did not connect; see ${logFile}.`, "UNREACHABLE");
+    void daemon.#keepRunning();
+    return daemon;
   }
 
-  #run(flags: "w" | "a"): ChildProcess {
-    const log = openSync(this.logFile, flags, 0o600);
+  /** Starts the process, and waits until it takes jobs. */
+  async #run(): Promise<void> {
+    const log = openSync(this.logFile, "a", 0o600);
+    const { size } = fstatSync(log);
     const options = ["--end-programs", "--allow-shared-user", ...(isRoot() ? ["--allow-root"] : [])];
     this.#child = spawn(newNode(), [join(project, "dist/provisioner/main.js"), ...options], {
       env: { ...environment(), ...this.settings },
@@ -112,7 +122,12 @@ export class OwnDaemon {
       detached: true,
     });
     closeSync(log);
-    return this.#child;
+    for (const end = Date.now() + startLimit; Date.now() < end; await delay(50)) {
+      const output = readFileSync(this.logFile).subarray(size).toString();
+      if (output.includes("Waiting for jobs")) return;
+      if (hasEnded(this.#child)) throw new Failure(`The daemon did not start: ${output.trim()}`, "UNREACHABLE");
+    }
+    throw new Failure(`The daemon did not connect; see ${this.logFile}.`, "UNREACHABLE");
   }
 
   async #keepRunning(): Promise<void> {
@@ -122,20 +137,24 @@ export class OwnDaemon {
       if (signal.aborted) return;
       console.error(`The daemon has ended; see ${this.logFile}. It starts again.`);
       await delay(restartDelay, undefined, { signal }).catch(() => {});
-      if (!signal.aborted) this.#run("a");
+      if (!signal.aborted) await this.#run().catch((error: unknown) => console.error(String(error)));
     }
   }
 
-  /** Ends the daemon with all programs of workspaces. */
+  /** Ends the daemon with all programs of workspaces, also those that a daemon which was killed has left behind. */
   stop = async (): Promise<void> => {
     this.#life.abort();
-    this.#child!.kill("SIGTERM");
-    await ended(this.#child!);
+    const child = this.#child;
+    if (child && hasEnded(child)) await this.#run().catch(() => {});
+    this.#child?.kill("SIGTERM");
+    if (this.#child) await ended(this.#child);
   };
 }
 
 const isRoot = () => process.getuid?.() === 0;
 
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
+
 const ended = async (child: ChildProcess): Promise<void> => {
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  if (!hasEnded(child)) await once(child, "exit");
 };

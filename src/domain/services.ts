@@ -2,7 +2,7 @@
 // added here to its `Services`, which has those of the infrastructure.
 import type { LabeledCounter } from "../runtime/labeled-counter.js";
 import type { BackgroundTasks } from "./background-tasks.js";
-import type { Seals } from "./deployment/seals.js";
+import type { Seals } from "./deployment/signed-values.js";
 import type { Entitlements } from "./entitlements/entitlements.js";
 import type { ExternalAuthRegistry } from "./external-auth/registry.js";
 import type { HealthResults } from "./health/health-checks.js";

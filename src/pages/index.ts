@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
-import type { Seals } from "../domain/deployment/seals.js";
+import type { Seals } from "../domain/deployment/signed-values.js";
 import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
 import type { SignInAttempts } from "../domain/sign-in/attempts.js";
 import { skipBody } from "../http/body.js";

@@ -62,6 +62,9 @@ export class Site {
 
   /** How a page looks: banners are for users. If that cannot be read, as while Postgres is away, it looks as without it. */
   async brandFor(visit: Visit): Promise<Brand> {
+    // The log names the operation of the page.
+    const { details } = visit.http.state;
+    const { operation } = details;
     try {
       const { user } = visit;
       if (!user) return await this.#brandForVisitors(visit);
@@ -69,7 +72,9 @@ export class Site {
     } catch (error) {
       if (!(error instanceof DomainError)) return builtInBrand;
       // Users who must change their password first may read nothing else.
-      return this.#brandForVisitors(visit).catch(() => builtInBrand);
+      return await this.#brandForVisitors(visit).catch(() => builtInBrand);
+    } finally {
+      details.operation = operation;
     }
   }
 

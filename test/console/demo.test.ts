@@ -205,7 +205,7 @@ describe("a visitor of the demonstration", function () {
     expect(await programs()).not.to.deep.equal([]);
     const before = await programs();
     await run.stop();
-    expect(before.filter(isRunning)).to.deep.equal([]);
+    expect(before.filter(isRunning), await readFile(join(directory, "daemon.log"), "utf8")).to.deep.equal([]);
     run = await DemoRun.start(directory, Number(port));
     await signIn("liam");
     await page.goto(`${run.url()}/workspaces?owner=me`);

@@ -203,6 +203,7 @@ describe("the console has forms", () => {
     await keyboard.press("Enter");
     await c.page.getByRole("alertdialog").waitFor({ state: "detached" });
     await keyboard.press("Escape");
+    await c.page.getByRole("alertdialog").waitFor();
     await keyboard.press("Tab");
     await keyboard.press("Enter");
     await c.dialog().waitFor({ state: "detached" });

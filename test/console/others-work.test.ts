@@ -70,7 +70,7 @@ describe("the console shows work of others", () => {
   });
 
   it("lets people with whom a task is shared talk to its agent, and take back only what they sent", async () => {
-    const { world, page, openAs, heading, offered, button, row } = console();
+    const { world, page, openAs, heading, offered, button } = console();
     const [ada, bob] = await world.users("ada", "bob");
     const { id, workspaceId } = await activeTaskOf(ada!, "Lent");
     const share = "mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }";
@@ -81,12 +81,14 @@ describe("the console shows work of others", () => {
     await world.as(ada!).graphql(send, { input: { task: id, input: "From Ada" } });
     await openAs(bob!, `/tasks/${id}`);
     await heading("Lent");
-    await page.getByLabel("Message").fill("From Bob");
+    await page.getByLabel("Message", { exact: true }).fill("From Bob");
     await button("Send").click();
-    await row("From Bob").getByText("Queued").waitFor();
+    const waiting = page.getByRole("list", { name: "Not yet delivered" }).getByRole("listitem");
+    const own = waiting.filter({ hasText: "From Bob" });
+    await own.getByText("Queued").waitFor();
     expect(await offered()).to.have.members(["Interrupt", "Allow it", "Edit", "Cancel", "Send"]);
     await button("Cancel From Bob").click();
-    await row("From Bob").getByText("Canceled").waitFor();
+    await own.getByText("Canceled").waitFor();
     await openAs(bob!, `/workspaces/${workspaceId}`);
     await page.getByRole("heading", { name: "main" }).waitFor();
     expect(await offered()).to.have.members(["Duplicate", "Copy"]);

@@ -4,7 +4,7 @@ import argon2 from "argon2";
 import { expect } from "chai";
 import { DomainError } from "../../src/domain/kernel/errors.js";
 import { createPasswords } from "../../src/infrastructure/passwords/passwords.js";
-import { checkPassword } from "../../src/domain/sign-in/passwords.js";
+import { checkPassword } from "../../src/domain/sign-in/password-strength.js";
 import { readConfig } from "../support/app.js";
 
 const { hashCost } = readConfig({});

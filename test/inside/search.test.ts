@@ -1,7 +1,7 @@
 // Looks inside: search texts are parsed by a pure function, with a case for each malformed one.
 import { expect } from "chai";
 import { DomainError } from "../../src/domain/kernel/errors.js";
-import { anyText, moment, oneOf, parseSearch, type SearchRules, uuid, yesOrNo } from "../../src/domain/search.js";
+import { anyText, moment, oneOf, parseSearch, type SearchRules, uuid, yesOrNo } from "../../src/domain/search-text.js";
 
 const keys = {
   name: anyText,

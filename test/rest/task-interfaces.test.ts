@@ -71,13 +71,15 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
             .map((line) => JSON.parse(line)),
         ),
       "the console": () =>
-        page.locator("ol.conversation li").evaluateAll((items: Anything[]) =>
-          items.map((item: Anything): Spoken => {
-            // Each begins with who wrote it.
-            const before = [...item.querySelectorAll(".hidden, .block")].map((each: Anything) => each.textContent);
-            return [item.className as Spoken[0], item.textContent.slice(before.join("").length) as string];
-          }),
-        ),
+        page
+          .locator("section.conversation > .input, ol.conversation > li:not(.waiting)")
+          .evaluateAll((items: Anything[]) =>
+            items.map((item: Anything): Spoken => {
+              // Each begins with who wrote it.
+              const before = [...item.querySelectorAll(".hidden, .block")].map((each: Anything) => each.textContent);
+              return [item.className as Spoken[0], item.textContent.slice(before.join("").length).trimEnd() as string];
+            }),
+          ),
     };
     const agree = async (stage: string, expected: Spoken[]) => {
       for (const [name, read] of Object.entries(interfaces)) {
@@ -120,7 +122,7 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
     expect(piped.status, piped.stderr).to.equal(0);
     const fifth = [...fourth, ...exchange(forged)];
     await agree("after standard input", fifth);
-    await page.getByRole("main").getByLabel("Message").fill("From the console");
+    await page.getByRole("main").getByLabel("Message", { exact: true }).fill("From the console");
     await page.getByRole("main").getByRole("button", { name: "Send" }).click();
     const all = [...fifth, ...exchange("From the console")];
     await agree("after the console", all);

@@ -9,7 +9,7 @@ import { day } from "../../runtime/durations.js";
 import type { Context } from "../kernel/context.js";
 import { foldCase, isUuid } from "../../runtime/text.js";
 import { defineList, inOrganizations, time } from "../kernel/lists.js";
-import { anyText, moment, oneOf, parseSearch, searchQuery, uuid } from "../search.js";
+import { anyText, moment, oneOf, parseSearch, searchQuery, uuid } from "../search-text.js";
 import { type OrderBy, OrderDirection, orderOf, type Page, PageArguments } from "../kernel/paging.js";
 import { byKeptNames, type KeptNames, keptNames } from "../users/kept-names.js";
 import { type Input, inputOf, optional } from "../kernel/values.js";

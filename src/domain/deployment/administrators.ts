@@ -8,7 +8,7 @@ import { usernameValue } from "../users/names.js";
 import { newId } from "../kernel/ids.js";
 import { randomText } from "../../runtime/random.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
-import { passwordProblem } from "../sign-in/passwords.js";
+import { passwordProblem } from "../sign-in/password-strength.js";
 import { userHint } from "../tokens/hints.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";

@@ -13,7 +13,7 @@ import { isConnectionFault, isRejected } from "../../infrastructure/database/ava
 import { Migrator } from "../../infrastructure/database/migrator.js";
 import { type Administrator, createAdministrator } from "./administrators.js";
 import { readClock } from "./clock.js";
-import { ensurePageKey } from "./seals.js";
+import { ensurePageKey } from "./signed-values.js";
 import { compareConfiguration } from "../external-auth/providers.js";
 import { unlockVault } from "../encryption/encryption-keys.js";
 import { DomainError } from "../kernel/errors.js";

@@ -6,7 +6,7 @@ import { containing } from "../kernel/queries.js";
 import { foldCase } from "../../runtime/text.js";
 import { flag, type Input, inputOf, optional } from "../kernel/values.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
-import { anyText, moment, oneOf, parseSearch, searchQuery, yesOrNo } from "../search.js";
+import { anyText, moment, oneOf, parseSearch, searchQuery, yesOrNo } from "../search-text.js";
 import { listArguments, orderOf, type Page } from "../kernel/paging.js";
 import { isReadableUser, type UserRow, userFields } from "../users/users.js";
 import { type GroupRow, isEveryone, membersAtOnce } from "./groups.js";

@@ -12,7 +12,7 @@ import { check, type Input, inputOf, optional, pasted, required, secret } from "
 import { groupsHint } from "../groups/memberships.js";
 import { ProviderKind } from "../../infrastructure/identity-providers.js";
 import { rememberAddress } from "../sign-in/login-failures.js";
-import { chosenPassword, passwordProblem } from "../sign-in/passwords.js";
+import { chosenPassword, passwordProblem } from "../sign-in/password-strength.js";
 import { issueSession } from "../tokens/sessions.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { requireFree } from "../users/accounts.js";

@@ -8,7 +8,7 @@ import type { Context } from "../kernel/context.js";
 import { badInput, DomainError, notFound } from "../kernel/errors.js";
 import { foldCase } from "../../runtime/text.js";
 import { contains, defineList, defineListOfEach, text } from "../kernel/lists.js";
-import { oneOf, parseSearch, searchQuery } from "../search.js";
+import { oneOf, parseSearch, searchQuery } from "../search-text.js";
 import { invalidQuery, type Page, PageArguments } from "../kernel/paging.js";
 import { findUser } from "../users/users.js";
 import { ClientKind, type ClientRow, clients, GrantType } from "./clients.js";

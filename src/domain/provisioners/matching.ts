@@ -6,7 +6,8 @@ import { columnsOf } from "../../infrastructure/database/columns.js";
 const d = columnsOf("provisionerDaemons", "d");
 const j = columnsOf("provisionerJobs", "j");
 
-// Rules that decide which daemon `d` may run which job `j`, and what they mean for the jobs that wait.
+// Rules that decide which daemon `d` may run which job `j`, and what they mean for the jobs that wait. `takeJobs` of
+// `work.ts` hands jobs out by the same conditions, with the values of its daemon, for which the queue has an index.
 
 /** The condition on the tags of a daemon. Jobs without tags of their own go to daemons without any. */
 export const tagsMatch = (tags: RawBuilder<unknown>) => sql<SqlBool>`(

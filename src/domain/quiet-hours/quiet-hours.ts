@@ -1,3 +1,4 @@
+// Whose quiet hours apply, and when they are; `quiet-hours-changes.ts` stores them.
 import { databaseTime } from "../../runtime/clock.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { databaseTime } from "../../runtime/clock.js";
 import { authorize, requireFullSession } from "../authorization/authorization.js";
-import type { Seals } from "../deployment/seals.js";
+import type { Seals } from "../deployment/signed-values.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";

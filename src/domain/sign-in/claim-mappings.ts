@@ -1,4 +1,4 @@
-// How claims of a provider become memberships: as owners or the operator describe it.
+// How owners or the operator describe what claims of a provider give; `claimed-access.ts` gives it at each sign-in.
 import { ClaimFate, type ClaimMapping, providerLengths } from "../../entities/sign-in.js";
 import { isOrganizationRole, isSiteRole } from "../authorization/authorization.js";
 import type { Problems } from "../kernel/errors.js";

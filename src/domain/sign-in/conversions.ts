@@ -11,7 +11,7 @@ import { purge } from "../../infrastructure/database/purge.js";
 import { foldCase } from "../../runtime/text.js";
 import { choice, type Input, inputOf, reference, required } from "../kernel/values.js";
 import { findUser, type FoundUser } from "../users/users.js";
-import { givenPassword } from "./passwords.js";
+import { givenPassword } from "./password-strength.js";
 
 export const ConvertLogin = inputOf({
   user: required(reference, "The caller: ID, username, or `me`."),

@@ -17,7 +17,7 @@ import { now } from "../kernel/queries.js";
 import { bytes, check, type Input, inputOf, nonEmpty, pasted, required } from "../kernel/values.js";
 import { countSignIn } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
-import { chosenPassword, passwordProblem, givenPassword } from "./passwords.js";
+import { chosenPassword, passwordProblem, givenPassword } from "./password-strength.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { longestEmail } from "../../entities/lengths.js";
 

@@ -24,7 +24,7 @@ import {
   presented,
   required,
 } from "../kernel/values.js";
-import { chosenPassword, passwordProblem } from "./passwords.js";
+import { chosenPassword, passwordProblem } from "./password-strength.js";
 import { userHint } from "../tokens/hints.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { randomText } from "../../runtime/random.js";

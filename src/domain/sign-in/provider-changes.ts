@@ -11,7 +11,7 @@ import { isEmpty, differing } from "../kernel/changed-fields.js";
 import { anyOf } from "../kernel/queries.js";
 import { check, inputOf, type Input, int, list, optional, reference, required } from "../kernel/values.js";
 import { userHint } from "../tokens/hints.js";
-import { groupsNamed } from "./claimed-gifts.js";
+import { groupsNamed } from "./claimed-access.js";
 import { settingsIn } from "./declared-providers.js";
 import { providersHint, settingsOf, type StoredProvider, storedProviders } from "./provider-registry.js";
 import {

@@ -22,7 +22,7 @@ import { countSignIn } from "./counted-sign-ins.js";
 import type { Identity } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
-import { applyClaims, type ClaimEffect } from "./claimed-gifts.js";
+import { applyClaims, type ClaimEffect } from "./claimed-access.js";
 import { reportWarnings } from "./sign-in-reports.js";
 import { type KnownProvider, stampOf } from "./provider-registry.js";
 import type { PublicSettings } from "./provider-settings.js";

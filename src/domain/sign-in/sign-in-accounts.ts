@@ -6,7 +6,7 @@ import { DomainError } from "../kernel/errors.js";
 import { foldCase } from "../../runtime/text.js";
 import { foldedColumn } from "../kernel/queries.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
-import { isTooLong, longestPassword } from "./passwords.js";
+import { isTooLong, longestPassword } from "./password-strength.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const users = columnsOf("users");

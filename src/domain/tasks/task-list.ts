@@ -6,7 +6,7 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, Problems } from "../kernel/errors.js";
 import { anyOf, type Match } from "../kernel/queries.js";
 import { contains, defineList, inOrganizations, time } from "../kernel/lists.js";
-import { anyText, oneOf, parseSearch, searchQuery } from "../search.js";
+import { anyText, oneOf, parseSearch, searchQuery } from "../search-text.js";
 import { OrderDirection, orderOf, type Page, PageArguments } from "../kernel/paging.js";
 import { check, choice, flag, type Input, inputOf, listOf, optional, reference, searchText } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";

@@ -6,7 +6,7 @@ import type { Context } from "../kernel/context.js";
 import { containing } from "../kernel/queries.js";
 import { foldCase } from "../../runtime/text.js";
 import { defineListOfEach, text } from "../kernel/lists.js";
-import { parseSearch, searchQuery } from "../search.js";
+import { parseSearch, searchQuery } from "../search-text.js";
 import { invalidQuery, type Page, PageArguments } from "../kernel/paging.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";

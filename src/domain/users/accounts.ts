@@ -23,7 +23,7 @@ import { newEmail, realName, usernameValue } from "./names.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
-import { passwordProblem } from "../sign-in/passwords.js";
+import { passwordProblem } from "../sign-in/password-strength.js";
 import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { releaseFormerEmail } from "./former-emails.js";

@@ -20,7 +20,7 @@ import {
   uuid,
 } from "../kernel/values.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
-import { passwordProblem } from "../sign-in/passwords.js";
+import { passwordProblem } from "../sign-in/password-strength.js";
 import { announce } from "./account-events.js";
 import { accountProblems, hasNoPassword, requireFree, throwTaken } from "./accounts.js";
 import { newEmail, realName, usernameValue } from "./names.js";

@@ -8,7 +8,7 @@ import {
   readGroupAiBudget,
   SetGroupAiBudget,
   setGroupAiBudget,
-} from "../../domain/groups/budgets.js";
+} from "../../domain/groups/ai-budgets.js";
 import { groupReference, type GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/workspaces/quotas.js";
 import {

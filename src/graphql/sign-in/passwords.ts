@@ -1,7 +1,7 @@
 import { Arg, Ctx, Field, ObjectType, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { type PasswordCheck, validatePassword, ValidatePassword } from "../../domain/sign-in/passwords.js";
+import { type PasswordCheck, validatePassword, ValidatePassword } from "../../domain/sign-in/password-strength.js";
 import { Access } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { inputType } from "../engine/inputs.js";

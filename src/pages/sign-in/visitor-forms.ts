@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Seals } from "../../domain/deployment/seals.js";
+import type { Seals } from "../../domain/deployment/signed-values.js";
 import { forbidden } from "../../domain/kernel/errors.js";
 import { cookieOf, setCookie } from "../../http/cookies.js";
 import { type Html, html } from "../html.js";

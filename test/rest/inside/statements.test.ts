@@ -101,6 +101,7 @@ const apart: Record<string, string> = {
   "ProvisionerAssignment.parameters": "streamed to daemons",
   "ProvisionerAssignment.variables": "streamed to daemons",
   "Query.authCheck": "see the checks below",
+  "Query.search": "one statement, see its tests",
   "TaskConversationChange.messages": "streamed to users",
 };
 

@@ -223,11 +223,12 @@ function streamOf(
   const all = [...events].map(([type, shape]) => ({ name: extras[type], schema: schemaOf(shape, schemas) }));
   const [item] = all.filter(({ name }) => name === undefined).map(({ schema }) => schema);
   const named = all.flatMap(({ name }) => (name === undefined ? [] : `\`${name}\``));
+  const more = named.length > 0 ? ` Server-sent events also come with the names ${named.join(" and ")}.` : "";
   return {
-    description: `A stream of items: text frames after an upgrade to WebSocket, server-sent events, or lines of JSON, of which blank ones keep an idle stream alive. Server-sent events also come with the names ${named.join(" and ")}.`,
+    description: `A stream of items: text frames after an upgrade to WebSocket, server-sent events, or lines of JSON, of which blank ones keep an idle stream alive.${more}`,
     content: {
       "application/x-ndjson": { schema: item },
-      "text/event-stream": { schema: { anyOf: all.map(({ schema }) => schema) } },
+      "text/event-stream": { schema: all.length === 1 ? item : { anyOf: all.map(({ schema }) => schema) } },
     },
   };
 }
