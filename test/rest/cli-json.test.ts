@@ -119,11 +119,11 @@ describe("the JSON of the command line", () => {
 
   /** Runs a command that goes on until it is interrupted, and interrupts it after the first line. */
   const watched = async (given: string[]): Promise<string> => {
-    const program = cli.start(given);
-    await eventually(() => program.stdout().includes("\n"), given.join(" "), 20_000);
-    program.child.kill("SIGINT");
-    await program.ended;
-    return program.stdout();
+    const watching = cli.start(given);
+    await eventually(() => watching.stdout().includes("\n"), given.join(" "), 20_000);
+    watching.child.kill("SIGINT");
+    await watching.ended;
+    return watching.stdout();
   };
 
   const run = async (words: readonly string[]): Promise<string> => {
